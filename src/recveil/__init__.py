@@ -1,0 +1,1 @@
+"""recveil: publish rating data without giving its people away."""

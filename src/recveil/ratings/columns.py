@@ -1,0 +1,253 @@
+"""From the columns of a table to arrays: which column is which, labels, ratings, days."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.errors import RecveilError
+
+# Says where the row with a given position stands, for a message: "ratings.csv line 812".
+Locate = Callable[[int], str]
+
+# The names under which tables out there carry each column, compared in lower case without
+# underscores and without RecBole's ":token" or ":float" ending.
+USUAL_NAMES = {
+    "user": ("user", "userid", "uid", "u", "customer", "customerid", "reviewerid", "userno"),
+    "item": (
+        *("item", "itemid", "iid", "i", "movie", "movieid", "product", "productid", "asin"),
+        *("book", "bookid", "isbn", "artist", "artistid", "track", "trackid", "song", "songid"),
+        *("anime", "animeid", "joke", "jokeid", "business", "businessid"),
+    ),
+    "rating": ("rating", "ratings", "score", "stars", "weight", "value", "bookrating", "overall"),
+    "time": ("timestamp", "time", "date", "datetime", "day", "unixreviewtime", "ratedat"),
+}
+
+_SECONDS_A_DAY = 86_400
+# Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
+_UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
+_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names of the columns that hold users, items, ratings and (if any) times."""
+
+    user: str
+    item: str
+    rating: str
+    time: str | None = None
+
+
+def find_columns(names: Sequence[str], where: str = "the table", **given: str | None) -> Columns:
+    """Find the user, item, rating and time columns among a table's column names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The table's column names.
+    where : str
+        What to call the table in an error.
+    **given : str or None
+        Columns named by the caller (`user`, `item`, `rating`, `time`); they win.
+
+    Raises
+    ------
+    RecveilError
+        If a column is missing, named but absent, or if two would fit.
+
+    Examples
+    --------
+    >>> find_columns(["userId", "movieId", "rating", "timestamp"])
+    Columns(user='userId', item='movieId', rating='rating', time='timestamp')
+    """
+    found = {role: _find(role, names, where, given.get(role)) for role in USUAL_NAMES}
+    for role in ("user", "item", "rating"):
+        if found[role] is None:
+            raise RecveilError(
+                f"{where}: no {role} column among {', '.join(map(repr, names))}; expected a name "
+                f"such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
+                f"rename it or name it with {role}="
+            )
+    return Columns(**found)  # type: ignore[arg-type]  # the loop above leaves only time None
+
+
+def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str | None:
+    if given is not None:
+        if given not in names:
+            raise RecveilError(
+                f"{where}: no column {given!r} for the {role}; it has {', '.join(map(repr, names))}"
+            )
+        return given
+    usual = USUAL_NAMES[role]
+    # The first usual name that fits wins: a table with "rating" and "value" means "rating".
+    for name in usual:
+        fitting = [n for n in names if n.partition(":")[0].replace("_", "").lower() == name]
+        if len(fitting) > 1:
+            raise RecveilError(
+                f"{where}: {' and '.join(map(repr, fitting))} could both be the {role} column; "
+                f"name one with {role}="
+            )
+        if fitting:
+            return fitting[0]
+    return None
+
+
+def encode_labels(
+    column: pa.ChunkedArray, role: str, locate: Locate
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Split a column of ids into its sorted distinct labels and each row's position among them.
+
+    Ids become int64 if every one is a whole number written the usual way, else they stay text,
+    so that "007" and "7" remain two people. Sorted labels make the result independent of the
+    order of the rows.
+
+    Returns
+    -------
+    labels : ndarray of int64 or of str objects, shape (n_labels,)
+    codes : ndarray of int32, shape (n_rows,)
+    """
+    if pa.types.is_floating(column.type):
+        column = _whole_numbers(column, role, locate)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    encoded = column.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # what combine_chunks leaves of no chunks
+        encoded = pa.array([], column.type)
+    _refuse_first(pc.is_null(encoded), f"the {role} is missing; drop the row", locate)
+    labels, codes = _label_array(encoded.dictionary, role), encoded.indices.to_numpy()
+    empty = np.flatnonzero(labels == "")
+    if empty.size:
+        _refuse_first(codes == empty[0], f"the {role} is empty; drop the row", locate)
+    used = np.flatnonzero(np.bincount(codes, minlength=labels.size))
+    in_order = used[np.argsort(labels[used])]
+    position = np.zeros(labels.size, np.int32)
+    position[in_order] = np.arange(in_order.size, dtype=np.int32)
+    return labels[in_order], position[codes]
+
+
+def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
+    if pa.types.is_integer(labels.type):
+        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    if not _is_text(labels.type):
+        raise RecveilError(
+            f"{role} column: expected text or whole numbers, got {labels.type}; convert it"
+        )
+    if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
+        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return np.array(labels.to_pylist(), dtype=object)
+
+
+def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
+    """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
+    _refuse_first(pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate)
+    broken = pc.not_equal(column, pc.round(column))
+    _refuse_first(broken, f"the {role} is a number with a fraction; expected an id", locate)
+    return column.cast(pa.int64())
+
+
+def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float64]:
+    """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
+    if pa.types.is_boolean(column.type):
+        raise RecveilError("rating column: expected numbers, got bool; convert it to 0 and 1")
+    missing = pc.is_null(column)
+    _refuse_first(missing, "the rating is missing; drop the row or fill it in", locate)
+    ratings: NDArray[np.float64] = _numbers(column, "rating", locate).to_numpy()
+    too_large = ~(np.abs(ratings) <= np.finfo(np.float32).max)
+    if too_large.any():
+        row = int(np.argmax(too_large))
+        raise RecveilError(
+            f"{locate(row)}: rating {ratings[row]:g} is not a finite number; drop the row"
+        )
+    return ratings
+
+
+def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | None:
+    """Read times as whole days since 1970-01-01 UTC (floor), shape (n_rows,); None if all null.
+
+    Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their
+    size; text is ISO 8601 or such a number.
+    """
+    if column.null_count == len(column):
+        return None
+    _refuse_first(
+        pc.is_null(column), "the time is missing; fill it in, or leave the times out", locate
+    )
+    if _is_text(column.type) or pa.types.is_dictionary(column.type):
+        column = _times_from_text(column, locate)
+    if pa.types.is_temporal(column.type):
+        microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
+        days = microseconds // (_SECONDS_A_DAY * 10**6)
+    else:
+        days = _days_from_numbers(_numbers(column, "time", locate).to_numpy(), locate)
+    return days.astype(np.int32)
+
+
+def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> NDArray[np.float64]:
+    largest = float(np.abs(times).max())
+    for limit, a_second in _UNITS:
+        if largest < limit:
+            return np.floor(times / (_SECONDS_A_DAY * a_second))
+    row = int(np.argmax(~(np.abs(times) < _UNITS[-1][0])))
+    raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
+
+
+def _times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
+    """Read text as Unix times or as ISO dates, with or without a time zone."""
+    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    for row, text in enumerate(column.to_pylist()):
+        if not any(_casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
+            raise RecveilError(
+                f"{locate(row)}: time {text!r} is neither a Unix time nor an ISO date "
+                f"such as 2005-12-31"
+            )
+    raise RecveilError(
+        "time column: some times carry a time zone or count seconds and others do not; "
+        "write all of them the same way"
+    )
+
+
+def _numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.float64(), safe=False)
+    except pa.ArrowInvalid:
+        for row, text in enumerate(column.to_pylist()):
+            if not _casts(text, pa.float64()):
+                raise RecveilError(f"{locate(row)}: {role} {text!r} is not a number") from None
+        raise
+    except pa.ArrowNotImplementedError:
+        raise RecveilError(
+            f"{role} column: expected numbers, got {column.type}; convert it"
+        ) from None
+
+
+def _casts(value: object, kind: pa.DataType) -> bool:
+    try:
+        pa.scalar(value).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _refuse_first(refused: Any, problem: str, locate: Locate) -> None:
+    """Raise for the first row of a boolean array that is true."""
+    if (
+        row := pc.index(
+            pa.array(refused) if isinstance(refused, np.ndarray) else refused, True
+        ).as_py()
+    ) >= 0:
+        raise RecveilError(f"{locate(row)}: {problem}")

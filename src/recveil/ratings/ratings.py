@@ -1,0 +1,365 @@
+"""Ratings: who rated what, how and when, in compressed rows by user."""
+
+import hashlib
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from recveil.errors import RecveilError
+from recveil.ratings.assemble import Duplicates, Triples, compress, settle_duplicates
+from recveil.ratings.columns import (
+    Columns,
+    Locate,
+    encode_labels,
+    find_columns,
+    parse_days,
+    parse_ratings,
+)
+from recveil.ratings.scale import RatingScale
+
+
+class Ratings:
+    """An immutable table of ratings, one row of (item, rating, day) for each user.
+
+    Everything in the library that works on ratings takes positions (0, 1, ...), never labels.
+    Build one with `from_frame` or `from_columns`; the constructor takes finished compressed rows
+    and checks them.
+
+    Parameters
+    ----------
+    users, items : array-like, shape (n_users,) and (n_items,)
+        Distinct labels: int64, or str objects.
+    indptr : array-like of int64, shape (n_users + 1,)
+        The ratings of user u stand at ``indptr[u]:indptr[u + 1]``.
+    indices : array-like of int32, shape (n_ratings,)
+        Positions of the rated items, strictly ascending in each row.
+    values : array-like of float32, shape (n_ratings,)
+        The ratings. A rating of 0 is a rating; what is not rated is not stored.
+    days : array-like of int32, shape (n_ratings,), or None
+        Days since 1970-01-01, UTC.
+    scale : RatingScale
+        What a rating can be.
+
+    Raises
+    ------
+    RecveilError
+        If the arrays do not fit together, a pair stands twice, or a rating is off the scale.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns(["ann", "ben", "ann"], [7, 7, 9], [4, 2, 5])
+    >>> ratings
+    Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 2:5:1, no times)
+    >>> ratings.row(0)
+    (array([0, 1], dtype=int32), array([4., 5.], dtype=float32))
+    """
+
+    users: NDArray[Any]
+    items: NDArray[Any]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
+    days: NDArray[np.int32] | None
+    scale: RatingScale
+
+    def __init__(
+        self,
+        users: ArrayLike,
+        items: ArrayLike,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        values: ArrayLike,
+        days: ArrayLike | None,
+        scale: RatingScale,
+    ) -> None:
+        arrays = {
+            "users": _frozen(users, None),
+            "items": _frozen(items, None),
+            "indptr": _frozen(indptr, np.int64),
+            "indices": _frozen(indices, np.int32),
+            "values": _frozen(values, np.float32),
+            "days": None if days is None else _frozen(days, np.int32),
+        }
+        self.__dict__.update(arrays, scale=scale)
+        self._check()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Ratings are immutable; build new ones instead of setting {name!r}")
+
+    @classmethod
+    def from_columns(
+        cls,
+        users: ArrayLike,
+        items: ArrayLike,
+        ratings: ArrayLike,
+        days: ArrayLike | None = None,
+        *,
+        scale: RatingScale | None = None,
+        duplicates: Duplicates = "error",
+    ) -> Self:
+        """Build ratings from parallel columns in any order.
+
+        Parameters
+        ----------
+        users, items : array-like, shape (n_ratings,)
+            Labels, whole numbers or text.
+        ratings : array-like of float, shape (n_ratings,)
+        days : array-like of int, shape (n_ratings,), optional
+            Days since 1970-01-01, UTC.
+        scale : RatingScale, optional
+            Inferred from the ratings if not given.
+        duplicates : {"error", "last", "mean"}
+            What to do if a user rates an item more than once.
+        """
+        columns = {"user": users, "item": items, "rating": ratings}
+        table = pa.table({name: _arrow_column(column) for name, column in columns.items()})
+        if days is not None:
+            dates = pa.array(np.asarray(days, dtype=np.int32)).cast(pa.date32())
+            table = table.append_column("time", dates)
+        return cls.from_frame(table, scale=scale, duplicates=duplicates)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        time: str | None = None,
+        scale: RatingScale | None = None,
+        duplicates: Duplicates = "error",
+        locate: Locate = "row {}".format,
+    ) -> Self:
+        """Build ratings from any data frame with the Arrow capsule.
+
+        Parameters
+        ----------
+        frame : object with ``__arrow_c_stream__``
+            A pandas, polars, pyarrow or duckdb table, one rating a row.
+        user, item, rating, time : str, optional
+            Names of the columns; found by the usual names if not given.
+        scale : RatingScale, optional
+            Inferred from the ratings if not given.
+        duplicates : {"error", "last", "mean"}
+            What to do if a user rates an item more than once: raise, keep the last row, or take
+            the mean (rounded to a given scale's step).
+        locate : callable
+            Turns a row's position into the place that an error names.
+
+        Raises
+        ------
+        RecveilError
+            For missing columns or values, ratings that are not finite or off the scale, unreadable
+            times, duplicates, or no rows at all. The message names the first such row.
+
+        Examples
+        --------
+        >>> table = pa.table({"userId": [1, 1, 2], "movieId": [5, 6, 5], "rating": [3.5, 4, 1]})
+        >>> Ratings.from_frame(table)
+        Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, no times)
+        """
+        if not hasattr(frame, "__arrow_c_stream__"):
+            raise RecveilError(
+                f"expected a data frame with the Arrow capsule (pandas, polars, pyarrow, duckdb), "
+                f"got {type(frame).__name__}; use Ratings.from_columns for plain arrays"
+            )
+        table = pa.table(frame)
+        names = find_columns(table.column_names, user=user, item=item, rating=rating, time=time)
+        if table.num_rows == 0:
+            raise RecveilError("the table has no rows; expected at least one rating")
+        return cls._from_table(table, names, scale, duplicates, locate)
+
+    @classmethod
+    def _from_table(
+        cls,
+        table: pa.Table,
+        names: Columns,
+        scale: RatingScale | None,
+        duplicates: Duplicates,
+        locate: Locate,
+    ) -> Self:
+        users, user_of = encode_labels(table[names.user], "user", locate)
+        items, item_of = encode_labels(table[names.item], "item", locate)
+        values = parse_ratings(table[names.rating], locate)
+        days = None if names.time is None else parse_days(table[names.time], locate)
+        if scale is not None:
+            _check_scale(values, scale, locate)
+        triples = Triples(user_of, item_of, values.astype(np.float32), days)
+        rows = compress(triples, users.size, items.size)
+        rows = settle_duplicates(rows, duplicates, triples, (users, items), locate)
+        if scale is None:
+            scale = RatingScale.infer(rows.values)
+        elif duplicates == "mean":
+            rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
+        # Nobody else holds these arrays: marked as read-only, they need not be copied.
+        for array in (rows.indptr, rows.indices, rows.values, rows.days):
+            if array is not None:
+                _read_only(array)
+        return cls(users, items, rows.indptr, rows.indices, rows.values, rows.days, scale)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self.users.size
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.items.size
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return self.values.size
+
+    @property
+    def density(self) -> float:
+        """Share of the user × item cells that carry a rating, between 0 and 1."""
+        return self.n_ratings / max(1, self.n_users * self.n_items)
+
+    @cached_property
+    def activity(self) -> NDArray[np.int64]:
+        """Number of ratings of each user, shape (n_users,)."""
+        return _read_only(np.diff(self.indptr))
+
+    @cached_property
+    def support(self) -> NDArray[np.int64]:
+        """Number of users who rated each item, shape (n_items,)."""
+        return _read_only(np.bincount(self.indices, minlength=self.n_items))
+
+    @property
+    def csr(self) -> sparse.csr_array:
+        """The ratings as a scipy matrix, users × items, float32, sharing memory.
+
+        A rating of 0 is stored like any other; do not call ``eliminate_zeros`` on it.
+        """
+        shape = (self.n_users, self.n_items)
+        return sparse.csr_array((self.values, self.indices, self.indptr), shape=shape, copy=False)
+
+    def row(self, user: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return one user's item positions (ascending) and ratings."""
+        own = slice(self.indptr[user], self.indptr[user + 1])
+        return self.indices[own], self.values[own]
+
+    def user_positions(self) -> NDArray[np.int32]:
+        """Return the position of the user of each rating, shape (n_ratings,)."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.activity)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the ratings as a table: user_id, item_id, rating and, if known, timestamp.
+
+        Rows are sorted by user, then item. `timestamp` holds Unix seconds at the start of the day,
+        since times are kept to the day.
+
+        Examples
+        --------
+        >>> Ratings.from_columns(["b", "a"], [1, 1], [4, 2], days=[0, 1]).to_arrow().to_pylist()
+        [{'user_id': 'a', 'item_id': 1, 'rating': 2.0, 'timestamp': 86400},
+         {'user_id': 'b', 'item_id': 1, 'rating': 4.0, 'timestamp': 0}]
+        """
+        columns = {
+            "user_id": _decode(self.users, self.user_positions()),
+            "item_id": _decode(self.items, self.indices),
+            "rating": pa.array(self.values),
+        }
+        if self.days is not None:
+            columns["timestamp"] = pa.array(self.days.astype(np.int64) * 86_400)
+        return pa.table(columns)
+
+    def digest(self) -> bytes:
+        """Return 32 bytes (SHA-256) that change when anything about the ratings changes."""
+        sha = hashlib.sha256(str(self.scale).encode())
+        for labels in (self.users, self.items):
+            sha.update(labels.tobytes() if labels.dtype != object else repr(list(labels)).encode())
+        for array in (self.indptr, self.indices, self.values, self.days):
+            sha.update(b"none" if array is None else array.data)
+        return sha.digest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ratings):
+            return NotImplemented
+        names = ("users", "items", "indptr", "indices", "values", "days")
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        return self.scale == other.scale and all(np.array_equal(a, b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __repr__(self) -> str:
+        times = "no times" if self.days is None else "with times"
+        return (
+            f"Ratings({self.n_users:,} users × {self.n_items:,} items, "
+            f"{self.n_ratings:,} ratings, {100 * self.density:.3g} % filled, "
+            f"scale {self.scale}, {times})"
+        )
+
+    def _check(self) -> None:
+        for name in ("users", "items"):
+            labels = getattr(self, name)
+            if labels.ndim != 1 or np.unique(labels).size != labels.size:
+                raise RecveilError(f"{name}: expected one dimension of distinct labels")
+        n = self.indices.size
+        lengths = {"values": self.values.size, "days": n if self.days is None else self.days.size}
+        for name, length in lengths.items():
+            if length != n:
+                raise RecveilError(f"{name}: expected {n} numbers, one a rating, got {length}")
+        if (
+            self.indptr.size != self.n_users + 1
+            or tuple(self.indptr[[0, -1]]) != (0, n)
+            or (np.diff(self.indptr) < 0).any()
+        ):
+            raise RecveilError(
+                f"indptr: expected {self.n_users + 1} numbers that rise from 0 to {n}"
+            )
+        self._check_items()
+        _check_scale(self.values, self.scale, lambda at: f"rating at position {at}")
+
+    def _check_items(self) -> None:
+        if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.n_items:
+            raise RecveilError(f"indices: expected positions from 0 to {self.n_items - 1}")
+        rises = np.diff(self.indices) > 0
+        new_row = self.indptr[1:-1]
+        rises[new_row[(new_row > 0) & (new_row < self.indices.size)] - 1] = True
+        if not rises.all():
+            raise RecveilError(
+                f"indices: not strictly ascending in its row at position {int(np.argmin(rises))}; "
+                f"a (user, item) pair stands once; use Ratings.from_columns to sort"
+            )
+
+
+def _check_scale(values: NDArray[Any], scale: RatingScale, locate: Locate) -> None:
+    inside = scale.contains(values)
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise RecveilError(
+            f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
+            f"give --scale, or drop the row"
+        )
+
+
+def _arrow_column(column: ArrayLike) -> pa.Array:
+    array = np.asarray(column)
+    return pa.array(array.astype(object) if array.dtype.kind in "UT" else array)
+
+
+def _decode(labels: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(codes, pa.array(labels)).dictionary_decode()
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _frozen(array: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Return the array as read-only: itself if nobody can write to it, else a copy."""
+    given = np.asarray(array)
+    if dtype is None:
+        dtype = np.int64 if given.dtype.kind in "iu" else object
+    as_dtype = given.astype(dtype, copy=given.flags.writeable or given.base is not None)
+    return _read_only(np.ascontiguousarray(as_dtype))

@@ -1,0 +1,177 @@
+"""The rating scale: which labels a rating can carry."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.errors import RecveilError
+
+# A scale finer than this is called continuous (step None).
+MOST_LEVELS = 10_000
+
+# How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class RatingScale:
+    """The values that a rating can take: from `low` to `high`, in steps of `step`.
+
+    Parameters
+    ----------
+    low, high : float
+        The smallest and the largest rating, ``low <= high``.
+    step : float or None
+        Distance between neighbouring ratings; it divides ``high - low``. None for a continuous
+        scale.
+
+    Raises
+    ------
+    RecveilError
+        If a number is not finite, `low` is above `high`, or `step` does not divide the range.
+
+    Examples
+    --------
+    >>> stars = RatingScale(1, 5, 1)
+    >>> stars.levels
+    array([1., 2., 3., 4., 5.])
+    >>> stars.round([2.4, 3.6, 9.0])
+    array([2., 4., 5.])
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
+        for name, number in zip(("low", "high", "step"), numbers, strict=False):
+            object.__setattr__(self, name, float(number))
+        if not all(math.isfinite(number) for number in numbers):
+            raise RecveilError(f"scale {self}: expected finite numbers; write LOW:HIGH:STEP")
+        if self.low > self.high:
+            raise RecveilError(f"scale {self}: its low end is above its high end; swap them")
+        if self.step is None:
+            return
+        steps = self.range / self.step if self.step > 0 else math.inf
+        if not math.isfinite(steps) or abs(steps - round(steps)) > _TOLERANCE:
+            raise RecveilError(
+                f"scale {self}: the step must be positive and divide {self.range:g}, "
+                f"got {self.step:g}; give another step, or leave it out for a continuous scale"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``LOW:HIGH`` or ``LOW:HIGH:STEP``.
+
+        Raises
+        ------
+        RecveilError
+            If the text is not two or three numbers.
+
+        Examples
+        --------
+        >>> RatingScale.parse("0.5:5:0.5")
+        RatingScale(low=0.5, high=5.0, step=0.5)
+        """
+        try:
+            low, high, *step = (float(part) for part in text.split(":"))
+            (step_or_none,) = step or (None,)
+        except ValueError:
+            raise RecveilError(
+                f"scale {text!r}: expected LOW:HIGH or LOW:HIGH:STEP, such as 1:5:1"
+            ) from None
+        return cls(low, high, step_or_none)
+
+    @classmethod
+    def infer(cls, values: ArrayLike) -> Self:
+        """Find the scale that the ratings themselves show: their range and common step.
+
+        Parameters
+        ----------
+        values : array-like of float, shape (n,)
+            Ratings, at least one, all finite.
+
+        Examples
+        --------
+        >>> RatingScale.infer([3, 1, 4.5, 2])
+        RatingScale(low=1.0, high=4.5, step=0.5)
+        """
+        levels = np.unique(np.asarray(values, dtype=np.float64))
+        if levels.size == 0:
+            raise RecveilError("there are no ratings to infer a scale from; give --scale")
+        return cls(_shortest(levels[0]), _shortest(levels[-1]), _common_step(levels))
+
+    @property
+    def range(self) -> float:
+        """Distance between the ends of the scale, in rating points."""
+        return self.high - self.low
+
+    @property
+    def levels(self) -> NDArray[np.float64]:
+        """Every rating on the scale, ascending; raises for a continuous scale."""
+        if self.step is None:
+            raise RecveilError(f"scale {self} is continuous and has no levels; give it a step")
+        return self.round(self.low + self.step * np.arange(round(self.range / self.step) + 1))
+
+    def contains(self, values: ArrayLike) -> NDArray[np.bool_]:
+        """Say for each value whether it is a rating on this scale.
+
+        Examples
+        --------
+        >>> RatingScale(1, 5, 1).contains([0, 1, 2.5, 5])
+        array([False,  True, False,  True])
+        """
+        numbers = np.asarray(values, dtype=np.float64)
+        slack = _TOLERANCE * (self.step or self.range or 1.0)
+        inside = (numbers >= self.low - slack) & (numbers <= self.high + slack)
+        if self.step is None:
+            return inside
+        steps = (numbers - self.low) / self.step
+        return inside & (np.abs(steps - np.rint(steps)) <= _TOLERANCE)
+
+    def round(self, values: ArrayLike, step: float | None = None) -> NDArray[np.float64]:
+        """Move each value to the nearest rating on the scale (halves to the even step).
+
+        Parameters
+        ----------
+        values : array-like of float
+            Any numbers; those beyond the ends go to the ends.
+        step : float, optional
+            A finer or coarser grid, counted from `low`, in place of the scale's own step.
+        """
+        numbers = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        grid = step or self.step
+        if grid is None:
+            return numbers
+        rounded = self.low + grid * np.rint((numbers - self.low) / grid)
+        # Ten digits remove what binary adds to 0.1; + 0.0 turns -0.0 into 0.0.
+        return np.minimum(np.round(rounded, 10), self.high) + 0.0
+
+    def __str__(self) -> str:
+        ends = f"{self.low:g}:{self.high:g}"
+        return ends if self.step is None else f"{ends}:{self.step:g}"
+
+
+def _common_step(levels: NDArray[np.float64]) -> float | None:
+    """Return the largest step of which all distances between the levels are multiples."""
+    if not 1 < levels.size <= MOST_LEVELS:
+        return None
+    span, step = float(levels[-1] - levels[0]), float(np.diff(levels).min())
+    for offset in levels - levels[0]:
+        # Euclid's algorithm; a remainder within the tolerance is noise of the number format.
+        remainder = abs(math.remainder(float(offset), step))
+        while remainder > _TOLERANCE * step and span / remainder <= MOST_LEVELS:
+            step, remainder = remainder, abs(math.remainder(step, remainder))
+        if remainder > _TOLERANCE * step:
+            return None
+    n_steps = round(span / step)
+    return _shortest(span / n_steps) if n_steps <= MOST_LEVELS else None
+
+
+def _shortest(number: float) -> float:
+    """Undo float32: 0.1 comes back from it as 0.10000000149."""
+    return float(f"{number:.7g}")
