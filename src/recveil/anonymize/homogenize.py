@@ -1,0 +1,200 @@
+"""Homogenizing: give all members of a group one row of labels, computed once.
+
+`homogenize_simple` averages over the members who rated an item, `homogenize_padded` over all
+members' padded rows. Both go through the groups block by block, so that memory does not grow with
+the number of users.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from recveil.predict import Padding
+from recveil.ratings import Ratings
+from recveil.records import Records
+
+# Cells of a padded tile, and ratings of a simple block: enough to keep the processor busy,
+# small enough (64 MiB) to forget.
+_TILE_CELLS = 1 << 24
+_BLOCK_RATINGS = 1 << 22
+
+
+class Groups(NamedTuple):
+    """Who is in which group, in the order in which the groups will be published.
+
+    Attributes
+    ----------
+    members : ndarray of int64, shape (n_users,)
+        User positions, group after group.
+    starts : ndarray of int64, shape (n_groups + 1,)
+        Group g is ``members[starts[g]:starts[g + 1]]``.
+    """
+
+    members: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def from_labels(cls, labels: ArrayLike, order: ArrayLike | None = None) -> Self:
+        """Gather the users of each group, 0 to n_groups - 1, put into a given order.
+
+        Examples
+        --------
+        >>> Groups.from_labels([0, 1, 0, 1, 1], order=[1, 0])
+        Groups(members=array([1, 3, 4, 0, 2]), starts=array([0, 3, 5]))
+        """
+        labels = np.asarray(labels, dtype=np.int64)
+        n_groups = int(labels.max()) + 1
+        rank = np.arange(n_groups)
+        if order is not None:
+            rank[np.asarray(order)] = np.arange(n_groups)
+        places = rank[labels]
+        sizes = np.bincount(places, minlength=n_groups)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return cls(np.argsort(places, kind="stable"), starts)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of members of each group, shape (n_groups,)."""
+        return np.diff(self.starts)
+
+
+def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
+    """Label each item that a member rated with the mean rating of the members who rated it.
+
+    The label of an item that one member alone rated is that member's rating, exactly.
+
+    Notes
+    -----
+    Source: Chang et al., section 4.3.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> (block,) = homogenize_simple(ratings, Groups.from_labels([0, 0]))
+    >>> block.sizes, block.indices, block.values
+    (array([2]), array([0, 1], dtype=int32), array([5. , 1.5]))
+    """
+    per_group = np.add.reduceat(ratings.activity[groups.members], groups.starts[:-1])
+    for first, last in _blocks(per_group, _BLOCK_RATINGS):
+        indptr, indices, values = _average_raters(
+            groups.members,
+            groups.starts[first : last + 1],
+            ratings.indptr,
+            ratings.indices,
+            ratings.values,
+            ratings.n_items,
+        )
+        yield Records(groups.sizes[first:last], indptr, indices, values)
+
+
+def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Iterator[Records]:
+    """Label every item with the mean of the members' padded rows.
+
+    A padded row holds the user's own ratings and, where he has none, the clipped prediction. Items
+    that nobody at all rated get no label: a prediction for them would rest on nothing.
+
+    Notes
+    -----
+    Source: Chang et al., section 5.2. The padded matrix is never built: a tile of users at a time
+    is predicted, overwritten and added up. Sums are taken in float64 in the order of the members,
+    and the matrix product runs on one thread, so that the labels do not depend on the machine's
+    number of cores.
+
+    Examples
+    --------
+    >>> from recveil.predict import ItemMean
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> padding = ItemMean().fit(ratings).padding()
+    >>> (block,) = homogenize_padded(ratings, padding, Groups.from_labels([0, 0]))
+    >>> block.values  # user 2 is padded with 5 for item a
+    array([5. , 1.5])
+    """
+    rated = np.flatnonzero(ratings.support).astype(np.int32)
+    tile_users = max(1, _TILE_CELLS // ratings.n_items)
+    for first, last in _blocks(groups.sizes, tile_users):
+        n_groups, sizes = last - first, groups.sizes[first:last]
+        sums = np.zeros((n_groups, ratings.n_items))
+        group_of = np.repeat(np.arange(n_groups), sizes)
+        members = groups.members[groups.starts[first] : groups.starts[last]]
+        for start in range(0, members.size, tile_users):
+            tile = slice(start, start + tile_users)
+            with threadpool_limits(limits=1, user_api="blas"):
+                rows = padding.rows(members[tile])
+            _overwrite(rows, members[tile], ratings.indptr, ratings.indices, ratings.values)
+            _add_rows(rows, group_of[tile], sums)
+        labels = sums[:, rated] / sizes[:, None]
+        indptr = np.arange(n_groups + 1, dtype=np.int64) * rated.size
+        yield Records(sizes, indptr, np.tile(rated, n_groups), labels.ravel())
+
+
+def _blocks(costs: NDArray[Any], budget: int) -> Iterator[tuple[int, int]]:
+    """Cut the groups into runs that cost at most the budget, or of one group that costs more."""
+    first, spent = 0, 0
+    for group, cost in enumerate(costs.tolist()):
+        if group > first and spent + cost > budget:
+            yield first, group
+            first, spent = group, 0
+        spent += cost
+    yield first, len(costs)
+
+
+@njit(cache=True, nogil=True)
+def _average_raters(
+    members: NDArray[Any],
+    starts: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    n_items: int,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Average each item over the raters of each group; a sparse row a group, items ascending."""
+    most = 0
+    for user in members[starts[0] : starts[-1]]:
+        most += indptr[user + 1] - indptr[user]
+    found, means = np.empty(most, np.int32), np.empty(most, np.float64)
+    ends = np.zeros(starts.size, np.int64)
+    sums, raters = np.zeros(n_items), np.zeros(n_items, np.int64)
+    place = 0
+    for group in range(starts.size - 1):
+        begin = place
+        for user in members[starts[group] : starts[group + 1]]:
+            for at in range(indptr[user], indptr[user + 1]):
+                item = indices[at]
+                if raters[item] == 0:
+                    found[place] = item
+                    place += 1
+                sums[item] += values[at]
+                raters[item] += 1
+        found[begin:place].sort()
+        for at in range(begin, place):
+            item = found[at]
+            means[at] = sums[item] / raters[item]
+            sums[item], raters[item] = 0.0, 0
+        ends[group + 1] = place
+    return ends, found[:place].copy(), means[:place].copy()
+
+
+@njit(cache=True, nogil=True)
+def _overwrite(
+    rows: NDArray[Any],
+    users: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+) -> None:
+    """Put the users' own ratings over their predictions."""
+    for row in range(users.size):
+        for at in range(indptr[users[row]], indptr[users[row] + 1]):
+            rows[row, indices[at]] = values[at]
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(rows: NDArray[Any], group_of: NDArray[Any], sums: NDArray[Any]) -> None:
+    """Add each row into the sum of its group."""
+    for row in range(rows.shape[0]):
+        for item in range(rows.shape[1]):
+            sums[group_of[row], item] += rows[row, item]

@@ -1,0 +1,231 @@
+"""PredictiveAnonymizer: pad, group, homogenize (Chang et al., sections 4 and 5.2)."""
+
+import copy
+import math
+import secrets
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sklearn.base import clone
+
+from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
+from recveil.errors import RecveilError
+from recveil.group import BisectingKGather, BoundedTMeans, PredictiveGrouping
+from recveil.predict import FunkSVD, ItemMean, Padding, Predictor
+from recveil.ratings import Ratings, RatingScale
+from recveil.records import Records
+
+Homogenize = Literal["padded", "simple"]
+PREDICTORS = {"funk-svd": FunkSVD, "item-mean": ItemMean}
+GROUPINGS = {
+    "bisecting": BisectingKGather,
+    "predictive": PredictiveGrouping,
+    "bounded-t-means": BoundedTMeans,
+}
+
+
+class PredictiveAnonymizer:
+    """Publish groups of at least k people who share one row of labels.
+
+    A predictor fills the empty cells, so that people who rated different items can be compared;
+    a grouping gathers at least k similar people; homogenizing gives each group one row.
+
+    Parameters
+    ----------
+    k : int
+        Smallest group, at least 2.
+    homogenize : {"padded", "simple"}
+        "padded" averages the padded rows: every published row is full, and a label does not show
+        who rated. "simple" averages the ratings of those who rated: rows stay sparse, and an item
+        that one member alone rated is published with his exact rating.
+    predictor : str or Predictor
+        "funk-svd", "item-mean", or an object that can `fit` and give its `padding`.
+    grouping : str or scikit-learn clusterer
+        "bisecting", "predictive", "bounded-t-means", or a clusterer with `min_size`.
+    round_labels : {"tenth", "scale", "none"} or float
+        Grid of the published labels: a tenth of the scale's step, the scale itself, none, or a
+        step in rating points. Exact means tell how many people rated, so rounding is part of the
+        protection; it is not part of the claim.
+    seed : int, optional
+        Fixes everything random. Drawn from the system if not given, and kept in the private side
+        alone.
+
+    Notes
+    -----
+    Guarantee: every published record stands for at least k people with identical rows (Chang et
+    al., Definition 3.3), so nobody is found with probability above 1/k from the records alone
+    (Theorem 6.1). Precondition: the grouping returns groups of at least k, which is checked here
+    and, from the written files, by `recveil.verify`. It does not say that a person's ratings stay
+    hidden: who knows the group learns its row.
+
+    The order of the records comes from the seed and a digest of the private ratings together, so
+    that knowing the seed is not enough to undo it.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
+    >>> release.published.claim
+    Claim(kind='identical-rows', k=5)
+    >>> int(release.private.groups.sizes.min()) >= 5
+    True
+    """
+
+    def __init__(
+        self,
+        k: int,
+        homogenize: Homogenize = "padded",
+        predictor: str | Predictor = "funk-svd",
+        grouping: Any = "bisecting",
+        *,
+        round_labels: str | float = "tenth",
+        seed: int | None = None,
+    ) -> None:
+        self.k = k
+        self.homogenize = homogenize
+        self.predictor = predictor
+        self.grouping = grouping
+        self.round_labels = round_labels
+        self.seed = seed
+
+    def anonymize(self, ratings: Ratings) -> Release:
+        """Turn ratings into a release; `ratings` stay as they are.
+
+        Raises
+        ------
+        RecveilError
+            If k is below 2 or above the number of users, a user has no rating, a setting is
+            unknown, or the grouping returns a group below k.
+        """
+        self._check(ratings)
+        step = label_step(self.round_labels, ratings.scale)
+        seed = secrets.randbits(64) if self.seed is None else self.seed
+        data_seed = int.from_bytes(ratings.digest()[:16], "big")
+        predictor_seed, grouping_seed = (
+            int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
+        )
+        predictor = _predictor(self.predictor, predictor_seed)
+        grouping = _grouping(self.grouping, self.k, grouping_seed)
+        padding = predictor.fit(ratings).padding()
+        labels = grouping.fit(padding.coordinates()).labels_
+        n_groups = int(labels.max()) + 1
+        order = np.random.default_rng([seed, data_seed]).permutation(n_groups)
+        groups = Groups.from_labels(labels, order)
+        if groups.sizes.min() < self.k:
+            raise RecveilError(
+                f"{type(grouping).__name__} returned a group of {groups.sizes.min()} people; "
+                f"expected at least k = {self.k}; set its min_size to k"
+            )
+        published = self._publish(ratings, padding, groups, step, (predictor, grouping))
+        private = Private(ratings.users, groups, seed, _settings(predictor, grouping))
+        return Release(published, private)
+
+    def _check(self, ratings: Ratings) -> None:
+        if not isinstance(self.k, int | np.integer) or self.k < 2:
+            raise RecveilError(f"k is {self.k!r}; expected a whole number of at least 2")
+        if self.homogenize not in get_args(Homogenize):
+            raise RecveilError(f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'")
+        if ratings.n_users < self.k:
+            raise RecveilError(
+                f"{ratings.n_users} users cannot form a group of k = {self.k}; "
+                f"lower k, or add users"
+            )
+        if (ratings.activity == 0).any():
+            raise RecveilError(
+                f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
+                f"expected at least one of everybody; drop users without ratings"
+            )
+
+    def _publish(
+        self,
+        ratings: Ratings,
+        padding: Padding,
+        groups: Groups,
+        step: float | None,
+        parts: tuple[Any, Any],
+    ) -> Published:
+        def blocks() -> Any:
+            if self.homogenize == "padded":
+                homogenized = homogenize_padded(ratings, padding, groups)
+            else:
+                homogenized = homogenize_simple(ratings, groups)
+            for block in homogenized:
+                labels = _round(block.values, ratings.scale, step)
+                yield Records(block.sizes, block.indptr, block.indices, labels)
+
+        settings = {
+            "method": "predictive anonymization",
+            "homogenize": self.homogenize,
+            "predictor": type(parts[0]).__name__,
+            "grouping": type(parts[1]).__name__,
+            "label_step": step,
+        }
+        return Published(
+            claim=Claim("identical-rows", int(self.k)),
+            items=ratings.items,
+            scale=ratings.scale,
+            settings=settings,
+            n_users=ratings.n_users,
+            prefix=fresh_prefix(ratings.users),
+            blocks=blocks,
+            default_layout="groups" if self.homogenize == "padded" else "users",
+        )
+
+
+def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
+    """Turn the setting `round_labels` into a step in rating points, or None for no rounding.
+
+    Examples
+    --------
+    >>> label_step("tenth", RatingScale(1, 5, 1)), label_step("scale", RatingScale(0.5, 5, 0.5))
+    (0.1, 0.5)
+    >>> label_step("none", RatingScale(1, 5, 1)), label_step(0.25, RatingScale(1, 5, 1))
+    (None, 0.25)
+    """
+    if round_labels == "none":
+        return None
+    if round_labels == "tenth":
+        # A continuous scale counts as having ten steps.
+        return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
+    if round_labels == "scale":
+        if scale.step is None:
+            raise RecveilError(f"scale {scale} has no step to round to; give a number or 'tenth'")
+        return scale.step
+    try:
+        step = float(round_labels)
+    except ValueError:
+        step = math.nan
+    if not 0 < step < math.inf:
+        raise RecveilError(
+            f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none' or a step above 0"
+        )
+    return step
+
+
+def _round(values: Any, scale: RatingScale, step: float | None) -> Any:
+    # + 0.0 turns -0.0, which equals 0.0 but is written differently, into 0.0.
+    return values + 0.0 if step is None else scale.round(values, step)
+
+
+def _predictor(choice: str | Predictor, seed: int) -> Predictor:
+    if not isinstance(choice, str):
+        return copy.copy(choice)
+    if choice not in PREDICTORS:
+        raise RecveilError(f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}")
+    return FunkSVD(seed=seed) if choice == "funk-svd" else ItemMean()
+
+
+def _grouping(choice: Any, k: int, seed: int) -> Any:
+    if not isinstance(choice, str):
+        return clone(choice)
+    if choice not in GROUPINGS:
+        raise RecveilError(f"grouping {choice!r}: expected one of {', '.join(GROUPINGS)}")
+    return GROUPINGS[choice](min_size=k, random_state=seed)
+
+
+def _settings(predictor: Any, grouping: Any) -> dict[str, Any]:
+    """Return all parameters of predictor and grouping, for the owner's records."""
+    public = {name: value for name, value in vars(predictor).items() if not name.endswith("_")}
+    return {"predictor": public, "grouping": grouping.get_params()}

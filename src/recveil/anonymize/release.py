@@ -1,0 +1,159 @@
+"""Release: the published side and the private side of anonymized ratings, kept apart."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize.homogenize import Groups
+from recveil.ratings import RatingScale
+from recveil.records import Records
+
+if TYPE_CHECKING:
+    from recveil.verify import Verification
+
+Layout = Literal["auto", "users", "groups"]
+FileFormat = Literal["parquet", "csv"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a release promises about its published rows.
+
+    Parameters
+    ----------
+    kind : str
+        "identical-rows": every record is shared, item for item and label for label, by at least
+        `k` people.
+    k : int
+    """
+
+    kind: str
+    k: int
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """All that the world will see.
+
+    Parameters
+    ----------
+    claim : Claim
+    items : ndarray, shape (n_items,)
+        Item labels, ascending.
+    scale : RatingScale
+        Labels lie between its ends.
+    settings : dict
+        How the release was made, in words and numbers that everybody may know.
+    n_users : int
+        Number of people behind the records.
+    prefix : str
+        What pseudonyms begin with; chosen so that no pseudonym equals an original id.
+    blocks : callable
+        Returns a fresh iterator over blocks of records each time it is called.
+    default_layout : {"users", "groups"}
+        One row of labels a user, or one a group with its size.
+    """
+
+    claim: Claim
+    items: NDArray[Any]
+    scale: RatingScale
+    settings: dict[str, Any]
+    n_users: int
+    prefix: str
+    blocks: Callable[[], Iterator[Records]]
+    default_layout: Literal["users", "groups"]
+
+    def pseudonyms(self, first: int, last: int) -> list[str]:
+        """Return the user ids of the published rows `first` to `last - 1`."""
+        width = len(str(self.n_users))
+        return [f"{self.prefix}{row:0{width}d}" for row in range(first, last)]
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """What only the owner may see; it undoes the release.
+
+    Parameters
+    ----------
+    users : ndarray, shape (n_users,)
+        Original user ids.
+    groups : Groups
+        Who is in which group, in published order.
+    seed : int
+        Fixes everything random about the release.
+    settings : dict
+        The full settings of predictor and grouping.
+    """
+
+    users: NDArray[Any]
+    groups: Groups
+    seed: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Anonymized ratings: `published` for the world, `private` for the owner alone."""
+
+    published: Published
+    private: Private
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        layout: Layout = "auto",
+        file_format: FileFormat = "parquet",
+        force: bool = False,
+    ) -> "Verification":
+        """Write the release to `folder` and its private twin to `folder` + ".private".
+
+        Both are written beside their targets, verified, and then renamed, so that a killed run
+        leaves no release or a whole one.
+
+        Parameters
+        ----------
+        folder : path
+            Must not exist, unless `force`.
+        layout : {"auto", "users", "groups"}
+            One row of labels a user, or one a group with its size. "auto" takes what suits the
+            method: groups for padded rows, users for the rest.
+        file_format : {"parquet", "csv"}
+        force : bool
+            Replace an older release at the same place; nothing else is ever replaced.
+
+        Returns
+        -------
+        Verification
+            What the checker says of the written files; it always holds.
+
+        Raises
+        ------
+        RecveilError
+            If the folder exists, cannot be written, or the written release does not verify; then
+            nothing is left behind.
+        """
+        from recveil.anonymize.folder import write_release
+
+        return write_release(self, Path(folder), layout, file_format, force=force)
+
+
+def fresh_prefix(users: NDArray[Any]) -> str:
+    """Find a prefix under which no pseudonym can equal an original id.
+
+    Examples
+    --------
+    >>> fresh_prefix(np.array([1, 2, 3]))
+    'p'
+    >>> fresh_prefix(np.array(["p1", "q7"], dtype=object))
+    'pp'
+    """
+    prefix = "p"
+    if users.dtype == object:
+        while any(label.startswith(prefix) and label[len(prefix) :].isdigit() for label in users):
+            prefix += "p"
+    return prefix

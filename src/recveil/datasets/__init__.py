@@ -1,0 +1,6 @@
+"""Floor 1: data to try things on, invented or fetched."""
+
+from recveil.datasets.movielens import fetch_movielens
+from recveil.datasets.synthetic import make_ratings
+
+__all__ = ["fetch_movielens", "make_ratings"]

@@ -1,0 +1,72 @@
+"""Records: what is published, one row of labels for all the people who share it."""
+
+import hashlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LABEL = np.dtype([("item", np.uint64), ("value", np.float64)])
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """A block of published records, in compressed rows.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n_records,)
+        How many people stand behind each record.
+    indptr : ndarray of int64, shape (n_records + 1,)
+    indices : ndarray of int32, shape (n_labels,)
+        Positions of items, ascending in each record.
+    values : ndarray of float64, shape (n_labels,)
+        The labels: published ratings.
+    """
+
+    sizes: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.sizes.size
+
+    def digests(self, keys: NDArray[np.uint64]) -> list[bytes]:
+        """Return 16 bytes for each record that equal another record's only if all labels do.
+
+        Parameters
+        ----------
+        keys : ndarray of uint64, shape (n_items,)
+            From `item_keys`.
+
+        Examples
+        --------
+        >>> block = Records(
+        ...     sizes=np.array([2, 3]),
+        ...     indptr=np.array([0, 2, 4]),
+        ...     indices=np.array([0, 1, 0, 1], np.int32),
+        ...     values=np.array([4.0, 2.5, 4.0, 2.5]),
+        ... )
+        >>> first, second = block.digests(item_keys(["heat", "alien"]))
+        >>> first == second
+        True
+        """
+        labels = np.empty(self.values.size, _LABEL)
+        labels["item"], labels["value"] = keys[self.indices], self.values
+        content, width = memoryview(labels.tobytes()), _LABEL.itemsize
+        bounds = (self.indptr * width).tolist()
+        return [
+            hashlib.blake2b(content[start:end], digest_size=16).digest()
+            for start, end in itertools.pairwise(bounds)
+        ]
+
+
+def item_keys(items: NDArray[Any] | Sequence[Any]) -> NDArray[np.uint64]:
+    """Return a key for each item label that depends on its text alone, shape (n_items,)."""
+    texts = (str(label).encode() for label in items)
+    digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype=np.uint64)

@@ -1,0 +1,56 @@
+"""Classes of identical records, and how many people stand behind each."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from recveil.verify.verification import Violation
+
+
+class Classes:
+    """Collects records block by block and counts the people of each class.
+
+    Records are compared by a digest of 128 bits (BLAKE2b), so that nothing but digests is kept:
+    two different records would meet by chance once in 10³⁸ comparisons.
+
+    Examples
+    --------
+    >>> classes = Classes()
+    >>> classes.add([b"x", b"x", b"y"], sizes=[1, 1, 1], user_ids=["a", "b", "c"], rows=[1, 4, 7])
+    >>> classes.smallest, classes.users, len(classes.people)
+    (1, 3, 2)
+    >>> [violation.user_id for violation in classes.below(2, "row {}".format)]
+    ['c']
+    """
+
+    def __init__(self) -> None:
+        self.people: Counter[bytes] = Counter()
+        self.records: list[tuple[bytes, str, int]] = []
+
+    def add(
+        self,
+        digests: Sequence[bytes],
+        sizes: Sequence[int],
+        user_ids: Sequence[str],
+        rows: Sequence[int],
+    ) -> None:
+        """Add records: digest, people behind it, published id, and first row (from 1)."""
+        for digest, size in zip(digests, sizes, strict=True):
+            self.people[digest] += size
+        self.records += zip(digests, user_ids, rows, strict=True)
+
+    @property
+    def smallest(self) -> int:
+        """People in the smallest class; 0 if there is none."""
+        return min(self.people.values(), default=0)
+
+    @property
+    def users(self) -> int:
+        """People in all classes."""
+        return self.people.total()
+
+    def below(self, k: int, locate: Callable[[int], str]) -> Iterator[Violation]:
+        """Yield every record whose class has fewer than `k` people."""
+        for digest, user_id, row in self.records:
+            if (people := self.people[digest]) < k:
+                problem = f"its labels are shared by {people} of at least {k} people"
+                yield Violation(locate(row), row, user_id, problem)

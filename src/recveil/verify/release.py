@@ -1,0 +1,126 @@
+"""Checking a release folder, block by block, from the published files alone."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from recveil.errors import RecveilError
+from recveil.verify.classes import Classes
+from recveil.verify.published import PublishedFile
+from recveil.verify.verification import Verification, Violation
+
+_FORMAT = "recveil-release-1"
+_CLAIMS = ("identical-rows",)
+
+
+def check_release(folder: Path, k: int | None) -> Verification:
+    """Check a release against its own claim, or against a given k; see `verify`."""
+    manifest = _read_manifest(folder)
+    required = manifest["k"] if k is None else k
+    checksums = {name: _is_as_written(folder / name, manifest) for name in manifest["files"]}
+    violations = [
+        Violation(
+            name, None, None, "the file is missing, or not the one that was written (SHA-256)"
+        )
+        for name, right in checksums.items()
+        if not right
+    ]
+    file = PublishedFile(folder / _ratings_name(manifest, folder), manifest)
+    classes = Classes()
+    for block in file.blocks(violations):
+        classes.add(block.digests, block.sizes, block.user_ids, block.rows)
+    violations += classes.below(required, file.locate)
+    violations += _changed_records(folder, classes, file)
+    violations += _wrong_counts(manifest, classes)
+    return Verification(
+        claim=manifest["claim"],
+        k_required=required,
+        k_achieved=classes.smallest,
+        users=classes.users,
+        records=len(classes.records),
+        classes=len(classes.people),
+        layout=manifest["layout"],
+        compared=["item_id", "rating"],
+        violations=violations,
+        checksums=checksums,
+    )
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    file = folder / "release.json"
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+        if manifest["format"] != _FORMAT:
+            raise RecveilError(
+                f"{file}: format {manifest['format']!r}; this recveil reads {_FORMAT!r}"
+            )
+        if manifest["claim"] not in _CLAIMS:
+            raise RecveilError(
+                f"{file}: claim {manifest['claim']!r}; this recveil can check {', '.join(_CLAIMS)}"
+            )
+        whole = isinstance(manifest["k"], int) and manifest["k"] >= 1
+        plain = all(Path(name).name == name for name in manifest["files"])
+        known = manifest["layout"] in ("users", "groups")
+        if not (whole and plain and known and manifest["counts"] and manifest["scale"]):
+            raise KeyError("k, files, layout, counts or scale")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, RecveilError):
+            raise
+        raise RecveilError(
+            f"{file}: not a release's description ({type(error).__name__}: {error}); "
+            f"write the release again"
+        ) from error
+    return dict(manifest)
+
+
+def _ratings_name(manifest: dict[str, Any], folder: Path) -> str:
+    for name in manifest["files"]:
+        if name in ("ratings.parquet", "ratings.csv") and (folder / name).is_file():
+            return str(name)
+    raise RecveilError(f"{folder}: no ratings.parquet or ratings.csv; write the release again")
+
+
+def _is_as_written(file: Path, manifest: dict[str, Any]) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return bool(digest == manifest["files"][file.name].get("sha256"))
+
+
+def _changed_records(folder: Path, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
+    """Name each record whose content is not among the digests written beside the ratings."""
+    listed = _listed_classes(folder)
+    for digest, user_id, row in classes.records:
+        if digest.hex() not in listed:
+            problem = "its labels are not those that were written (no such digest in classes.csv)"
+            yield Violation(file.locate(row), row, user_id, problem)
+        elif classes.people[digest] != listed[digest.hex()]:
+            problem = (
+                f"its labels are shared by {classes.people[digest]} people, "
+                f"but {listed[digest.hex()]} were written (classes.csv)"
+            )
+            yield Violation(file.locate(row), row, user_id, problem)
+
+
+def _listed_classes(folder: Path) -> dict[str, int]:
+    file = folder / "classes.csv"
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()[1:]
+        return {digest: int(people) for digest, _, people in (x.partition(",") for x in lines)}
+    except (OSError, ValueError) as error:
+        raise RecveilError(f"{file}: cannot be read ({error}); write the release again") from error
+
+
+def _wrong_counts(manifest: dict[str, Any], classes: Classes) -> Iterator[Violation]:
+    found = {
+        "users": classes.users,
+        "records": len(classes.records),
+        "classes": len(classes.people),
+    }
+    for name, number in found.items():
+        if manifest["counts"].get(name) != number:
+            problem = f"counts {manifest['counts'].get(name)} {name}, but the ratings hold {number}"
+            yield Violation("release.json", None, None, problem)

@@ -1,0 +1,81 @@
+"""What the checker says: one verdict, and each published row that speaks against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Violation(NamedTuple):
+    """One published row (or file) that breaks the promise.
+
+    Attributes
+    ----------
+    where : str
+        The place in the file, such as ``ratings.csv line 812``.
+    row : int or None
+        The first of the record's rows, counted from 1 without the header; None for a whole file.
+    user_id : str or None
+        The published user id.
+    problem : str
+        What is wrong, in words.
+    """
+
+    where: str
+    row: int | None
+    user_id: str | None
+    problem: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict over a published file.
+
+    Parameters
+    ----------
+    claim : str
+        What was checked.
+    k_required, k_achieved : int
+        People that must share each row of labels, and the fewest that do.
+    users, records, classes : int
+        People, published records, and classes of identical records.
+    layout : {"users", "groups"}
+        Whether a record stands for one person or says for how many.
+    compared : sequence of str
+        The columns in which records must agree.
+    violations : sequence of Violation
+        Every one that was found.
+    checksums : dict of str to bool
+        For each file of a release, whether it is the one that was written.
+    """
+
+    claim: str
+    k_required: int
+    k_achieved: int
+    users: int
+    records: int
+    classes: int
+    layout: str
+    compared: Sequence[str]
+    violations: Sequence[Violation]
+    checksums: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing at all speaks against the claim."""
+        return not self.violations and self.k_achieved >= self.k_required
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as plain data, for JSON."""
+        return {
+            "holds": self.holds,
+            "claim": self.claim,
+            "k_required": self.k_required,
+            "k_achieved": self.k_achieved,
+            "users": self.users,
+            "records": self.records,
+            "classes": self.classes,
+            "layout": self.layout,
+            "compared": list(self.compared),
+            "checksums": self.checksums,
+            "violations": [violation._asdict() for violation in self.violations],
+        }

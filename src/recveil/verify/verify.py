@@ -1,0 +1,57 @@
+"""verify: does this file, alone, keep the promise that is written on it?"""
+
+from pathlib import Path
+
+from recveil.errors import RecveilError
+from recveil.verify.release import check_release
+from recveil.verify.table import check_table
+from recveil.verify.verification import Verification
+
+
+def verify(path: str | Path, *, k: int | None = None) -> Verification:
+    """Check that everybody shares his published row with at least k - 1 others.
+
+    Parameters
+    ----------
+    path : path
+        A release folder, whose own claim, counts and checksums are checked; or any file of
+        ratings that `recveil.io` can read, whoever made it.
+    k : int, optional
+        People that must share each row. A release brings its own; a file needs it.
+
+    Returns
+    -------
+    Verification
+        The verdict, the k that is achieved, and every row that speaks against it.
+
+    Raises
+    ------
+    RecveilError
+        If the path cannot be read as either, or k is missing or below 1.
+
+    Notes
+    -----
+    Claim `identical-rows`, Chang et al., Definition 3.3: for every record, records with exactly
+    the same items and labels stand for at least k people. Every column but the user's id counts,
+    and in a text file numbers count as they are written: 4 and 4.0 tell two people apart. A column
+    `group_size` says how many people a record stands for; no file can prove that they exist.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
+    >>> _ = file.write_text("user_id,item_id,rating\\n1,7,4\\n2,7,4\\n3,7,5\\n")
+    >>> verdict = verify(file, k=2)
+    >>> verdict.holds, verdict.k_achieved, verdict.violations[0].where
+    (False, 1, 'ratings.csv line 4')
+    """
+    path = Path(path)
+    if k is not None and k < 1:
+        raise RecveilError(f"k is {k}; expected at least 1")
+    if (path / "release.json").is_file():
+        return check_release(path, k)
+    if path.is_dir() and not any(path.glob("*.txt*")):  # Netflix Prize data comes as a folder
+        raise RecveilError(f"{path}: a folder without release.json is no release; name a file")
+    if k is None:
+        raise RecveilError(f"{path}: this is no release and claims nothing; say which k with --k")
+    return check_table(path, k)
