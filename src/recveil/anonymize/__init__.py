@@ -1,16 +1,19 @@
 """Floor 2: from ratings to a release."""
 
+from recveil.anonymize.anonymize import Anonymized, anonymize
 from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
 from recveil.anonymize.predictive import PredictiveAnonymizer
 from recveil.anonymize.release import Claim, Private, Published, Release
 
 __all__ = [
+    "Anonymized",
     "Claim",
     "Groups",
     "PredictiveAnonymizer",
     "Private",
     "Published",
     "Release",
+    "anonymize",
     "homogenize_padded",
     "homogenize_simple",
 ]

@@ -137,8 +137,8 @@ def _write_json(file: Path, content: dict[str, Any]) -> None:
 def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     """Give two folders to write to; rename them into place if all went well.
 
-    The private folder goes first: killed in between, there is no release, rather than one whose
-    key is lost.
+    An old release goes before its twin and a new one comes after, so that at any moment there is
+    either no release, or a release with the twin that belongs to it.
     """
     private = folder.with_name(f"{folder.name}.private")
     _check_targets(folder, private, force=force)
@@ -155,9 +155,11 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
         (staging / "published").mkdir()
         (staging / "private").mkdir(mode=0o700)
         yield staging / "published", staging / "private"
-        _put_into_place(
-            (staging / "private", private, staging / "old-private"),
-            (staging / "published", folder, staging / "old-published"),
+        _rename_all(
+            (folder, staging / "old-published"),
+            (private, staging / "old-private"),
+            (staging / "private", private),
+            (staging / "published", folder),
         )
     except OSError as error:
         raise RecveilError(
@@ -167,19 +169,17 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _put_into_place(*moves: tuple[Path, Path, Path]) -> None:
-    """Rename each new folder to its target and the target to old; undo all if one fails."""
+def _rename_all(*moves: tuple[Path, Path]) -> None:
+    """Rename what exists, one after the other; undo all if one fails."""
     done = []
     try:
-        for new, target, old in moves:
-            if target.exists():
-                target.rename(old)
-                done.append((old, target))
-            new.rename(target)
-            done.append((target, new))
+        for source, target in moves:
+            if source.exists():
+                source.rename(target)
+                done.append((source, target))
     except OSError:
-        for now, before in reversed(done):
-            now.rename(before)
+        for source, target in reversed(done):
+            target.rename(source)
         raise
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize.homogenize import Groups
@@ -104,7 +104,7 @@ class Release:
 
     def write(
         self,
-        folder: str | Path,
+        folder: str | PathLike[str],
         *,
         layout: Layout = "auto",
         file_format: FileFormat = "parquet",

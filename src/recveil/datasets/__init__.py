@@ -1,6 +1,7 @@
 """Floor 1: data to try things on, invented or fetched."""
 
+from recveil.datasets.generate import generate
 from recveil.datasets.movielens import fetch_movielens
 from recveil.datasets.synthetic import make_ratings
 
-__all__ = ["fetch_movielens", "make_ratings"]
+__all__ = ["fetch_movielens", "generate", "make_ratings"]

@@ -122,7 +122,7 @@ def encode_labels(
     labels, codes = _label_array(encoded.dictionary, role), encoded.indices.to_numpy()
     empty = np.flatnonzero(labels == "")
     if empty.size:
-        _refuse_first(codes == empty[0], f"the {role} is empty; drop the row", locate)
+        _refuse_first(pa.array(codes == empty[0]), f"the {role} is empty; drop the row", locate)
     used = np.flatnonzero(np.bincount(codes, minlength=labels.size))
     in_order = used[np.argsort(labels[used])]
     position = np.zeros(labels.size, np.int32)
@@ -137,6 +137,7 @@ def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
         raise RecveilError(
             f"{role} column: expected text or whole numbers, got {labels.type}; convert it"
         )
+    labels = labels.cast(pa.large_string())  # a string view has no regular expressions
     if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
         return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return np.array(labels.to_pylist(), dtype=object)
@@ -243,11 +244,8 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _refuse_first(refused: Any, problem: str, locate: Locate) -> None:
+def _refuse_first(refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate) -> None:
     """Raise for the first row of a boolean array that is true."""
-    if (
-        row := pc.index(
-            pa.array(refused) if isinstance(refused, np.ndarray) else refused, True
-        ).as_py()
-    ) >= 0:
+    row = pc.index(refused, True).as_py()
+    if row >= 0:
         raise RecveilError(f"{locate(row)}: {problem}")

@@ -343,8 +343,9 @@ def _check_scale(values: NDArray[Any], scale: RatingScale, locate: Locate) -> No
 
 
 def _arrow_column(column: ArrayLike) -> pa.Array:
-    array = np.asarray(column)
-    return pa.array(array.astype(object) if array.dtype.kind in "UT" else array)
+    if not isinstance(column, np.ndarray):
+        return pa.array(column)  # by way of numpy, text would lose its trailing null characters
+    return pa.array(column.astype(object) if column.dtype.kind in "UT" else column)
 
 
 def _decode(labels: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:

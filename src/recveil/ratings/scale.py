@@ -103,7 +103,13 @@ class RatingScale:
         levels = np.unique(np.asarray(values, dtype=np.float64))
         if levels.size == 0:
             raise RecveilError("there are no ratings to infer a scale from; give --scale")
-        return cls(_shortest(levels[0]), _shortest(levels[-1]), _common_step(levels))
+        low, high = _shortest(levels[0]), _shortest(levels[-1])
+        n_steps = _count_steps(levels)
+        if n_steps is not None:
+            stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"))
+            if stepped.contains(levels).all():
+                return stepped
+        return cls(low, high)
 
     @property
     def range(self) -> float:
@@ -130,7 +136,7 @@ class RatingScale:
         inside = (numbers >= self.low - slack) & (numbers <= self.high + slack)
         if self.step is None:
             return inside
-        steps = (numbers - self.low) / self.step
+        steps = (np.where(inside, numbers, self.low) - self.low) / self.step
         return inside & (np.abs(steps - np.rint(steps)) <= _TOLERANCE)
 
     def round(self, values: ArrayLike, step: float | None = None) -> NDArray[np.float64]:
@@ -156,8 +162,8 @@ class RatingScale:
         return ends if self.step is None else f"{ends}:{self.step:g}"
 
 
-def _common_step(levels: NDArray[np.float64]) -> float | None:
-    """Return the largest step of which all distances between the levels are multiples."""
+def _count_steps(levels: NDArray[np.float64]) -> int | None:
+    """Count the steps from the lowest to the highest level, each as large as the levels allow."""
     if not 1 < levels.size <= MOST_LEVELS:
         return None
     span, step = float(levels[-1] - levels[0]), float(np.diff(levels).min())
@@ -168,8 +174,7 @@ def _common_step(levels: NDArray[np.float64]) -> float | None:
             step, remainder = remainder, abs(math.remainder(step, remainder))
         if remainder > _TOLERANCE * step:
             return None
-    n_steps = round(span / step)
-    return _shortest(span / n_steps) if n_steps <= MOST_LEVELS else None
+    return round(span / step) if span / step <= MOST_LEVELS else None
 
 
 def _shortest(number: float) -> float:

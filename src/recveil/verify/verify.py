@@ -1,5 +1,6 @@
 """verify: does this file, alone, keep the promise that is written on it?"""
 
+from os import PathLike
 from pathlib import Path
 
 from recveil.errors import RecveilError
@@ -8,8 +9,8 @@ from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
 
 
-def verify(path: str | Path, *, k: int | None = None) -> Verification:
-    """Check that everybody shares his published row with at least k - 1 others.
+def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
+    r"""Check that everybody shares his published row with at least k - 1 others.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def verify(path: str | Path, *, k: int | None = None) -> Verification:
     --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
-    >>> _ = file.write_text("user_id,item_id,rating\\n1,7,4\\n2,7,4\\n3,7,5\\n")
+    >>> _ = file.write_text("user_id,item_id,rating\n1,7,4\n2,7,4\n3,7,5\n")
     >>> verdict = verify(file, k=2)
     >>> verdict.holds, verdict.k_achieved, verdict.violations[0].where
     (False, 1, 'ratings.csv line 4')

@@ -1,0 +1,47 @@
+"""Floor 4: the command line. Each verb is a thin call of the library function of its name."""
+
+import sys
+from typing import NoReturn
+
+import typer
+
+from recveil.cli.anonymize import anonymize
+from recveil.cli.convert import convert
+from recveil.cli.demo import demo
+from recveil.cli.generate import generate
+from recveil.cli.verify import verify
+from recveil.errors import RecveilError
+
+app = typer.Typer(
+    name="recveil",
+    help="Publish rating data without giving its people away.",
+    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+for verb in (demo, anonymize, verify, convert, generate):
+    app.command()(verb)
+
+
+@app.callback(invoke_without_command=True)
+def about(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:
+    """Publish rating data without giving its people away."""
+    if version:
+        from importlib import metadata
+
+        print(metadata.version("recveil"))
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; bad input ends with a message on standard error and code 2."""
+    try:
+        app(arguments)
+    except RecveilError as error:
+        print(f"error: {error}", file=sys.stderr)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
+    sys.exit(2)

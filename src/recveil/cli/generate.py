@@ -1,0 +1,44 @@
+"""recveil generate."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recveil.cli import options
+from recveil.cli.options import Json, Scale
+
+
+def generate(
+    output: Annotated[Path, typer.Argument(help="What to write: .parquet, .csv or .inter.")],
+    users: Annotated[int, typer.Option(help="Number of users.")] = 2_000,
+    items: Annotated[int, typer.Option(help="Number of items.")] = 1_000,
+    ratings: Annotated[int, typer.Option(help="Number of ratings.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same ratings.")] = 0,
+    scale: Scale = None,
+    format: Annotated[
+        str | None, typer.Option(help="parquet, csv or inter; by the ending if not given.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Invent a table of ratings by people who do not exist, to try things on.
+
+    Example: `recveil generate ratings.parquet --users 6000 --items 4000 --ratings 1000000`
+    """
+    from recveil.cli.show import describe, write_json
+    from recveil.datasets import generate
+
+    made = generate(
+        output,
+        users=users,
+        items=items,
+        ratings=ratings,
+        seed=seed,
+        scale=options.parse_scale(scale),
+        format=format,
+    )
+    if write_json({"output": str(output), "data": describe(made)}, json):
+        typer.echo(
+            f"Wrote {made.n_ratings:,} invented ratings of {made.n_items:,} items by "
+            f"{made.n_users:,} users to {output}."
+        )

@@ -1,0 +1,80 @@
+"""Printing: results as tables for people, or as one JSON object for programs."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from recveil.ratings import Ratings
+    from recveil.verify import Verification
+
+_SHOWN = 10
+
+
+def write_json(result: dict[str, Any], target: Path | None) -> bool:
+    """Write JSON to a file, or to standard output for "-"; say whether people may still read on."""
+    if target is None:
+        return True
+    text = json.dumps(result, indent=2, ensure_ascii=False)
+    if str(target) == "-":
+        print(text)
+        return False
+    beside = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        beside.write_text(text + "\n", encoding="utf-8")
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+    return True
+
+
+def describe(ratings: "Ratings") -> dict[str, Any]:
+    """Return the size of a table, for JSON."""
+    return {
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": ratings.n_ratings,
+        "density": ratings.density,
+        "scale": str(ratings.scale),
+    }
+
+
+def show_read(ratings: "Ratings", scale_was_given: bool) -> None:
+    """Say what was read."""
+    origin = "given" if scale_was_given else "inferred; give --scale if it is another"
+    Console().print(
+        f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
+        f"{ratings.n_users:,} users; scale {ratings.scale} ({origin})."
+    )
+
+
+def show_verification(result: "Verification", name: str) -> None:
+    """Print the verdict and the first violations."""
+    console = Console()
+    if result.holds:
+        console.print(
+            f"[bold green]holds[/]  {escape(name)}: every row of labels is shared by at least "
+            f"{result.k_achieved} people ({result.k_required} required)."
+        )
+    else:
+        console.print(
+            f"[bold red]does not hold[/]  {escape(name)}: {result.k_required} people must share "
+            f"each row of labels; the smallest class has {result.k_achieved}."
+        )
+    table = Table("people", "records", "classes", "smallest class", "layout", "compared columns")
+    numbers = (result.users, result.records, result.classes, result.k_achieved)
+    table.add_row(*(f"{n:,}" for n in numbers), result.layout, ", ".join(result.compared))
+    console.print(table)
+    if not result.violations:
+        return
+    first = Table("where", "user_id", "problem", title=f"{len(result.violations):,} violations")
+    for violation in result.violations[:_SHOWN]:
+        first.add_row(violation.where, escape(violation.user_id or ""), escape(violation.problem))
+    console.print(first)
+    if len(result.violations) > _SHOWN:
+        console.print(f"The first {_SHOWN} are shown; --json lists all of them.")

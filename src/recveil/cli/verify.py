@@ -1,0 +1,31 @@
+"""recveil verify."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recveil.cli.options import Json
+
+
+def verify(
+    path: Annotated[Path, typer.Argument(help="A release folder, or any file of ratings.")],
+    k: Annotated[
+        int | None,
+        typer.Option(help="People that must share each row; a release brings its own k."),
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Check that everybody shares his published row with at least k - 1 others.
+
+    Reads the published files alone and exits with 0 if the claim holds, 1 if it does not.
+
+    Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
+    """
+    from recveil.cli.show import show_verification, write_json
+    from recveil.verify import verify
+
+    result = verify(path, k=k)
+    if write_json(result.to_dict(), json):
+        show_verification(result, str(path))
+    raise typer.Exit(0 if result.holds else 1)

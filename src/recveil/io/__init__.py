@@ -1,0 +1,9 @@
+"""Floor 1: readers and writers of rating files."""
+
+from recveil.io.convert import convert
+from recveil.io.formats import FORMATS
+from recveil.io.read import read_ratings, read_table
+from recveil.io.source import Source
+from recveil.io.write import write_ratings
+
+__all__ = ["FORMATS", "Source", "convert", "read_ratings", "read_table", "write_ratings"]

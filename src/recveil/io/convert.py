@@ -1,0 +1,61 @@
+"""From one file of ratings to another."""
+
+from os import PathLike
+from typing import Any
+
+from recveil.io.read import read_ratings
+from recveil.io.write import resolve_target, write_ratings
+from recveil.ratings import Ratings
+
+
+def convert(
+    source: str | PathLike[str],
+    target: str | PathLike[str],
+    *,
+    format: str | None = None,
+    target_format: str | None = None,
+    **reading: Any,
+) -> Ratings:
+    r"""Read a file of ratings and write it in another format.
+
+    Parameters
+    ----------
+    source : str or path
+        What to read.
+    target : str or path
+        Where to write.
+    format : str, optional
+        The format of `source`, a key of `FORMATS`; found by looking into it if not given.
+    target_format : {"parquet", "csv", "inter"}, optional
+        By the ending of `target` if not given.
+    **reading
+        Passed to `read_ratings`: scale, duplicates, times, user, item, rating, time.
+
+    Returns
+    -------
+    Ratings
+        What was read and written.
+
+    Raises
+    ------
+    RecveilError
+        If `source` cannot be read or `target` cannot be written; `target` is then as it was.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     source, target = Path(folder, "ratings.txt"), Path(folder, "ratings.csv")
+    ...     _ = source.write_text("ann 7 4\nben 7 3.5\n")
+    ...     _ = convert(source, target)
+    ...     print(target.read_text())
+    user_id,item_id,rating
+    ann,7,4
+    ben,7,3.5
+    """
+    # A mistyped ending should not cost the minutes of reading a large file.
+    resolve_target(target, target_format)
+    ratings = read_ratings(source, format=format, **reading)
+    write_ratings(ratings, target, format=target_format)
+    return ratings

@@ -1,0 +1,201 @@
+"""Delimited text: commas, tabs, spaces or double colons, with or without a header."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from recveil.errors import RecveilError
+from recveil.io.files import naming, open_bytes, open_stream
+from recveil.io.lines import Place, Places
+from recveil.io.source import COLUMNS, Selection, Source
+
+# Each block brings its own dictionaries of labels, so few large blocks take less memory.
+BLOCK_BYTES = 1 << 24
+ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+class Dialect(NamedTuple):
+    """How a delimited file separates and quotes its fields."""
+
+    delimiter: str
+    quotes: bool
+    header: bool
+
+    @property
+    def character(self) -> str:
+        """What pyarrow and csv split at: they know delimiters of one character only."""
+        return self.delimiter[0]
+
+    def text(self, fields: Sequence[str]) -> str:
+        """Put the fields of a record together again, without quotes."""
+        return self.character.join(fields)
+
+    def excerpt(self, fields: Sequence[str]) -> str:
+        """Show the start of a record in an error."""
+        text = self.text(fields)
+        return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+    def count(self, fields: Sequence[str]) -> int:
+        """Count the columns of a record."""
+        double = len(self.delimiter) > 1
+        return len(self.text(fields).split(self.delimiter)) if double else len(fields)
+
+
+DIALECTS = {
+    "movielens-tab": Dialect("\t", quotes=False, header=False),
+    "movielens-colons": Dialect("::", quotes=False, header=False),
+    "csv": Dialect(",", quotes=True, header=True),
+    "csv-plain": Dialect(",", quotes=True, header=False),
+    "tsv": Dialect("\t", quotes=True, header=True),
+    "space": Dialect(" ", quotes=False, header=False),
+    "inter": Dialect("\t", quotes=True, header=True),
+}
+
+
+# The line in which a record starts, and its fields; a plain tuple, for there may be millions.
+Record = tuple[int, list[str]]
+
+
+def read_delimited(path: Path, format: str, selection: Selection) -> Source:
+    """Read a delimited file with all its fields as text.
+
+    Parameters
+    ----------
+    path : Path
+    format : str
+        A key of `DIALECTS`.
+    selection : Selection
+        The columns to read.
+
+    Raises
+    ------
+    RecveilError
+        For a missing column, the first line with too many or too few columns, the first line that
+        is not UTF-8, and damaged gzip data.
+    """
+    dialect = DIALECTS[format]
+    names = _column_names(path, dialect)
+    chosen = selection.choose(names, path.name)
+    try:
+        raw = _parse(path, dialect, names, chosen)
+    except pa.ArrowInvalid:
+        step = len(dialect.delimiter)
+        wanted = [step * at for at, name in enumerate(names) if name in chosen.values()]
+        _raise_first_bad(path, dialect, len(names), wanted)
+        raise
+    table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
+    return Source(table, Places(partial(_walk, path, dialect)).locate, format)
+
+
+def _parse(path: Path, dialect: Dialect, names: list[str], chosen: dict[str, str]) -> pa.Table:
+    types = {name: pa.string() for name in chosen.values()}
+    types |= {chosen[role]: ENCODED_TEXT for role in ("user", "item", "rating")}
+    columns, included = names, list(chosen.values())
+    if dialect.delimiter == "::":
+        # pyarrow splits at one character: between two columns stands one that must be empty.
+        gaps = [f"{name}::" for name in names[1:]]
+        columns = [names[0], *(both for pair in zip(gaps, names[1:], strict=True) for both in pair)]
+        types |= dict.fromkeys(gaps, pa.null())
+        included = [*gaps, *included]
+    with open_stream(path) as stream:
+        return arrow_csv.read_csv(
+            stream,
+            arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES, column_names=None if dialect.header else columns
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=dialect.character,
+                quote_char='"' if dialect.quotes else False,
+                newlines_in_values=dialect.quotes,
+            ),
+            arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=included,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+
+def _column_names(path: Path, dialect: Dialect) -> list[str]:
+    first = next(_records(path, dialect), None)
+    if first is None:
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings")
+    line, fields = first
+    if dialect.header:
+        _check_utf8(fields, Place(path.name, line))
+        return fields
+    n_columns = dialect.count(fields)
+    if n_columns not in (3, 4):
+        raise RecveilError(
+            f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
+            f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
+            f"name the right format with --format"
+        )
+    return list(COLUMNS[:n_columns])
+
+
+def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
+    """Read a file slowly, record by record; blank lines are passed over.
+
+    Bytes that are not UTF-8 become surrogates; a double colon leaves an empty field between two.
+    """
+    with open_bytes(path) as raw:
+        text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
+        split = partial(csv.reader, text, delimiter=dialect.character)
+        reader = split() if dialect.quotes else split(quoting=csv.QUOTE_NONE)
+        line = 1
+        try:
+            for fields in reader:
+                if fields:
+                    yield line, fields
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise RecveilError(
+                f"{Place(path.name, line)}: {error}; look for a quote that is never closed"
+            ) from None
+
+
+def _walk(path: Path, dialect: Dialect) -> Iterator[tuple[str, int]]:
+    with naming(path):
+        records = _records(path, dialect)
+        if dialect.header:
+            next(records)
+        for line, _ in records:
+            yield path.name, line
+
+
+def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Sequence[int]) -> None:
+    """Find the line that pyarrow refused and say what is wrong with it."""
+    for line, fields in _records(path, dialect):
+        place = Place(path.name, line)
+        if (got := dialect.count(fields)) != n_columns:
+            open_quote = "\n" in dialect.text(fields)
+            raise RecveilError(
+                f"{place}: expected {n_columns} columns, got {got} ({dialect.excerpt(fields)}); "
+                + ("close its quote" if open_quote else "mend or drop the line")
+            )
+        if dialect.delimiter == "::" and any(fields[1::2]):
+            raise RecveilError(
+                f"{place}: a single ':' in a column ({dialect.excerpt(fields)}); "
+                f"mend the line, or write the file as CSV"
+            )
+        _check_utf8([fields[position] for position in wanted], place)
+
+
+def _check_utf8(fields: Sequence[str], place: Place) -> None:
+    for field in fields:
+        encoded = field.encode(errors="surrogateescape")
+        try:
+            encoded.decode()
+        except UnicodeDecodeError:
+            raise RecveilError(
+                f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8"
+            ) from None

@@ -1,0 +1,86 @@
+"""The bytes of a file, gzipped or not; whatever goes wrong is told in words that name the file."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyarrow as pa
+
+from recveil.errors import RecveilError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn what Python and pyarrow raise while a file is read into a RecveilError with its name.
+
+    Examples
+    --------
+    >>> with naming(Path("folder/ratings.csv")):
+    ...     Path("no such folder/ratings.csv").read_bytes()
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: ratings.csv: no such file in folder; check the path
+    """
+    try:
+        yield
+    except RecveilError:
+        raise
+    except FileNotFoundError:
+        raise RecveilError(f"{path.name}: no such file in {path.parent}; check the path") from None
+    except PermissionError:
+        raise RecveilError(
+            f"{path.name}: you may not read it; change its permissions or take a copy"
+        ) from None
+    except IsADirectoryError:
+        raise RecveilError(
+            f"{path.name}: a folder, where a file was expected; name the file in it"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RecveilError(_cut_short(path, error)) from None
+    except (OSError, pa.ArrowException) as error:
+        # pyarrow has no class of its own for gzip's errors.
+        if "compress" in str(error) or "zlib" in str(error):
+            raise RecveilError(_cut_short(path, error)) from None
+        raise RecveilError(
+            f"{path.name}: cannot be read ({_first_line(error)}); check that the file is complete"
+        ) from None
+
+
+def is_gzipped(path: Path) -> bool:
+    """Say whether a file is gzipped, by its first bytes and not by its name."""
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP_MAGIC
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for Python to read, gunzipped if need be."""
+    return cast(IO[bytes], gzip.open(path)) if is_gzipped(path) else path.open("rb")
+
+
+def open_stream(path: Path) -> Any:
+    """Open a file for pyarrow to read from start to end, gunzipped if need be."""
+    return pa.input_stream(str(path), compression="gzip" if is_gzipped(path) else None)
+
+
+def open_random_access(path: Path) -> Any:
+    """Open a file for pyarrow to read here and there; a gzipped one is held in memory."""
+    if not is_gzipped(path):
+        return pa.memory_map(str(path))
+    with open_stream(path) as stream:
+        return pa.BufferReader(stream.read_buffer())
+
+
+def _cut_short(path: Path, error: Exception) -> str:
+    return (
+        f"{path.name}: its gzip data is cut short or damaged ({_first_line(error)}); "
+        f"fetch the file again"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

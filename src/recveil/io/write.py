@@ -1,0 +1,162 @@
+"""Writers of rating files: to a temporary file beside the target, then renamed into place."""
+
+import gzip
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
+
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+
+RECBOLE_TYPES = {
+    "user_id": "user_id:token",
+    "item_id": "item_id:token",
+    "rating": "rating:float",
+    "timestamp": "timestamp:float",
+}
+_BATCH_ROWS = 1 << 16
+
+
+def write_ratings(
+    ratings: Ratings, path: str | PathLike[str], *, format: str | None = None
+) -> None:
+    """Write ratings to a file; if this fails, what stood there before still stands there.
+
+    The columns are `user_id`, `item_id`, `rating` and, if known, `timestamp`: Unix seconds at the
+    start of the day.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    path : str or path
+        The file to write. A text file whose name ends in ``.gz`` is gzipped.
+    format : {"parquet", "csv", "inter"}, optional
+        By the ending of `path` if not given.
+
+    Raises
+    ------
+    RecveilError
+        For an unknown format or ending, a place that cannot be written, or a label that an
+        ``.inter`` file cannot hold.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.inter")
+    ...     write_ratings(Ratings.from_columns(["ann", "ben"], [7, 9], [4.5, 3]), path)
+    ...     print(path.read_text().expandtabs(16))
+    user_id:token   item_id:token   rating:float
+    ann             7               4.5
+    ben             9               3
+    """
+    target = Path(path)
+    write = _WRITERS[resolve_target(target, format)]
+    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    try:
+        # "x": nobody else's file is written over, and nothing is removed that is not ours.
+        with temporary.open("xb"):
+            pass
+        try:
+            write(ratings, temporary, target)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise RecveilError(
+            f"{target.name}: cannot be written in {target.parent} "
+            f"({error.strerror or error}); choose another place"
+        ) from None
+
+
+def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
+    """Return the format in which a file is to be written: the named one, or by its ending.
+
+    Raises
+    ------
+    RecveilError
+        For a format or an ending that recveil does not write.
+
+    Examples
+    --------
+    >>> resolve_target("ratings.csv.gz")
+    'csv'
+    """
+    name = Path(path).name
+    ending = Path(name.lower().removesuffix(".gz")).suffix
+    chosen = ending.removeprefix(".") if format is None else format
+    if chosen not in _WRITERS:
+        what = f"format {format!r}" if format else f"{name}: ending {ending!r}"
+        raise RecveilError(
+            f"{what}: expected one of {', '.join(_WRITERS)}; end the name in .parquet, .csv, "
+            f".inter, .csv.gz or .inter.gz, or name the format"
+        )
+    if chosen == "parquet" and name.lower().endswith(".gz"):
+        raise RecveilError(f"{name}: Parquet is compressed within; leave out .gz")
+    return chosen
+
+
+def _write_parquet(ratings: Ratings, temporary: Path, target: Path) -> None:
+    pq.write_table(ratings.to_arrow(), str(temporary), compression="zstd")
+
+
+def _write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
+    table = ratings.to_arrow()
+    _write_text(table, ",".join(table.column_names), ",", temporary, target)
+
+
+def _write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
+    for label in (*ratings.users, *ratings.items):
+        if isinstance(label, str) and re.search(r"[\t\r\n]", label):
+            raise RecveilError(
+                f"{target.name}: the label {label!r} holds a tab or a line break, which .inter "
+                f"cannot carry; write Parquet or CSV"
+            )
+    table = ratings.to_arrow()
+    header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)
+    _write_text(table, header, "\t", temporary, target)
+
+
+def _write_text(
+    table: pa.Table, header: str, delimiter: str, temporary: Path, target: Path
+) -> None:
+    # pyarrow quotes all text or none; most labels need no quotes.
+    quotes = any(_needs_quotes(table[name], delimiter) for name in ("user_id", "item_id"))
+    options = arrow_csv.WriteOptions(
+        include_header=False,
+        batch_size=_BATCH_ROWS,
+        delimiter=delimiter,
+        quoting_style="needed" if quotes else "none",
+    )
+    with temporary.open("wb") as file, _zipped(file, target) as stream:
+        stream.write(f"{header}\n".encode())
+        arrow_csv.write_csv(table, stream, options)
+
+
+def _zipped(file: IO[bytes], target: Path) -> Any:
+    if not target.name.lower().endswith(".gz"):
+        return nullcontext(file)
+    # No name and no time in the gzip header: equal ratings give equal bytes.
+    return gzip.GzipFile("", "wb", 6, file, mtime=0)
+
+
+def _needs_quotes(column: pa.ChunkedArray, delimiter: str) -> bool:
+    if not pa.types.is_string(column.type):
+        return False
+    return bool(pc.any(pc.match_substring_regex(column, f'["\r\n{delimiter}]')).as_py())
+
+
+_WRITERS: dict[str, Callable[[Ratings, Path, Path], Any]] = {
+    "parquet": _write_parquet,
+    "csv": _write_csv,
+    "inter": _write_inter,
+}

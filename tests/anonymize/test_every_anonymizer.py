@@ -1,0 +1,109 @@
+"""Properties that every anonymizer must have, on any data."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+from recveil.records import item_keys
+
+GROUPINGS = ("bisecting", "predictive", "bounded-t-means")
+ANONYMIZERS = {
+    f"{homogenize} {grouping}": (
+        lambda k, homogenize=homogenize, grouping=grouping, **more: PredictiveAnonymizer(
+            k, homogenize, grouping=grouping, **more
+        )
+    )
+    for homogenize in ("padded", "simple")
+    for grouping in GROUPINGS
+}
+
+
+def _digests(release, ratings):
+    keys = item_keys(ratings.items)
+    return [digest for block in release.published.blocks() for digest in block.digests(keys)]
+
+
+@pytest.mark.parametrize("name", ANONYMIZERS)
+class TestEveryAnonymizer:
+    def test_every_record_stands_for_at_least_k(self, name, invented):
+        for k in (2, 7, 150, 300):
+            release = ANONYMIZERS[name](k, seed=1).anonymize(invented)
+            sizes = np.concatenate([block.sizes for block in release.published.blocks()])
+            assert sizes.min() >= k
+            assert sizes.sum() == invented.n_users
+
+    def test_everybody_is_in_exactly_one_group(self, name, invented):
+        groups = ANONYMIZERS[name](5, seed=1).anonymize(invented).private.groups
+        assert np.array_equal(np.sort(groups.members), np.arange(invented.n_users))
+
+    def test_same_seed_same_release_and_another_seed_another(self, name, invented):
+        first, second, other = (
+            _digests(ANONYMIZERS[name](5, seed=seed).anonymize(invented), invented)
+            for seed in (1, 1, 2)
+        )
+        assert first == second
+        assert first != other
+
+    def test_without_a_seed_every_run_differs(self, name, invented):
+        first, second = (ANONYMIZERS[name](5).anonymize(invented) for _ in range(2))
+        assert first.private.seed != second.private.seed
+        assert _digests(first, invented) != _digests(second, invented)
+
+    def test_the_input_is_not_changed(self, name, invented):
+        before = invented.digest()
+        release = ANONYMIZERS[name](5, seed=1).anonymize(invented)
+        list(release.published.blocks())
+        assert invented.digest() == before
+
+    def test_blocks_can_be_taken_twice(self, name, invented):
+        release = ANONYMIZERS[name](5, seed=1).anonymize(invented)
+        assert _digests(release, invented) == _digests(release, invented)
+
+    def test_labels_lie_on_the_grid_within_the_scale(self, name, invented):
+        release = ANONYMIZERS[name](5, seed=1, round_labels=0.25).anonymize(invented)
+        for block in release.published.blocks():
+            assert ((block.values >= 1) & (block.values <= 5)).all()
+            assert np.allclose(block.values * 4, np.rint(block.values * 4))
+
+    def test_too_few_users_or_bad_k(self, name, invented):
+        for k, problem in ((301, "300 users cannot form"), (1, "k is 1"), (2.5, "k is 2.5")):
+            with pytest.raises(RecveilError, match=problem):
+                ANONYMIZERS[name](k).anonymize(invented)
+
+    def test_a_user_without_ratings_is_refused(self, name):
+        ratings = Ratings([1, 2], [1], [0, 1, 1], [0], [3], None, RatingScale(1, 5, 1))
+        with pytest.raises(RecveilError, match="user 2 has no rating"):
+            ANONYMIZERS[name](2).anonymize(ratings)
+
+    @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+    @given(
+        n_users=st.integers(2, 30),
+        n_items=st.integers(2, 12),
+        k=st.integers(2, 9),
+        seed=st.integers(0, 2**64 - 1),
+    )
+    def test_any_data_any_k(self, name, n_users, n_items, k, seed):
+        if k > n_users:
+            k = n_users
+        n_ratings = max(n_users, n_users * n_items // 3)
+        ratings = make_ratings(n_users, n_items, n_ratings, seed=seed % 1000)
+        release = ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
+        for block in release.published.blocks():
+            assert block.sizes.min() >= k
+            for start, end in itertools.pairwise(block.indptr):
+                assert (np.diff(block.indices[start:end]) > 0).all()
+            assert not np.signbit(block.values).any()
+
+    def test_all_people_alike(self, name):
+        users, items = np.divmod(np.arange(40), 4)
+        ratings = Ratings.from_columns(users, items, np.tile([1, 2, 3, 5], 10))
+        release = ANONYMIZERS[name](3, seed=0).anonymize(ratings)
+        for block in release.published.blocks():
+            assert np.array_equal(block.values, np.tile([1, 2, 3, 5], len(block)))

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.errors import RecveilError
+from recveil.group import BisectingKGather
+from recveil.predict import FunkSVD, ItemMean
+
+
+def _groups_of(release) -> np.ndarray:
+    groups = release.private.groups
+    labels = np.empty(groups.members.size, int)
+    labels[groups.members] = np.repeat(np.arange(groups.sizes.size), groups.sizes)
+    return labels
+
+
+def test_two_blocks_are_never_mixed(two_blocks, fans_of_two_blocks):
+    for grouping in ("bisecting", "predictive", "bounded-t-means"):
+        for seed in range(5):
+            anonymizer = PredictiveAnonymizer(3, grouping=grouping, seed=seed)
+            labels = _groups_of(anonymizer.anonymize(two_blocks))
+            for group in np.unique(labels):
+                assert np.unique(fans_of_two_blocks[labels == group]).size == 1
+
+
+def test_one_group_of_everybody_is_the_item_means(invented):
+    anonymizer = PredictiveAnonymizer(300, "simple", round_labels="none", seed=1)
+    (block,) = anonymizer.anonymize(invented).published.blocks()
+    means = ItemMean().fit(invented).padding().item_offset
+    assert np.allclose(block.values, means[block.indices], atol=1e-6)
+
+
+def test_parts_can_be_objects_and_stay_as_they_were(invented):
+    predictor, grouping = FunkSVD(rank=3, seed=7), BisectingKGather(min_size=4, random_state=7)
+    release = PredictiveAnonymizer(4, "padded", predictor, grouping, seed=1).anonymize(invented)
+    assert release.published.settings["predictor"] == "FunkSVD"
+    assert release.private.settings["predictor"]["rank"] == 3
+    assert not hasattr(predictor, "padding_")
+    assert not hasattr(grouping, "labels_")
+
+
+def test_a_grouping_that_breaks_its_word_is_caught(invented):
+    with pytest.raises(RecveilError, match="KMeans returned a group of"):
+        PredictiveAnonymizer(30, grouping=KMeans(n_clusters=40, n_init=1)).anonymize(invented)
+    with pytest.raises(RecveilError, match="set its min_size to k"):
+        PredictiveAnonymizer(5, grouping=BisectingKGather(min_size=2)).anonymize(invented)
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ({"homogenize": "both"}, "homogenize is 'both'"),
+        ({"predictor": "svd++"}, "predictor 'svd[+][+]': expected one of funk-svd, item-mean"),
+        ({"grouping": "mdav"}, "grouping 'mdav': expected one of"),
+        ({"round_labels": "half"}, "rounding 'half'"),
+        ({"round_labels": -1}, "rounding -1"),
+        ({"round_labels": "nan"}, "rounding 'nan'"),
+    ],
+)
+def test_unknown_settings_are_refused(invented, setting, problem):
+    with pytest.raises(RecveilError, match=problem):
+        PredictiveAnonymizer(5, **setting).anonymize(invented)
+
+
+def test_known_seed_and_other_data_give_another_order(invented, two_blocks):
+    # The order of records depends on the private ratings too: the seed alone does not undo it.
+    order = [
+        PredictiveAnonymizer(2, "simple", seed=1).anonymize(data).private.groups.members[:12]
+        for data in (invented, two_blocks)
+    ]
+    assert order[0].tolist() != order[1].tolist()
+
+
+def test_order_of_records_says_nothing_about_order_of_users(invented):
+    # Rank correlation between a user's position and his record's, over many seeds: as by chance.
+    correlations = []
+    for seed in range(60):
+        release = PredictiveAnonymizer(5, "simple", FunkSVD(rank=2, n_epochs=1), seed=seed)
+        labels = _groups_of(release.anonymize(invented))
+        correlations.append(np.corrcoef(np.arange(300), labels)[0, 1])
+    # One correlation of about 45 groups of neighbours has a standard deviation below 0.15.
+    assert abs(np.mean(correlations)) < 3 * 0.15 / np.sqrt(60)
+    assert np.max(np.abs(correlations)) < 0.6

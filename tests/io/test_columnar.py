@@ -1,0 +1,89 @@
+"""Parquet and Arrow files."""
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, read_table
+from recveil.ratings import Ratings
+
+TABLE = pa.table(
+    {
+        "genre": ["a", "b", "c"],
+        "rating": [4, 3.5, 1],
+        "movieId": [5, 6, 5],
+        "userId": ["1", "1", "007"],
+        "timestamp": pa.array([86400, 86400, 172800]).cast(pa.timestamp("s")),
+    }
+)
+EXPECTED = Ratings.from_columns(["1", "1", "007"], [5, 6, 5], [4, 3.5, 1], days=[1, 1, 2])
+
+
+def write(table: pa.Table, path: Path, kind: str) -> Path:
+    if kind == "parquet":
+        pq.write_table(table, path, row_group_size=2)
+    elif kind == "feather":
+        pyarrow.feather.write_feather(table, path, compression="zstd")
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    return path
+
+
+KINDS = ["parquet", "feather", "stream"]
+
+
+@pytest.mark.parametrize("zipped", [False, True], ids=["plain", "gzipped"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_reads(tmp_path: Path, kind: str, zipped: bool) -> None:
+    path = write(TABLE, tmp_path / "ratings.bin", kind)
+    if zipped:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_ratings(path) == EXPECTED
+    source = read_table(path)
+    assert source.table.column_names == ["user", "item", "rating", "time", "genre"]
+    assert source.table["genre"].to_pylist() == ["a", "b", "c"]
+    assert source.table["rating"].type == pa.float64()
+    assert source.locate(2) == "ratings.bin row 3"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_name_the_row(tmp_path: Path, kind: str) -> None:
+    at = TABLE.column_names.index("rating")
+    holes = TABLE.set_column(at, "rating", pa.array([4, None, 1.0]))
+    with pytest.raises(RecveilError, match=r"^r\.bin row 2: the rating is missing"):
+        read_ratings(write(holes, tmp_path / "r.bin", kind))
+    with pytest.raises(RecveilError, match=r"^r\.bin: there are no ratings in it"):
+        read_ratings(write(TABLE.slice(0, 0), tmp_path / "r.bin", kind))
+    with pytest.raises(RecveilError, match=r"^r\.bin: no user column among"):
+        read_ratings(write(TABLE.drop_columns("userId"), tmp_path / "r.bin", kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kept", [12, 200, -20])
+def test_damaged_file(tmp_path: Path, kind: str, kept: int) -> None:
+    path = write(TABLE, tmp_path / "r.bin", kind)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(RecveilError, match=r"^r\.bin: "):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+@pytest.mark.parametrize("content", [b"", b"user,item,rating\n1,2,3\n"])
+def test_text_called_columnar(tmp_path: Path, format: str, content: bytes) -> None:
+    path = tmp_path / "r.bin"
+    path.write_bytes(content)
+    with pytest.raises(RecveilError, match=r"^r\.bin: cannot be read"):
+        read_ratings(path, format=format)
+
+
+def test_partition_in_the_path_adds_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / "k=5"
+    folder.mkdir()
+    path = write(TABLE, folder / "r.parquet", "parquet")
+    assert "k" not in read_table(path).table.column_names

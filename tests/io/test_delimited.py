@@ -1,0 +1,199 @@
+"""Delimited text: what must be read, and what must be refused by its line."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, read_table
+from recveil.ratings import RatingScale
+
+Write = Callable[..., Path]
+HEADER = "user,item,rating\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_text(text: str | bytes, name: str = "r.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write_text
+
+
+def test_ids_with_leading_zeros_stay_text(write: Write) -> None:
+    ratings = read_ratings(write(HEADER + "007,a,1\n7,b,2\n"))
+    assert ratings.users.tolist() == ["007", "7"]
+
+
+def test_crlf_bom_blank_lines_and_no_last_line_end(write: Write) -> None:
+    path = write("\ufeffuser,item,rating\r\n\r\n1,5,4\r\n\r\n\r\n2,5,3")
+    source = read_table(path)
+    assert read_ratings(path).users.tolist() == [1, 2]
+    assert [source.locate(row) for row in (0, 1)] == ["r.csv line 3", "r.csv line 6"]
+
+
+def test_bom_without_header(write: Write) -> None:
+    assert read_ratings(write("\ufeff1,5,4\n2,5,3\n")).users.tolist() == [1, 2]
+
+
+def test_quoted_fields_hold_delimiters_quotes_and_line_breaks(write: Write) -> None:
+    text = (
+        'user,item,rating,title\n"a,b",1,3,"Crow, The"\n'
+        'c,2,"4","He said ""no""\nand left"\nd,2,5,\n'
+    )
+    source = read_table(write(text))
+    assert source.table["user"].to_pylist() == ["a,b", "c", "d"]
+    assert source.table["title"].to_pylist() == ["Crow, The", 'He said "no"\nand left', None]
+    assert [source.locate(row) for row in range(3)] == [f"r.csv line {n}" for n in (2, 3, 5)]
+
+
+def test_quotes_mean_nothing_in_movielens_files(write: Write) -> None:
+    assert read_ratings(write('"a\t1\t3\nb\t1\t4\n')).users.tolist() == ['"a', "b"]
+
+
+def test_half_stars_iso_dates_and_milliseconds(write: Write) -> None:
+    header = "user,item,rating,date\n"
+    iso = read_ratings(write(header + "1,5,4.5,2005-09-06\n1,6,0.5,2005-09-06\n"))
+    milliseconds = read_ratings(write(header + "1,5,4.5,1126000000000\n1,6,0.5,1126000000000\n"))
+    assert iso.values.tolist() == [4.5, 0.5]
+    assert iso.days is not None
+    assert np.array_equal(iso.days, [13032, 13032])
+    assert milliseconds == iso
+
+
+def test_columns_are_named_by_the_caller(write: Write) -> None:
+    path = write("who,what,how\nann,x,3\n")
+    assert read_ratings(path, user="who", item="what", rating="how").n_ratings == 1
+    with pytest.raises(RecveilError, match=r"r\.csv: no column 'whom' for the user"):
+        read_ratings(path, user="whom")
+
+
+def test_table_keeps_text_and_other_columns(write: Write) -> None:
+    table = read_table(write("group_size,userId,movieId,rating,\n5,1,2,3.50,x\n")).table
+    assert table.column_names == ["user", "item", "rating", "group_size", ""]
+    assert table.to_pylist() == [
+        {"user": "1", "item": "2", "rating": "3.50", "group_size": "5", "": "x"}
+    ]
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    assert table.schema.types == [encoded] * 3 + [pa.string()] * 2
+
+
+def test_table_drops_recbole_types_from_other_columns(write: Write) -> None:
+    text = "user_id:token\titem_id:token\trating:float\tgroup_size:float\n1\t2\t3\t5\n"
+    assert read_table(write(text)).table.column_names[-1] == "group_size"
+
+
+def test_duplicates_are_named_by_their_lines(write: Write) -> None:
+    path = write("1 5 4\n1 6 3\n1 5 2\n", "ratings.txt")
+    with pytest.raises(RecveilError, match=r"4 \(ratings.txt line 1\), 2 \(ratings.txt line 3\)"):
+        read_ratings(path)
+    assert read_ratings(path, duplicates="last").values.tolist() == [2, 3]
+
+
+def test_many_blocks_keep_their_lines(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recveil.io.delimited.BLOCK_BYTES", 100)
+    lines = [f"u{n},{n % 7},{n % 5}\n" for n in range(500)]
+    path = write(HEADER + "".join(lines))
+    source = read_table(path)
+    assert source.table["user"].num_chunks > 10
+    assert source.locate(400) == "r.csv line 402"
+    assert read_ratings(path).n_users == 500
+
+
+BAD = [
+    ("1,2,3\n1,3\n", "line 3: expected 3 columns, got 2 ('1,3'); mend or drop"),
+    ("1,2,3\n1,3,4,5\n", "line 3: expected 3 columns, got 4 ('1,3,4,5')"),
+    ("1,2,3\n \n", "line 3: expected 3 columns, got 1"),
+    ("1,2,3\n1,3,nan\n", "line 3: rating nan is not a finite number"),
+    ("1,2,3\n1,3,-inf\n", "line 3: rating -inf is not a finite number"),
+    ("1,2,3\n1,3,\n", "line 3: the rating is missing"),
+    ("1,2,3\n1,3,good\n", "line 3: rating 'good' is not a number"),
+    ("1,2,3\n,3,4\n", "line 3: the user is missing"),
+    ("1,2,3\n1,,4\n", "line 3: the item is missing"),
+    ("1,2,3\n1,3,7.5\n", "line 3: rating 7.5 outside the scale 1:5:1"),
+    ("1,2,3\n1,3,2.5\n", "line 3: rating 2.5 outside the scale 1:5:1"),
+    ('1,2,3\n1,3,2\n"4,5,1\n4,6,1\n', "line 4: expected 3 columns, got 1"),
+    ("", "there are no ratings in it"),
+    ("\n\n", "there are no ratings in it"),
+]
+
+
+@pytest.mark.parametrize("zipped", [False, True], ids=["plain", "gzipped"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize(("rows", "message"), BAD)
+def test_errors_name_the_line(
+    write: Write, rows: str, message: str, end: str, zipped: bool
+) -> None:
+    text = (HEADER + rows).replace("\n", end).encode()
+    path = write(gzip.compress(text) if zipped else text)
+    with pytest.raises(RecveilError) as caught:
+        read_ratings(path, scale=RatingScale(1, 5, 1))
+    assert str(caught.value).startswith("r.csv")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1::2::3\n\n1::2\n", "line 3: expected 3 columns, got 2 ('1::2')"),
+        ("1::2::3\n1:5::2::3\n", "line 2: a single ':' in a column ('1:5::2::3')"),
+        ("1::2::3\n1:2:3:4:5\n", "line 2: expected 3 columns, got 1"),
+        ("1\t2\t3\n1\t2\t3\t4\n", "line 2: expected 3 columns, got 4"),
+        ("1 2 3\n1  2 3\n", "line 2: expected 3 columns, got 4"),
+        ("user,item,rating,date\n1,2,3,1999-01-01\n1,3,3,monday\n", "line 3: time 'monday'"),
+        ("user,item,rating,time\n1,2,3,1999-01-01\n1,3,3,\n", "line 3: the time is missing"),
+        ("user,item,title\n1,2,x\n", ": no rating column among 'user', 'item', 'title'"),
+        ("user,item,rating,rating\n1,2,3,4\n", ": 'rating' and 'rating' could both be"),
+    ],
+)
+def test_other_errors(write: Write, text: str, message: str) -> None:
+    with pytest.raises(RecveilError) as caught:
+        read_ratings(write(text))
+    assert str(caught.value).startswith("r.csv")
+    assert message in str(caught.value)
+
+
+def test_errors_about_a_whole_column_name_the_file(write: Write) -> None:
+    text = "user,item,rating,time\n1,2,3,1999-01-01\n1,3,3,1126000000\n"
+    with pytest.raises(RecveilError, match=r"^r\.csv: time column: some times"):
+        read_ratings(write(text))
+
+
+def test_bytes_that_are_not_utf8(write: Write) -> None:
+    path = write(b"user,item,rating,title\n1,2,3,caf\xe9\n\xe9,2,3,x\n")
+    with pytest.raises(RecveilError, match=r"r\.csv line 3: b'\\xe9' is not UTF-8 text; save"):
+        read_ratings(path)
+    # A title that nobody reads does no harm; read_table reads it.
+    with pytest.raises(RecveilError, match=r"r\.csv line 2: b'caf\\xe9' is not UTF-8"):
+        read_table(path)
+    with pytest.raises(RecveilError, match=r"r\.csv line 1: b'\\xff' is not UTF-8"):
+        read_ratings(write(b"user,item,rating,\xff\n1,2,3,4\n"))
+
+
+def test_repeated_extra_column(write: Write) -> None:
+    with pytest.raises(RecveilError, match=r"r\.csv: two columns are called 'x'; rename one"):
+        read_table(write("user,item,rating,x,x\n1,2,3,4,5\n"))
+
+
+def test_quote_that_is_never_closed_in_a_large_file(write: Write) -> None:
+    rows = "".join(f"{n},1,3\n" for n in range(40_000))
+    with pytest.raises(RecveilError, match=r"^r\.csv line 3: .*quote"):
+        read_ratings(write(HEADER + '1,2,3\n"1,3,3\n' + rows))
+
+
+@pytest.mark.parametrize("format", ["csv-plain", "space", "movielens-tab", "movielens-colons"])
+def test_wrong_format_named(write: Write, format: str) -> None:
+    with pytest.raises(RecveilError, match=r"r\.csv line 1: expected 3 or 4 columns .*--format"):
+        read_ratings(write("1|2|3\n"), format=format)
+
+
+@pytest.mark.parametrize("format", ["csv", "csv-plain", "inter", "movielens-colons"])
+def test_empty_file_with_format_named(write: Write, format: str) -> None:
+    with pytest.raises(RecveilError, match=r"r\.csv: the file is empty"):
+        read_ratings(write(""), format=format)

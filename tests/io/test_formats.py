@@ -1,0 +1,104 @@
+"""Every format is recognised by its content, gzipped or not, under any name."""
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import FORMATS, read_ratings, read_table
+from recveil.ratings import Ratings
+
+TEXTS = {
+    "movielens-tab": "1\t5\t4\t86400\n1\t6\t3.5\t86401\n2\t5\t1\t172800\n",
+    "movielens-colons": "1::5::4::86400\n1::6::3.5::86401\n2::5::1::172800\n",
+    "csv": "userId,movieId,rating,timestamp\n1,5,4.0,86400\n1,6,3.5,86401\n2,5,1.0,172800\n",
+    "csv-plain": "1,5,4,1970-01-02\n1,6,3.5,1970-01-02\n2,5,1,1970-01-03\n",
+    "tsv": "user\titem\trating\ttime\n1\t5\t4\t86400\n1\t6\t3.5\t86401\n2\t5\t1\t172800\n",
+    "space": "1 5 4 86400\n1 6 3.5 86401\n2 5 1 172800\n",
+    "inter": (
+        "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
+        "1\t5\t4\t86400\n1\t6\t3.5\t86401\n2\t5\t1\t172800\n"
+    ),
+    "netflix": "5:\n1,4,1970-01-02\n2,1,1970-01-03\n6:\n1,3.5,1970-01-02\n",
+}
+EXPECTED = Ratings.from_columns([1, 1, 2], [5, 6, 5], [4, 3.5, 1], days=[1, 1, 2])
+
+
+def contents(format: str) -> bytes:
+    if format in TEXTS:
+        return TEXTS[format].encode()
+    table = EXPECTED.to_arrow()
+    sink = pa.BufferOutputStream()
+    if format == "parquet":
+        pq.write_table(table, sink)
+    else:
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("zipped", [False, True], ids=["plain", "gzipped"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_reads_each_format_by_its_content(tmp_path: Path, format: str, zipped: bool) -> None:
+    path = tmp_path / "download"
+    path.write_bytes(gzip.compress(contents(format)) if zipped else contents(format))
+    assert read_table(path).format == format
+    assert read_ratings(path) == EXPECTED
+    assert read_ratings(path, format=format) == EXPECTED
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_times_can_be_left_out(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "download"
+    path.write_bytes(contents(format))
+    assert read_ratings(path, times=False).days is None
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("1\t5\t4\n", "movielens-tab"),
+        ("1::5::4.5\n", "movielens-colons"),
+        ("1,5,4\n", "csv-plain"),
+        ('"1","5","4"\n', "csv-plain"),
+        ("1 5 3.5\n", "space"),
+        ("\ufeff\r\n\r\nuser,item,rating\r\n1,5,4\r\n", "csv"),
+    ],
+)
+def test_three_columns_quotes_and_blank_lines_do_not_mislead(
+    tmp_path: Path, text: str, format: str
+) -> None:
+    path = tmp_path / "ratings"
+    path.write_bytes(text.encode())
+    assert read_table(path).format == format
+    assert read_ratings(path).n_ratings == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "r.csv: the file is empty"),
+        (b"\n\r\n", "r.csv: the file is empty"),
+        (b"PK\x03\x04rest", "r.csv: a zip archive; unpack it"),
+        ("user,item,rating\n1,2,3\n".encode("utf-16"), "r.csv: neither UTF-8 text nor"),
+        (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* --format"),
+    ],
+)
+def test_refuses_what_it_does_not_know(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "r.csv"
+    path.write_bytes(content)
+    with pytest.raises(RecveilError, match=message):
+        read_ratings(path)
+
+
+def test_refuses_an_unknown_format_name(tmp_path: Path) -> None:
+    with pytest.raises(RecveilError, match="format 'xml': expected one of movielens-tab"):
+        read_ratings(tmp_path / "r.csv", format="xml")
+
+
+def test_refuses_a_folder_without_netflix_files(tmp_path: Path) -> None:
+    with pytest.raises(RecveilError, match="a folder without mv_"):
+        read_ratings(tmp_path)

@@ -1,0 +1,100 @@
+"""The Netflix Prize's files: one a movie, or combined."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, read_table
+from recveil.ratings import Ratings
+
+FIRST = "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n"
+SECOND = "2:\n1488844,4,2005-09-07"
+EXPECTED = Ratings.from_columns(
+    [1488844, 822109, 1488844], [1, 1, 2], [3, 5, 4], days=[13032, 12916, 13033]
+)
+
+
+def folder(path: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (path / f"{name}.txt").write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_folder_of_movies(tmp_path: Path, end: str) -> None:
+    first, second = FIRST.replace("\n", end), SECOND.replace("\n", end)
+    source = read_table(folder(tmp_path, mv_0000001=first, mv_0000002=second, movie_titles="x"))
+    assert source.format == "netflix"
+    assert [source.locate(row) for row in range(3)] == [
+        "mv_0000001.txt line 2",
+        "mv_0000001.txt line 3",
+        "mv_0000002.txt line 2",
+    ]
+    assert read_ratings(tmp_path) == EXPECTED
+
+
+def test_folder_of_combined_files_and_one_file_alone(tmp_path: Path) -> None:
+    combined = f"{FIRST}\n{SECOND}\n3:\n"
+    folder(tmp_path, combined_data_1=combined, combined_data_2="4:\n7,1,2000-01-01\n")
+    assert read_ratings(tmp_path / "combined_data_1.txt") == EXPECTED
+    ratings = read_ratings(tmp_path)
+    assert ratings.items.tolist() == [1, 2, 4]
+    assert ratings.n_ratings == 4
+
+
+def test_gzipped_members_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "mv_0000001.txt.gz").write_bytes(gzip.compress(FIRST.encode()))
+    (tmp_path / "mv_0000002.txt").write_text(SECOND)
+    assert read_ratings(tmp_path) == EXPECTED
+
+
+@pytest.mark.parametrize("block_bytes", [1 << 10, 100, 40, 25])
+def test_sections_run_on_across_blocks(
+    tmp_path: Path, block_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recveil.io.netflix.BLOCK_BYTES", block_bytes)
+    rows = {movie: range(movie * movie % 11) for movie in range(1, 40)}
+    text = "".join(
+        f"{movie}:\n" + "".join(f"{user},{1 + user % 5},2005-01-{1 + user:02}\n" for user in users)
+        for movie, users in rows.items()
+    )
+    source = read_table(folder(tmp_path, combined_data_1=text))
+    pairs = zip(source.table["item"].to_pylist(), source.table["user"].to_pylist(), strict=True)
+    assert list(pairs) == [(str(movie), user) for movie, users in rows.items() for user in users]
+
+
+def test_a_movie_in_two_files_is_one_movie(tmp_path: Path) -> None:
+    folder(tmp_path, combined_data_1="1:\n7,1,2000-01-01\n", combined_data_2="1:\n8,1,2000-01-01\n")
+    assert read_ratings(tmp_path).n_items == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "7,1,2000-01-01\n",
+            "mv_2.txt line 1: expected a movie such as '1:', got '7,1,2000-01-01'",
+        ),
+        ("2:\n\n7,1\n", "mv_2.txt line 3: expected user,rating,date such as .*, got '7,1'"),
+        ("2:\n7,1,2000-01-01\nann,1,2000-01-01\n", "mv_2.txt line 3: expected user,rating,date"),
+        ("2:\n7,1,monday\n", "mv_2.txt line 2: expected user,rating,date"),
+        ("2:\n7,1,2000-01-01 10:30\n", "mv_2.txt line 2: expected user,rating,date"),
+        ("2:\n7,x,2000-01-01\n", "mv_2.txt line 2: rating 'x' is not a number"),
+        ("2:\n7,,2000-01-01\n", "mv_2.txt line 2: the rating is missing"),
+        ("2:\n7,5,2000-01-01\n7,4,2000-01-01\n", r"5 \(mv_2.txt line 2\), 4 \(mv_2.txt line 3"),
+        ("2:\n7,1,2000-02-30\n", "mv_2.txt line 2: expected user,rating,date"),
+        ("2:\n3000000000,1,2000-02-03\n", "mv_2.txt line 2: expected user,rating,date"),
+        ("2:\n7,1:,2000-02-03\n", "mv_2.txt line 2: expected user,rating,date"),
+        ("2:\n\xff,1,2000-02-03\n", "mv_2.txt line 2: expected user,rating,date"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(RecveilError, match=message):
+        read_ratings(folder(tmp_path, mv_1=FIRST, mv_2=text))
+
+
+def test_no_ratings(tmp_path: Path) -> None:
+    with pytest.raises(RecveilError, match="there are no ratings in it"):
+        read_ratings(folder(tmp_path, mv_1="1:\n"))

@@ -1,0 +1,151 @@
+"""What is written is read back, and a failure leaves nothing behind."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, write_ratings
+from recveil.ratings import Ratings, RatingScale
+
+RATINGS = Ratings.from_columns(["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[1, -1, 2])
+NAMES = ["r.parquet", "r.csv", "r.inter", "r.csv.gz", "r.inter.gz"]
+
+# No label holds NUL, which numpy strips from the end of a text.
+any_text = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+)
+awkward = any_text | st.sampled_from(
+    ["007", "7", "a,b", '"', '""', "it's", " x ", "é", "\u2028", "a\nb", "\r", "\ufeff", "nan", "#"]
+)
+
+
+def rating_tables(labels: st.SearchStrategy[str]) -> st.SearchStrategy[Ratings]:
+    cells = st.dictionaries(
+        st.tuples(labels, labels),
+        st.tuples(st.floats(-9, 9, width=32), st.integers(-9999, 99999)),
+        min_size=1,
+        max_size=8,
+    )
+    return cells.map(
+        lambda table: Ratings.from_columns(
+            [user for user, _ in table],
+            [item for _, item in table],
+            [rating for rating, _ in table.values()],
+            days=[day for _, day in table.values()],
+            scale=RatingScale(-9, 9),
+        )
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_round_trip(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write_ratings(RATINGS, path)
+    assert read_ratings(path) == RATINGS
+    assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+@settings(max_examples=60, deadline=None)
+@given(ratings=rating_tables(awkward), format=st.sampled_from(["csv", "parquet"]))
+def test_round_trip_with_awkward_labels(ratings: Ratings, format: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "r")
+        write_ratings(ratings, path, format=format)
+        assert read_ratings(path, format=format, scale=ratings.scale) == ratings
+
+
+@settings(max_examples=60, deadline=None)
+@given(ratings=rating_tables(awkward.filter(lambda label: not set(label) & set("\t\r\n"))))
+def test_round_trip_with_awkward_labels_in_inter(ratings: Ratings) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "r.inter")
+        write_ratings(ratings, path)
+        assert read_ratings(path, scale=ratings.scale) == ratings
+
+
+def test_text_is_plain_and_inter_has_recbole_types(tmp_path: Path) -> None:
+    write_ratings(RATINGS, tmp_path / "r.csv")
+    write_ratings(RATINGS, tmp_path / "r.inter")
+    assert (tmp_path / "r.csv").read_text() == (
+        "user_id,item_id,rating,timestamp\n007,5,1,172800\nann,5,4,86400\nann,6,3.5,-86400\n"
+    )
+    assert (tmp_path / "r.inter").read_text().splitlines()[:2] == [
+        "user_id:token\titem_id:token\trating:float\ttimestamp:float",
+        "007\t5\t1\t172800",
+    ]
+
+
+def test_no_times_no_column(tmp_path: Path) -> None:
+    write_ratings(Ratings.from_columns([1], [2], [3]), tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text() == "user_id,item_id,rating\n1,2,3\n"
+
+
+def test_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("a.csv.gz", "b.csv.gz"):
+        write_ratings(RATINGS, tmp_path / name)
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+@pytest.mark.parametrize("label", ["a\tb", "a\nb", "a\rb"])
+def test_inter_refuses_tabs_and_line_breaks_and_leaves_the_old_file(
+    tmp_path: Path, label: str
+) -> None:
+    path = tmp_path / "r.inter"
+    path.write_text("old")
+    with pytest.raises(RecveilError, match=r"^r\.inter: the label .* holds a tab or a line break"):
+        write_ratings(Ratings.from_columns([label], ["x"], [3]), path)
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
+
+
+def test_failure_midway_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill_the_disk(table: object, stream: object, options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "r.csv"
+    path.write_text("old")
+    monkeypatch.setattr("recveil.io.write.arrow_csv.write_csv", fill_the_disk)
+    with pytest.raises(RecveilError, match=r"r\.csv: cannot be written in .* \(No space left"):
+        write_ratings(RATINGS, path)
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "message"),
+    [
+        ("r.xlsx", None, r"^r\.xlsx: ending '\.xlsx': expected one of parquet, csv, inter"),
+        ("r", None, "^r: ending '': expected one of"),
+        ("r.csv", "tsv", "^format 'tsv': expected one of parquet, csv, inter"),
+        ("r.parquet.gz", None, r"^r\.parquet\.gz: Parquet is compressed within"),
+        ("nowhere/r.csv", None, r"^r\.csv: cannot be written in .*nowhere \(No such file"),
+    ],
+)
+def test_refuses_targets(tmp_path: Path, name: str, format: str | None, message: str) -> None:
+    with pytest.raises(RecveilError, match=message):
+        write_ratings(RATINGS, tmp_path / name, format=format)
+    assert not list(tmp_path.iterdir())
+
+
+def test_refuses_a_folder_as_target(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").mkdir()
+    with pytest.raises(RecveilError, match=r"^r\.csv: cannot be written"):
+        write_ratings(RATINGS, tmp_path / "r.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_refuses_a_folder_without_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, mode: str) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    # Root may write everywhere, so that taking the permission away would test nothing there.
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(RecveilError, match=r"cannot be written in .* \(Permission denied\)"):
+        write_ratings(RATINGS, tmp_path / "r.csv")

@@ -1,0 +1,261 @@
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+
+# Three users, three items; in rows by user: ann: heat 4, up 2; ben: heat 5; cid: alien 1, up 3.
+COLUMNS = {
+    "user_id": ["cid", "ann", "ben", "ann", "cid"],
+    "item_id": ["up", "up", "heat", "heat", "alien"],
+    "rating": [3.0, 2.0, 5.0, 4.0, 1.0],
+    "timestamp": [86_400 * 3, 86_399, 0, 86_400, 86_400 * 2],
+}
+
+
+def test_from_frame_compresses_rows_by_user_and_sorts_labels():
+    ratings = Ratings.from_frame(pa.table(COLUMNS))
+    assert ratings.users.tolist() == ["ann", "ben", "cid"]
+    assert ratings.items.tolist() == ["alien", "heat", "up"]
+    assert ratings.indptr.tolist() == [0, 2, 3, 5]
+    assert ratings.indices.tolist() == [1, 2, 1, 0, 2]
+    assert ratings.values.tolist() == [4, 2, 5, 1, 3]
+    assert ratings.days.tolist() == [1, 0, 0, 2, 3]
+    assert ratings.scale == RatingScale(1, 5, 1)
+    assert ratings.activity.tolist() == [2, 1, 2]
+    assert ratings.support.tolist() == [1, 2, 2]
+    assert ratings.density == 5 / 9
+    dtypes = [ratings.indptr.dtype, ratings.indices.dtype, ratings.values.dtype, ratings.days.dtype]
+    assert dtypes == [np.int64, np.int32, np.float32, np.int32]
+
+
+def test_every_data_frame_with_the_arrow_capsule_gives_the_same_ratings():
+    table = pa.table(COLUMNS)
+    frames = [table, pd.DataFrame(COLUMNS), pl.DataFrame(COLUMNS)]
+    frames.append(duckdb.connect().from_arrow(table))
+    expected = Ratings.from_frame(table)
+    assert all(Ratings.from_frame(frame) == expected for frame in frames)
+
+
+def test_row_order_of_the_input_does_not_matter():
+    table = pa.table(COLUMNS)
+    shuffled = table.take(pa.array([4, 2, 0, 3, 1]))
+    assert Ratings.from_frame(shuffled).digest() == Ratings.from_frame(table).digest()
+
+
+def test_csr_shares_memory_and_keeps_ratings_of_zero():
+    ratings = Ratings.from_columns([1, 1, 2], [1, 2, 1], [0, 1, 0])
+    assert np.shares_memory(ratings.csr.data, ratings.values)
+    assert ratings.csr.nnz == 3
+    assert ratings.csr.shape == (2, 2)
+
+
+def test_ratings_cannot_be_changed():
+    ratings = Ratings.from_frame(pa.table(COLUMNS))
+    for name in ("users", "items", "indptr", "indices", "values", "days"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(ratings, name)[0] = 0
+    with pytest.raises(AttributeError, match="immutable"):
+        ratings.values = np.zeros(5)
+    with pytest.raises((ValueError, RuntimeError)):
+        ratings.csr.data[0] = 9
+
+
+def test_the_callers_arrays_are_neither_locked_nor_shared():
+    values = np.array([4, 2], np.float32)
+    ratings = Ratings([1], [1, 2], [0, 2], [0, 1], values, None, RatingScale(1, 5, 1))
+    values[0] = 1
+    assert ratings.values.tolist() == [4, 2]
+
+
+def test_to_arrow_and_back_is_the_same():
+    ratings = Ratings.from_frame(pa.table(COLUMNS))
+    assert Ratings.from_frame(ratings.to_arrow(), scale=ratings.scale) == ratings
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(min_size=1, max_size=3), st.integers(-5, 5), st.integers(1, 5)),
+        min_size=1,
+        max_size=40,
+        unique_by=lambda row: row[:2],
+    )
+)
+def test_every_rating_is_found_again(rows):
+    users, items, values = zip(*rows, strict=True)
+    ratings = Ratings.from_columns(users, items, values)
+    table = ratings.to_arrow().to_pydict()
+    text_items = [str(item) for item in table["item_id"]]
+    found = set(zip(map(str, table["user_id"]), text_items, table["rating"], strict=True))
+    assert found == {(user, str(item), float(value)) for user, item, value in rows}
+
+
+def test_ids_that_look_like_numbers_but_are_not_stay_text():
+    for ids in (["007", "7"], ["1", "1.0"], ["+1", "1"], ["1", "x"], ["1e3", "2"], ["-0", "0"]):
+        assert Ratings.from_columns(ids, [1, 1], [1, 2]).users.tolist() == sorted(ids)
+    assert Ratings.from_columns(["10", "-9"], [1, 1], [1, 2]).users.tolist() == [-9, 10]
+    huge = ["99999999999999999999", "1"]
+    assert Ratings.from_columns(huge, [1, 1], [1, 2]).users.tolist() == sorted(huge)
+
+
+def test_ids_kept_as_floats_are_read_as_whole_numbers():
+    frame = pd.DataFrame({"user": [1.0, 2.0], "item": [1, 1], "rating": [3, 4]})
+    assert Ratings.from_frame(frame).users.tolist() == [1, 2]
+    with pytest.raises(RecveilError, match="row 1: the user is a number with a fraction"):
+        Ratings.from_frame(frame.assign(user=[1.0, 2.5]))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "problem"),
+    [
+        ("user", ["a", None], "row 1: the user is missing"),
+        ("user", ["a", ""], "row 1: the user is empty"),
+        ("item", [None, 2], "row 0: the item is missing"),
+        ("rating", [1, None], "row 1: the rating is missing"),
+        ("rating", [1, float("nan")], "row 1: rating nan is not a finite number"),
+        ("rating", [float("-inf"), 1], "row 0: rating -inf is not a finite number"),
+        ("rating", [1e39, 1], "row 0: rating 1e[+]39 is not a finite number"),
+        ("rating", ["4", "four"], "row 1: rating 'four' is not a number"),
+        ("rating", [True, False], "expected numbers, got bool"),
+        ("time", ["2005-01-01", None], "row 1: the time is missing"),
+        ("time", ["2005-01-01", "soon"], "row 1: time 'soon' is neither"),
+        ("time", [1e30, 0], "row 0: time 1e[+]30 is no Unix time"),
+    ],
+)
+def test_bad_values_are_named_with_their_row(column, values, problem):
+    columns = {"user": ["a", "b"], "item": [1, 2], "rating": [1, 2], "time": [0, 1]}
+    with pytest.raises(RecveilError, match=problem):
+        Ratings.from_frame(pa.table(columns | {column: values}))
+
+
+def test_ratings_off_a_given_scale_are_refused():
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 7.5]})
+    with pytest.raises(RecveilError, match=r"row 1: rating 7.5 outside the scale 1:5:1"):
+        Ratings.from_frame(table, scale=RatingScale(1, 5, 1))
+
+
+def test_empty_tables_and_missing_columns_are_refused():
+    with pytest.raises(RecveilError, match="no rows"):
+        Ratings.from_columns([], [], [])
+    with pytest.raises(RecveilError, match="no rating column among 'user', 'item'"):
+        Ratings.from_frame(pa.table({"user": [1], "item": [2]}))
+    with pytest.raises(RecveilError, match="no column 'who' for the user"):
+        Ratings.from_frame(pa.table(COLUMNS), user="who")
+    with pytest.raises(RecveilError, match="'stars' and 'Stars' could both be the rating"):
+        Ratings.from_frame(pa.table({"user": [1], "item": [1], "stars": [1], "Stars": [2]}))
+    with pytest.raises(RecveilError, match="Arrow capsule"):
+        Ratings.from_frame([(1, 2, 3)])
+
+
+DOUBLED = pa.table(
+    {
+        "user": [1, 1, 1, 2, 2, 2],
+        "item": [7, 8, 7, 9, 9, 9],
+        "rating": [1, 2, 4, 5, 1, 3],
+        "time": [86_400 * day for day in (0, 1, 2, 3, 4, 5)],
+    }
+)
+
+
+def test_duplicates_are_counted_and_shown():
+    with pytest.raises(RecveilError) as caught:
+        Ratings.from_frame(DOUBLED)
+    message = str(caught.value)
+    assert message.startswith("2 (user, item) pairs stand more than once")
+    assert "user 1 and item 7: 1 (row 0), 4 (row 2)" in message
+    assert "--duplicates last" in message
+
+
+def test_last_duplicate_wins():
+    ratings = Ratings.from_frame(DOUBLED, duplicates="last")
+    assert ratings.values.tolist() == [4, 2, 3]
+    assert ratings.days.tolist() == [2, 1, 5]
+    assert ratings.indptr.tolist() == [0, 2, 3]
+
+
+def test_mean_of_duplicates():
+    ratings = Ratings.from_frame(DOUBLED, duplicates="mean")
+    assert ratings.values.tolist() == [2.5, 2, 3]
+    on_scale = Ratings.from_frame(DOUBLED, duplicates="mean", scale=RatingScale(1, 5, 1))
+    assert on_scale.values.tolist() == [3, 2, 3]  # 2.5 is 1.5 steps from 1: to the even step
+
+
+def test_unknown_way_with_duplicates_is_refused():
+    with pytest.raises(RecveilError, match="duplicates 'first'"):
+        Ratings.from_frame(DOUBLED, duplicates="first")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [1_104_537_600, 1_104_623_999],
+        [1_104_537_600_000, 1_104_623_999_999],
+        [1_104_537_600_000_000, 1_104_623_999_999_999],
+        ["2005-01-01", "2005-01-01"],
+        ["2005-01-01T00:00:00Z", "2005-01-02T00:59:59+01:00"],
+        ["2005-01-01 00:00:00", "2005-01-01 23:59:59.5"],
+        ["1104537600", "1104623999"],
+        pa.array([12784, 12784], pa.date32()),
+        pa.array([1_104_537_600, 1_104_623_999], pa.timestamp("s")),
+    ],
+)
+def test_times_become_whole_utc_days(times):
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
+    assert Ratings.from_frame(table).days.tolist() == [12784, 12784]
+
+
+def test_times_before_1970_round_down():
+    table = pa.table({"user": [1], "item": [1], "rating": [1], "time": [-1]})
+    assert Ratings.from_frame(table).days.tolist() == [-1]
+
+
+def test_a_time_column_without_any_time_counts_as_none():
+    times = pa.array([None, None], pa.int64())
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
+    assert Ratings.from_frame(table).days is None
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"users": [1, 1]}, "users: expected one dimension of distinct labels"),
+        ({"indptr": [0, 1]}, "indptr: expected 3 numbers"),
+        ({"indptr": [0, 3, 2]}, "indptr"),
+        ({"indices": [1, 0]}, "not strictly ascending"),
+        ({"indices": [0, 5]}, "indices: expected positions from 0 to 1"),
+        ({"values": [1]}, "values: expected 2 numbers"),
+        ({"values": [1, 9]}, "rating 9 outside the scale"),
+        ({"days": [1]}, "days: expected 2 numbers"),
+    ],
+)
+def test_the_constructor_checks_finished_rows(change, problem):
+    good = {
+        "users": [1, 2],
+        "items": [1, 2],
+        "indptr": [0, 2, 2],
+        "indices": [0, 1],
+        "values": [1, 2],
+        "days": None,
+        "scale": RatingScale(1, 5, 1),
+    }
+    assert Ratings(**good).activity.tolist() == [2, 0]
+    with pytest.raises(RecveilError, match=problem):
+        Ratings(**(good | change))
+
+
+def test_digest_changes_with_anything():
+    base = Ratings.from_columns([1, 2], [1, 2], [1, 5], days=[0, 0])
+    others = [
+        Ratings.from_columns([1, 3], [1, 2], [1, 5], days=[0, 0]),
+        Ratings.from_columns([1, 2], [1, 2], [5, 1], days=[0, 0]),
+        Ratings.from_columns([1, 2], [1, 2], [1, 5], days=[0, 1]),
+        Ratings.from_columns([1, 2], [1, 2], [1, 5]),
+        Ratings.from_columns([1, 2], [1, 2], [1, 5], days=[0, 0], scale=RatingScale(1, 5, 1)),
+    ]
+    assert len({rating.digest() for rating in [base, *others]}) == 6

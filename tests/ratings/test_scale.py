@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ([1, 2, 3, 4, 5], RatingScale(1, 5, 1)),
+        ([0.5, 4, 3.5], RatingScale(0.5, 4, 0.5)),
+        ([1, 3, 5], RatingScale(1, 5, 2)),
+        ([1, 4, 6], RatingScale(1, 6, 1)),  # 3 and 5 share no larger step than 1
+        ([3, 3], RatingScale(3, 3, None)),
+        (np.array([0.1, 0.2, 0.9], np.float32), RatingScale(0.1, 0.9, 0.1)),
+        ([-10, -9.99, 10], RatingScale(-10, 10, 0.01)),
+    ],
+)
+def test_infer_finds_range_and_step(values, scale):
+    assert RatingScale.infer(values) == scale
+
+
+def test_infer_calls_numbers_without_a_common_step_continuous():
+    values = np.random.default_rng(0).normal(size=1000)
+    assert RatingScale.infer(values).step is None
+
+
+def test_infer_gives_up_on_millions_of_levels():
+    assert RatingScale.infer(np.linspace(0, 1, 2_000_000)).step is None
+
+
+@given(
+    low=st.integers(-20, 20),
+    step=st.sampled_from([0.1, 0.25, 0.5, 1, 2, 10]),
+    n_steps=st.integers(1, 40),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_inferred_scale_holds_every_rating(low, step, n_steps, seed):
+    ratings = low + step * np.random.default_rng(seed).integers(0, n_steps + 1, size=30)
+    scale = RatingScale.infer(ratings.astype(np.float32))
+    assert scale.contains(ratings.astype(np.float32)).all()
+    assert np.allclose(scale.round(ratings), ratings, atol=1e-5)
+
+
+@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=20))
+def test_any_finite_ratings_lie_on_the_scale_inferred_from_them(ratings):
+    values = np.array(ratings, np.float32)
+    assert RatingScale.infer(values).contains(values).all()
+
+
+@pytest.mark.parametrize("text", ["1", "a:b", "1:5:1:1", "5:1:1", "1:5:0", "1:5:-1", "1:5:3", "1:inf"])
+def test_bad_scales_are_refused(text):
+    with pytest.raises(RecveilError, match="scale"):
+        RatingScale.parse(text)
+
+
+def test_contains_is_exact_to_a_thousandth_of_a_step():
+    scale = RatingScale(0.5, 5, 0.5)
+    assert scale.contains([0.5, 5, np.float32(4.5)]).all()
+    assert not scale.contains([0, 0.49, 5.5, 2.25, np.nan, np.inf]).any()
+
+
+def test_round_goes_to_levels_and_never_beyond_the_ends():
+    scale = RatingScale(1, 5, 1)
+    assert scale.round([-3, 1.4, 1.6, 4.9, 80]).tolist() == [1, 1, 2, 5, 5]
+    assert scale.round([1.26, 4.99], step=0.1).tolist() == [1.3, 5.0]
+
+
+def test_round_gives_no_negative_zero():
+    assert not np.signbit(RatingScale(-1, 1, 1).round([-0.2])).any()
+
+
+def test_rounding_to_a_step_that_misses_the_end_stays_inside():
+    assert RatingScale(1, 5, 1).round([5.0], step=3).max() <= 5
+
+
+def test_a_continuous_scale_has_no_levels():
+    with pytest.raises(RecveilError, match="continuous"):
+        _ = RatingScale(0, 1).levels
+
+
+def test_scale_prints_as_it_is_read():
+    for text in ("1:5:1", "0.5:5:0.5", "-10:10"):
+        assert str(RatingScale.parse(text)) == text
