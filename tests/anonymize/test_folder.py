@@ -224,8 +224,12 @@ class TestFailures:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
 
     def test_leftovers_of_killed_runs_are_swept(self, release, tmp_path):
-        finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                                  capture_output=True, text=True, check=True)
+        finished = subprocess.run(
+            [sys.executable, "-c", "import os; print(os.getpid())"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         dead, alive = int(finished.stdout), os.getpid()
         for owner in (dead, alive):
             (tmp_path / f".out.partial-{owner}-abc" / "private").mkdir(parents=True)

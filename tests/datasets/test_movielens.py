@@ -37,7 +37,7 @@ def test_without_network_the_message_says_what_to_do(tmp_path, monkeypatch):
         raise ConnectionError("no route")
 
     monkeypatch.setattr(pooch, "retrieve", offline)
-    with pytest.raises(RecveilError, match="could not fetch .*ml-1m.zip.*check the network"):
+    with pytest.raises(RecveilError, match=r"could not fetch .*ml-1m.zip.*check the network"):
         fetch_movielens("1m", folder=tmp_path)
 
 

@@ -74,9 +74,7 @@ class TestEveryPredictor:
         assert PREDICTORS[name]().fit(ratings).predict([0], [0]).tolist() == [4]
 
     def test_an_item_without_ratings_gets_a_sane_prediction(self, name):
-        ratings = Ratings(
-            [1, 2], [1, 2], [0, 1, 2], [0, 0], [2, 4], None, RatingScale(1, 5, 1)
-        )
+        ratings = Ratings([1, 2], [1, 2], [0, 1, 2], [0, 0], [2, 4], None, RatingScale(1, 5, 1))
         assert PREDICTORS[name]().fit(ratings).predict([0], [1])[0] == pytest.approx(3, abs=1.01)
 
 

@@ -71,7 +71,9 @@ def test_settings_serve_every_scale(invented):
         *((invented.values - 1) * 25, None, RatingScale(0, 100, 25)),
     )
     narrow = FunkSVD(rank=5).fit(invented).padding().rows(slice(None))
-    assert np.allclose((narrow - 1) * 25, FunkSVD(rank=5).fit(wide).padding().rows(slice(None)), atol=0.2)
+    assert np.allclose(
+        (narrow - 1) * 25, FunkSVD(rank=5).fit(wide).padding().rows(slice(None)), atol=0.2
+    )
 
 
 def test_divergence_is_an_error(invented):

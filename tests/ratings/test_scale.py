@@ -51,7 +51,9 @@ def test_any_finite_ratings_lie_on_the_scale_inferred_from_them(ratings):
     assert RatingScale.infer(values).contains(values).all()
 
 
-@pytest.mark.parametrize("text", ["1", "a:b", "1:5:1:1", "5:1:1", "1:5:0", "1:5:-1", "1:5:3", "1:inf"])
+@pytest.mark.parametrize(
+    "text", ["1", "a:b", "1:5:1:1", "5:1:1", "1:5:0", "1:5:-1", "1:5:3", "1:inf"]
+)
 def test_bad_scales_are_refused(text):
     with pytest.raises(RecveilError, match="scale"):
         RatingScale.parse(text)

@@ -62,8 +62,8 @@ def anonymize(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     source, output = Path(folder, "ratings.csv"), Path(folder, "release")
-    ...     rows = [f"{user},{item},{1 + user * item % 5}" for user in range(6) for item in range(4)]
-    ...     _ = source.write_text("user,item,rating\n" + "\n".join(rows))
+    ...     rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2".split()
+    ...     _ = source.write_text("\n".join(["user,item,rating", *rows]))
     ...     anonymize(source, output, k=3, seed=1).verification.k_achieved
     3
     """

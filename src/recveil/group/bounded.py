@@ -24,9 +24,10 @@ class BoundedTMeans(KGather):
     fewer than 2 * `min_size`: no more than the n mod `min_size` rows are left for the second
     pass.
 
-    Time is n * t = n² / `min_size` distances for each iteration, somewhat more for the rounds of
-    the first pass (t times as much at the very worst, if all rows are equal): meant for samples
-    and bins, not for all users of a large table. Memory is linear.
+    Time is n * t distances for each iteration, n² / `min_size` by default; the rounds of the first
+    pass add some percent, or twice as much if the data have heavy tails. So it is meant for
+    samples and bins, not for all users of a large table. Memory is linear. Like every t-means, it
+    finds a local optimum.
 
     Parameters
     ----------

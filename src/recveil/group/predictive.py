@@ -26,7 +26,7 @@ class PredictiveGrouping(KGather):
     dissolved until all have `min_size` rows; the last cannot lack them, as it holds all n rows.
     In the bins, the guarantee of `BoundedTMeans` holds.
 
-    Time is O(n^1.5), the most for finding each row's bin; memory is linear.
+    Time is O(n^1.5) if no bin is much larger than the others; memory is linear.
 
     Parameters
     ----------

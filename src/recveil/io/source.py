@@ -54,8 +54,9 @@ class Selection:
     def choose(self, names: Sequence[str], where: str) -> dict[str, str]:
         """Map the name of each column to be read to the file's name for it.
 
-        An extra column that bears one of the four names, but is not that column, is left out. So
-        is what RecBole hangs on a name (":float").
+        An extra column that bears one of the four names, but is not that column, gets "(extra)"
+        behind it: no column may be lost, since it may tell people apart. What RecBole hangs on a
+        name (":float") is left out.
 
         Raises
         ------
@@ -74,8 +75,8 @@ class Selection:
         taken = {*chosen.values(), found.time}
         for name in names if self.extras else ():
             own = name.partition(":")[0]
-            if name not in taken and own not in COLUMNS:
-                chosen[own] = name
+            if name not in taken:
+                chosen[f"{own} (extra)" if own in COLUMNS else own] = name
         for name in chosen.values():
             if names.count(name) > 1:
                 raise RecveilError(f"{where}: two columns are called {name!r}; rename one")

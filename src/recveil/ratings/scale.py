@@ -104,12 +104,11 @@ class RatingScale:
         if levels.size == 0:
             raise RecveilError("there are no ratings to infer a scale from; give --scale")
         low, high = _shortest(levels[0]), _shortest(levels[-1])
-        n_steps = _count_steps(levels)
-        if n_steps is not None:
-            stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"))
-            if stepped.contains(levels).all():
-                return stepped
-        return cls(low, high)
+        simpler = [cls(low, high)]
+        if n_steps := _count_steps(levels):
+            simpler.insert(0, cls(low, high, float(f"{(high - low) / n_steps:.12g}")))
+        exact = cls(float(levels[0]), float(levels[-1]))
+        return next((scale for scale in simpler if scale.contains(levels).all()), exact)
 
     @property
     def range(self) -> float:
@@ -179,4 +178,4 @@ def _count_steps(levels: NDArray[np.float64]) -> int | None:
 
 def _shortest(number: float) -> float:
     """Undo float32: 0.1 comes back from it as 0.10000000149."""
-    return float(f"{number:.7g}")
+    return float(str(np.float32(number)))

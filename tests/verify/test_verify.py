@@ -1,0 +1,308 @@
+import itertools
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.verify import published, verify
+
+CASES = list(itertools.product(("users", "groups"), ("parquet", "csv")))
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("releases")
+    ratings = make_ratings(n_users=80, n_items=30, n_ratings=700, seed=6)
+    release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)
+    for layout, file_format in CASES:
+        release.write(folder / f"{layout}-{file_format}", layout=layout, file_format=file_format)
+    return folder
+
+
+@pytest.fixture(params=CASES, ids="-".join)
+def copied(request, releases, tmp_path) -> Path:
+    """A release that a test may break."""
+    return Path(shutil.copytree(releases / "-".join(request.param), tmp_path / "copy"))
+
+
+def _table(folder: Path) -> tuple[Path, pa.Table]:
+    (file,) = folder.glob("ratings.*")
+    return file, pq.read_table(file) if file.suffix == ".parquet" else pa_csv.read_csv(file)
+
+
+def _change(folder: Path, change, *, fix_checksum: bool = False) -> None:
+    """Change the rows (a list of dicts) of the published file in place."""
+    file, table = _table(folder)
+    rows = change(table.to_pylist())
+    changed = pa.Table.from_pylist(rows, schema=table.schema)
+    (pq.write_table if file.suffix == ".parquet" else pa_csv.write_csv)(changed, file)
+    if fix_checksum:
+        import hashlib
+
+        manifest = json.loads((folder / "release.json").read_text())
+        manifest["files"][file.name]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        (folder / "release.json").write_text(json.dumps(manifest))
+
+
+def test_an_untouched_copy_holds(copied):
+    result = verify(copied)
+    assert result.holds
+    assert not result.violations
+    assert (result.k_required, result.users, result.claim) == (4, 80, "identical-rows")
+    assert result.k_achieved >= 4
+    assert all(result.checksums.values())
+
+
+def test_classes_and_k_agree_with_a_plain_count(copied):
+    _, table = _table(copied)
+    rows, sizes = {}, {}
+    for row in table.to_pylist():
+        rows.setdefault(row["user_id"], []).append((row["item_id"], row["rating"]))
+        sizes[row["user_id"]] = row.get("group_size", 1)
+    people = Counter()
+    for user, labels in rows.items():
+        people[frozenset(labels)] += sizes[user]
+    result = verify(copied)
+    assert (result.classes, result.k_achieved) == (len(people), min(people.values()))
+    assert (result.records, result.users) == (len(rows), sum(people.values()))
+
+
+def test_a_larger_k_can_be_asked_for(copied):
+    achieved = verify(copied).k_achieved
+    assert verify(copied, k=achieved).holds
+    assert not verify(copied, k=achieved + 1).holds
+
+
+@pytest.mark.parametrize("fix_checksum", [False, True])
+@pytest.mark.parametrize("at", [0, 5, -1])
+def test_one_changed_number_is_named(copied, at, fix_checksum):
+    _, table = _table(copied)
+    user = table["user_id"][at].as_py()
+    for column in set(table.column_names) - {"user_id"}:
+        broken = Path(shutil.copytree(copied, copied.with_name(column)))
+
+        def change(rows, column=column):
+            rows[at][column] += 1000 if column == "item_id" else -1 if rows[at][column] > 1 else 1
+            return rows
+
+        _change(broken, change, fix_checksum=fix_checksum)
+        result = verify(broken)
+        assert not result.holds
+        assert user in [violation.user_id for violation in result.violations]
+        assert all(result.checksums.values()) == fix_checksum
+
+
+def test_a_changed_user_id_is_named(copied):
+    def change(rows):
+        rows[3]["user_id"] = "somebody-new"
+        return rows
+
+    _change(copied, change, fix_checksum=True)
+    assert "somebody-new" in [violation.user_id for violation in verify(copied).violations]
+
+
+def test_a_missing_row_and_a_doubled_row_are_found(copied):
+    for change in (lambda rows: rows[1:], lambda rows: rows[:1] + rows):
+        shutil.copytree(copied, copied.with_name("again"))
+        _change(copied.with_name("again"), change, fix_checksum=True)
+        assert not verify(copied.with_name("again")).holds
+        shutil.rmtree(copied.with_name("again"))
+
+
+def test_a_split_record_is_found(copied):
+    def move_first_row_to_the_end(rows):
+        return rows[1:] + rows[:1]
+
+    _change(copied, move_first_row_to_the_end, fix_checksum=True)
+    problems = [violation.problem for violation in verify(copied).violations]
+    assert any("not in one piece" in problem for problem in problems)
+
+
+def test_a_removed_record_is_found_by_the_counts(copied):
+    def drop_first_record(rows):
+        return [row for row in rows if row["user_id"] != rows[0]["user_id"]]
+
+    _change(copied, drop_first_record, fix_checksum=True)
+    assert "release.json" in [violation.where for violation in verify(copied).violations]
+
+
+def test_ratings_off_the_scale_are_named(copied):
+    def change(rows):
+        rows[2]["rating"] = 77.0
+        return rows
+
+    _change(copied, change)
+    (violation,) = [v for v in verify(copied).violations if "outside the scale" in v.problem]
+    assert violation.row == 3
+
+
+def test_an_added_column_is_a_violation(copied):
+    file, table = _table(copied)
+    table = table.append_column("zip_code", pa.array(range(table.num_rows)))
+    (pq.write_table if file.suffix == ".parquet" else pa_csv.write_csv)(table, file)
+    problems = [violation.problem for violation in verify(copied).violations]
+    assert any("'zip_code' is no part of a release" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("name", ["README.md", "classes.csv"])
+def test_a_changed_or_missing_file_fails(copied, name):
+    (copied / name).write_text((copied / name).read_text() + " ")
+    result = verify(copied)
+    assert not result.holds
+    assert result.checksums[name] is False
+    if name == "README.md":
+        (copied / name).unlink()
+        assert verify(copied).checksums[name] is False
+
+
+def test_a_wrong_checksum_fails(copied):
+    manifest = json.loads((copied / "release.json").read_text())
+    manifest["files"]["README.md"]["sha256"] = "0" * 64
+    (copied / "release.json").write_text(json.dumps(manifest))
+    result = verify(copied)
+    assert not result.holds
+    assert [violation.where for violation in result.violations] == ["README.md"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"format": "recveil-release-9"}', '{"format": "recveil-release-1"}'],
+)
+def test_a_broken_manifest_is_bad_input(copied, text):
+    (copied / "release.json").write_text(text)
+    with pytest.raises(RecveilError, match=r"release\.json"):
+        verify(copied)
+
+
+def test_a_manifest_that_points_elsewhere_is_bad_input(copied):
+    manifest = json.loads((copied / "release.json").read_text())
+    manifest["files"]["../secret"] = {"sha256": "0"}
+    (copied / "release.json").write_text(json.dumps(manifest))
+    with pytest.raises(RecveilError, match="not a release's description"):
+        verify(copied)
+
+
+def test_an_unreadable_ratings_file_is_bad_input(copied):
+    file, _ = _table(copied)
+    file.write_bytes(b"\x00\xffnothing" * 20)
+    with pytest.raises(RecveilError, match="cannot be read"):
+        verify(copied)
+    file.unlink()
+    with pytest.raises(RecveilError, match="no ratings"):
+        verify(copied)
+
+
+def test_records_across_many_small_batches(copied, monkeypatch):
+    whole = verify(copied)
+    monkeypatch.setattr(published, "_ROWS_AT_ONCE", 7)
+    assert verify(copied) == whole
+
+
+class TestAnyFile:
+    """Files that somebody else made."""
+
+    def _csv(self, folder: Path, rows: list[str], header: str = "user_id,item_id,rating") -> Path:
+        file = folder / "some.csv"
+        file.write_text("\n".join([header, *rows]) + "\n")
+        return file
+
+    def test_identical_rows_hold_in_any_order_of_lines(self, tmp_path):
+        file = self._csv(tmp_path, ["b,2,4", "a,1,5", "a,2,4", "b,1,5"])
+        result = verify(file, k=2)
+        assert result.holds
+        assert (result.users, result.classes, result.k_achieved) == (2, 1, 2)
+
+    def test_every_violating_row_is_listed_with_its_line(self, tmp_path):
+        file = self._csv(tmp_path, ["a,1,5", "b,1,5", "c,1,4", "d,2,5"])
+        result = verify(file, k=2)
+        found = [(v.where, v.row, v.user_id) for v in result.violations]
+        assert found == [("some.csv line 4", 3, "c"), ("some.csv line 5", 4, "d")]
+
+    def test_numbers_written_differently_tell_people_apart(self, tmp_path):
+        assert not verify(self._csv(tmp_path, ["a,1,4", "b,1,4.0"]), k=2).holds
+        assert not verify(self._csv(tmp_path, ["a,1,4", "b,01,4"]), k=2).holds
+        many_digits = ["a,1,3.123456789012345678", "b,1,3.123456789012345679"]
+        assert not verify(self._csv(tmp_path, many_digits), k=2).holds
+
+    def test_every_column_counts(self, tmp_path):
+        header = "user_id,item_id,rating,timestamp,town"
+        assert verify(self._csv(tmp_path, ["a,1,4,9,x", "b,1,4,9,x"], header), k=2).holds
+        assert not verify(self._csv(tmp_path, ["a,1,4,9,x", "b,1,4,8,x"], header), k=2).holds
+        assert not verify(self._csv(tmp_path, ["a,1,4,9,x", "b,1,4,9,y"], header), k=2).holds
+        two_times = "user_id,item_id,rating,timestamp,time"
+        assert not verify(self._csv(tmp_path, ["a,1,4,9,1", "b,1,4,9,2"], two_times), k=2).holds
+
+    def test_repeated_pairs_count_as_often_as_they_stand(self, tmp_path):
+        assert not verify(self._csv(tmp_path, ["a,1,4", "a,1,4", "b,1,4"]), k=2).holds
+        assert verify(self._csv(tmp_path, ["a,1,4", "b,1,4", "a,1,4", "b,1,4"]), k=2).holds
+
+    def test_negative_zero_tells_people_apart(self, tmp_path):
+        table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": [0.0, -0.0]})
+        pq.write_table(table, tmp_path / "some.parquet")
+        assert not verify(tmp_path / "some.parquet", k=2).holds
+
+    def test_group_sizes_are_believed_but_must_not_change(self, tmp_path):
+        header = "user_id,item_id,rating,group_size"
+        assert verify(self._csv(tmp_path, ["g,1,4,3", "g,2,4,3"], header), k=3).holds
+        result = verify(self._csv(tmp_path, ["g,1,4,3", "g,2,4,5"], header), k=3)
+        assert not result.holds
+        assert result.violations[0].where == "some.csv line 3"
+        with pytest.raises(RecveilError, match=r"line 2: group_size is missing or below 1"):
+            verify(self._csv(tmp_path, ["g,1,4,0"], header), k=3)
+        with pytest.raises(RecveilError, match="expected whole numbers"):
+            verify(self._csv(tmp_path, ["g,1,4,many"], header), k=3)
+
+    def test_the_raw_data_does_not_hold(self, tmp_path):
+        pq.write_table(make_ratings(50, 30, 400, seed=1).to_arrow(), tmp_path / "raw.parquet")
+        result = verify(tmp_path / "raw.parquet", k=2)
+        assert not result.holds
+        assert len(result.violations) == 50
+
+    def test_k_must_be_given_and_sane(self, tmp_path):
+        file = self._csv(tmp_path, ["a,1,5"])
+        with pytest.raises(RecveilError, match="say which k with --k"):
+            verify(file)
+        with pytest.raises(RecveilError, match="k is 0"):
+            verify(file, k=0)
+        assert verify(file, k=1).holds
+
+    def test_folders_and_missing_files(self, tmp_path):
+        with pytest.raises(RecveilError, match=r"without release\.json is no release"):
+            verify(tmp_path, k=2)
+        with pytest.raises(RecveilError, match="nowhere"):
+            verify(tmp_path / "nowhere.csv", k=2)
+
+    @given(data=st.data())
+    def test_k_achieved_is_that_of_a_plain_count(self, data, tmp_path_factory):
+        rows = st.lists(
+            st.tuples(st.integers(0, 4), st.integers(0, 2), st.sampled_from([1.0, 2.5])),
+            min_size=1,
+            max_size=12,
+        )
+        rows = data.draw(rows)
+        users = {}
+        for user, item, rating in rows:
+            users.setdefault(user, []).append((item, rating))
+        counts = Counter(tuple(sorted(labels)) for labels in users.values())
+        table = pa.table(
+            dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True))
+        )
+        file = tmp_path_factory.mktemp("any") / "some.parquet"
+        pq.write_table(table, file)
+        assert verify(file, k=1).k_achieved == min(counts.values())
+        assert verify(file, k=1).classes == len(counts)
+        assert np.array_equal(
+            sorted(v.user_id for v in verify(file, k=2).violations),
+            sorted(str(u) for u, own in users.items() if counts[tuple(sorted(own))] < 2),
+        )
