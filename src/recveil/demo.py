@@ -4,6 +4,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize.folder import check_target
 from recveil.attack import Matches, match_known_ratings
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
@@ -60,6 +61,7 @@ def demo(
     >>> shown.before.unique_share > 0.9, shown.verification.k_achieved
     (True, 5)
     """
+    check_target(output, force=force)
     ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
     before = match_known_ratings(ratings, KNOWN, seed=seed)
     release = PredictiveAnonymizer(k, seed=seed).anonymize(ratings)

@@ -3,6 +3,7 @@
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recveil.anonymize.folder import check_target
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.io import read_ratings
@@ -70,6 +71,7 @@ def anonymize(
     anonymizer = PredictiveAnonymizer(
         k, homogenize, predictor, grouping, round_labels=round_labels, seed=seed
     )
+    check_target(output, force=force)  # a mistyped output should not cost the work
     # The published rows carry no times, so that bad ones need not stop anybody.
     ratings = read_ratings(source, times=False, **reading)
     release = anonymizer.anonymize(ratings)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
@@ -140,8 +141,8 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     An old release goes before its twin and a new one comes after, so that at any moment there is
     either no release, or a release with the twin that belongs to it.
     """
-    private = folder.with_name(f"{folder.name}.private")
-    _check_targets(folder, private, force=force)
+    folder, private = _targets(folder)
+    check_target(folder, force=force)
     _sweep(folder)
     try:
         # mkdtemp's folder is readable by its owner alone; the private side never leaves that.
@@ -183,10 +184,15 @@ def _rename_all(*moves: tuple[Path, Path]) -> None:
         raise
 
 
-def _check_targets(folder: Path, private: Path, *, force: bool) -> None:
-    if not folder.name or not folder.parent.is_dir():
-        raise RecveilError(f"{folder}: {folder.parent} is not a folder; create it first")
-    for target, sign in ((folder, MANIFEST), (private, PRIVATE_MANIFEST)):
+def check_target(folder: str | PathLike[str], *, force: bool) -> None:
+    """Raise a RecveilError unless a release could be written to `folder`.
+
+    Asked before the long work begins, and again before writing.
+    """
+    published, private = _targets(folder)
+    if not published.parent.is_dir():
+        raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
+    for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
         if not target.exists() and not target.is_symlink():
             continue
         if not force:
@@ -198,6 +204,13 @@ def _check_targets(folder: Path, private: Path, *, force: bool) -> None:
                 f"{target} exists and is not a release of recveil's (no {sign}); "
                 f"--force replaces releases only; choose another output"
             )
+
+
+def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
+    published = Path(folder).absolute()
+    if not published.name:
+        raise RecveilError(f"{folder}: expected a folder to be made, got the root; name one")
+    return published, published.with_name(f"{published.name}.private")
 
 
 def _sweep(folder: Path) -> None:

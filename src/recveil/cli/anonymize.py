@@ -85,10 +85,10 @@ def anonymize(
         item=item,
         rating=rating,
     )
-    private = output.with_name(f"{output.name}.private")
+    private = f"{output}.private"
     result = {
         "output": str(output),
-        "private": str(private),
+        "private": private,
         "data": describe(ratings),
         "settings": release.published.settings,
         "verification": verification.to_dict(),

@@ -1,0 +1,246 @@
+"""The command line as its user meets it: arguments in, exit code and two streams out."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pytest
+
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run a command in an empty folder; return exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, streams.out, streams.err
+
+    return run
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    ratings = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=2)
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    return tmp_path / "ratings.csv"
+
+
+def test_from_generate_to_verify(run, tmp_path):
+    code, out, _ = run("generate", "made.parquet", "--users", 50, "--items", 40, "--ratings", 500)
+    assert code == 0
+    assert "500 invented ratings of 40 items by 50 users" in out
+    code, out, _ = run("anonymize", "made.parquet", "-o", "out", "--k", 5)
+    assert code == 0
+    assert "scale 1:5:1 (inferred" in out
+    assert "shared by at least 5 people" in out
+    code, out, _ = run("verify", "out")
+    assert code == 0
+    assert "holds" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "made.parquet",
+        "out",
+        "out.private",
+    ]
+
+
+@pytest.mark.parametrize("homogenize", ["padded", "simple"])
+@pytest.mark.parametrize("grouping", ["bisecting", "predictive", "bounded-t-means"])
+def test_every_method_verifies(run, source, homogenize, grouping):
+    options = ("--homogenize", homogenize, "--grouping", grouping, "--json", "-")
+    code, out, err = run("anonymize", source, "-o", "out", "--k", 4, *options)
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["verification"]["holds"]
+    assert result["verification"]["k_achieved"] >= 4
+    assert result["data"]["users"] == 60
+
+
+def test_verify_json_keeps_its_contract(run, source):
+    run("anonymize", source, "-o", "out", "--k", 4, "--file-format", "csv")
+    code, out, err = run("verify", "out", "--json", "-")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["holds"] is True
+    assert result["claim"] == "identical-rows"
+    assert (result["k_required"], result["users"], result["violations"]) == (4, 60, [])
+    assert isinstance(result["k_achieved"], int)
+    assert isinstance(result["classes"], int)
+
+
+def test_a_changed_number_exits_with_1_and_is_named(run, source, tmp_path):
+    options = ("--file-format", "csv", "--layout", "users")
+    run("anonymize", source, "-o", "out", "--k", 4, *options)
+    table = pa_csv.read_csv(tmp_path / "out" / "ratings.csv").to_pylist()
+    lines = (tmp_path / "out" / "ratings.csv").read_text().splitlines()
+    changed = lines[7].rsplit(",", 1)[0] + (",1.7" if not lines[7].endswith("1.7") else ",1.8")
+    (tmp_path / "out" / "ratings.csv").write_text("\n".join([*lines[:7], changed, *lines[8:], ""]))
+    code, out, _ = run("verify", "out")
+    assert code == 1
+    assert "does not hold" in out
+    assert table[6]["user_id"] in out
+    code, out, _ = run("verify", "out", "--json", "-")
+    assert code == 1
+    assert table[6]["user_id"] in [v["user_id"] for v in json.loads(out)["violations"]]
+
+
+def test_a_wrong_checksum_exits_with_1(run, source, tmp_path):
+    run("anonymize", source, "-o", "out", "--k", 4)
+    with (tmp_path / "out" / "README.md").open("a") as card:
+        card.write("!")
+    code, out, _ = run("verify", "out")
+    assert code == 1
+    assert "README.md" in out
+
+
+def test_a_foreign_file(run, tmp_path):
+    (tmp_path / "some.csv").write_text("user,item,rating\na,1,5\nb,1,5\nc,1,4\n")
+    assert run("verify", "some.csv", "--k", 1)[0] == 0
+    code, out, _ = run("verify", "some.csv", "--k", 2)
+    assert code == 1
+    assert "some.csv line 4" in out
+    code, _, err = run("verify", "some.csv")
+    assert code == 2
+    assert "say which k with --k" in err
+
+
+def test_only_the_first_ten_violations_are_shown_and_json_has_all(run, tmp_path):
+    rows = "".join(f"user{number},{number},3\n" for number in range(25))
+    (tmp_path / "some.csv").write_text("user,item,rating\n" + rows)
+    _, out, _ = run("verify", "some.csv", "--k", 2)
+    assert "25 violations" in out
+    assert "user9" in out
+    assert "user10" not in out
+    _, out, _ = run("verify", "some.csv", "--k", 2, "--json", "-")
+    assert len(json.loads(out)["violations"]) == 25
+
+
+def test_duplicates_are_an_error_first(run, tmp_path):
+    (tmp_path / "some.txt").write_text("1 7 4\n2 7 4\n1 7 5\n2 8 1\n")
+    code, out, err = run("anonymize", "some.txt", "-o", "out", "--k", 2)
+    assert (code, out) == (2, "")
+    assert "1 (user, item) pair stands more than once" in err
+    assert "--duplicates last" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["some.txt"]
+    assert run("anonymize", "some.txt", "-o", "out", "--k", 2, "--duplicates", "last")[0] == 0
+
+
+BAD_INPUT = {
+    "empty.csv": ("", "empty"),
+    "header-only.csv": ("user,item,rating\n", "no ratings"),
+    "nan.csv": ("user,item,rating\n1,1,nan\n2,1,3\n", "line 2: rating nan is not a finite number"),
+    "inf.csv": ("user,item,rating\n1,1,3\n2,1,inf\n", "line 3: rating inf is not a finite number"),
+    "scale.csv": ("user,item,rating\n1,1,3\n2,1,7.5\n", "line 3: rating 7.5 outside the scale"),
+    "columns.csv": ("user,item,rating\n1,1,3\n2,1\n", "line 3: expected 3 columns, got 2"),
+    "bytes.csv": (b"user,item,rating\n1,1,3\n2,\xff\xfe,3\n", "line 3"),
+    "word.csv": ("user,item,rating\n1,1,good\n2,1,3\n", "line 2: rating 'good' is not a number"),
+    "names.csv": ("who,what,much\n1,1,3\n", "no user column"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_exits_with_2_and_writes_nothing(run, tmp_path, name):
+    content, problem = BAD_INPUT[name]
+    content = content.encode() if isinstance(content, str) else content
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content))
+    before = sorted(tmp_path.iterdir())
+    for file in (name, f"{name}.gz"):
+        for command in (("anonymize", file, "-o", "out", "--k", 2), ("convert", file, "out.csv")):
+            code, out, err = run(*command, "--scale", "1:5:1")
+            assert (code, out) == (2, ""), command
+            assert err.startswith("error: ")
+            assert problem in err
+            assert "Traceback" not in err
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / name).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("anonymize", "nowhere.csv", "-o", "out", "--k", 2),
+        ("anonymize", "ratings.csv", "-o", "out", "--k", 1),
+        ("anonymize", "ratings.csv", "-o", "out", "--k", 61),
+        ("anonymize", "ratings.csv", "-o", "out", "--k", "many"),
+        ("anonymize", "ratings.csv", "-o", "no/out", "--k", 2),
+        ("anonymize", "ratings.csv", "-o", "ratings.csv", "--k", 2, "--force"),
+        ("anonymize", "ratings.csv", "-o", ".", "--k", 2, "--force"),
+        ("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--round", "half"),
+        ("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--scale", "1-5"),
+        ("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--user", "who"),
+        ("anonymize", "ratings.csv", "-o", "out"),
+        ("verify", "nowhere", "--k", 2),
+        ("verify", ".", "--k", 2),
+        ("convert", "ratings.csv", "out.xlsx"),
+        ("convert", "ratings.csv", "no/out.csv"),
+        ("generate", "out.csv", "--users", 0),
+        ("generate", "out.csv", "--ratings", 5),
+        ("generate", "out.xlsx"),
+        ("demo", "--k", 0),
+        ("frobnicate",),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_changes_nothing(run, source, arguments):
+    before = {path: path.read_bytes() for path in source.parent.iterdir()}
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err
+    assert "Traceback" not in err
+    assert {path: path.read_bytes() for path in source.parent.iterdir()} == before
+
+
+def test_convert_round_trip(run, source):
+    for target in ("a.parquet", "b.inter", "c.csv", "d.inter.gz"):
+        code, out, _ = run("convert", source, target)
+        assert code == 0
+        assert f"Wrote {target}" in out
+        source = target
+    assert run("convert", "d.inter.gz", "e.csv")[0] == 0
+    assert Path("e.csv").read_bytes() == Path("c.csv").read_bytes()
+
+
+def test_json_into_a_file(run, source):
+    code, out, _ = run("convert", source, "out.parquet", "--json", "result.json")
+    assert code == 0
+    assert "Read 600 ratings" in out
+    assert json.loads(Path("result.json").read_text())["data"]["ratings"] == 600
+
+
+def test_demo_leaves_a_release(run):
+    code, out, _ = run("demo")
+    assert code == 0
+    assert "2,000" in out
+    assert run("verify", "recveil-demo")[0] == 0
+    code, _, err = run("demo")
+    assert code == 2
+    assert "--force" in err
+    code, out, err = run("demo", "--force", "--json", "-")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert 0.9 < result["unique_before"] < 1
+    assert result["targets"] == 2000
+    assert result["verification"]["k_achieved"] == 5
+
+
+def test_version_and_bare_command(run):
+    assert run("--version")[:2] == (0, "0.1.0\n")
+    assert "anonymize" in "".join(run()[1:])
+
+
+def test_the_installed_command_runs():
+    command = shutil.which("recveil", path=str(Path(sys.executable).parent))
+    assert command is not None
+    finished = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
+    assert "Exit codes" in finished.stdout

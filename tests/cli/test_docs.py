@@ -1,0 +1,76 @@
+"""Docs are tested: every verb has help, an example, a docs entry, and a library twin."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from recveil.cli import app
+
+ROOT = Path(__file__).parents[2]
+VERBS = {command.callback.__name__: command.callback for command in app.registered_commands}
+TWINS = {
+    "anonymize": "recveil.anonymize",
+    "convert": "recveil.io",
+    "demo": "recveil.demo",
+    "generate": "recveil.datasets",
+    "verify": "recveil.verify",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+class TestEveryVerb:
+    def test_has_help_and_an_example(self, verb):
+        text = inspect.getdoc(VERBS[verb])
+        assert len(text.splitlines()[0]) > 20
+        assert f"Example: `recveil {verb}" in text
+
+    def test_has_a_section_with_an_example_in_the_docs(self, verb):
+        docs = (ROOT / "docs" / "cli.md").read_text()
+        (section,) = re.findall(rf"^## {verb}\n(.*?)(?=^## |\Z)", docs, re.DOTALL | re.MULTILINE)
+        assert f"$ recveil {verb}" in section
+        assert TWINS[verb] in section
+
+    def test_every_option_has_help(self, verb):
+        for name, parameter in inspect.signature(VERBS[verb]).parameters.items():
+            (info,) = parameter.annotation.__metadata__
+            assert info.help, f"{verb} {name}"
+
+    def test_is_the_twin_of_a_library_function(self, verb):
+        function = getattr(importlib.import_module(TWINS[verb]), verb)
+        assert callable(function)
+        assert f"from {TWINS[verb]} import" in inspect.getsource(VERBS[verb])
+        assert function.__doc__
+
+
+def test_options_in_the_docs_exist():
+    docs = (ROOT / "docs" / "cli.md").read_text()
+    source = "".join(file.read_text() for file in (ROOT / "src/recveil/cli").glob("*.py"))
+    parameters = {name for verb in VERBS.values() for name in inspect.signature(verb).parameters}
+    for option in set(re.findall(r"--([a-z][a-z-]+)", docs)):
+        assert option.replace("-", "_") in parameters or f'"--{option}"' in source, option
+
+
+def test_formats_in_the_docs_are_those_of_the_reader():
+    from recveil.cli.options import Format
+    from recveil.io import FORMATS
+
+    docs = (ROOT / "docs" / "cli.md").read_text()
+    for name in FORMATS:
+        assert f"`{name}`" in docs
+        assert name in Format.__metadata__[0].help
+
+
+def test_links_between_documents_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_python_example_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "True 2\n"
