@@ -147,6 +147,7 @@ def fresh_prefix(users: NDArray[Any]) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> fresh_prefix(np.array([1, 2, 3]))
     'p'
     >>> fresh_prefix(np.array(["p1", "q7"], dtype=object))
