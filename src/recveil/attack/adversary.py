@@ -1,0 +1,157 @@
+"""Adversary: what somebody knows about the person he is looking for."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from recveil.errors import RecveilError
+
+WrongKind = Literal["value", "item"]
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """Knows some ratings of each target, more or less exactly, and some of them wrongly.
+
+    Parameters
+    ----------
+    known : int
+        Number m of a target's ratings that he thinks he knows.
+    right : int, optional
+        How many of them are right (within the errors); all, if not given.
+    wrong_kind : {"value", "item"}
+        A wrong entry is a wrong value of an item that the target rated, or an item that he did
+        not rate.
+    rating_error : float or None
+        He is off by up to so many rating points, uniformly over the scale's values within; None:
+        he knows which items were rated, but no ratings.
+    date_error : int or None
+        He is off by up to so many days, uniformly; None: he knows no dates.
+    outside_top : int
+        He knows only items outside the so many most rated ones.
+    activity_error : float or None
+        He knows the number of the target's ratings up to this share (0.5 for ±50 %).
+    name, description : str
+        For people: what such an adversary is called, and one sentence about him.
+
+    Raises
+    ------
+    RecveilError
+        If a number makes no sense.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, section 5, where "n of m" means `right` of `known`.
+
+    Examples
+    --------
+    >>> Adversary(known=8, right=6, rating_error=0, date_error=14).right
+    6
+    >>> Adversary(known=4).right
+    4
+    """
+
+    known: int = 8
+    right: int | None = None
+    wrong_kind: WrongKind = "value"
+    rating_error: float | None = 0
+    date_error: int | None = None
+    outside_top: int = 0
+    activity_error: float | None = None
+    name: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if self.right is None:
+            object.__setattr__(self, "right", self.known)
+        checks = {
+            "known": (self.known, 1, "at least 1"),
+            "right": (self.right, 0, f"from 0 to known = {self.known}"),
+            "rating_error": (self.rating_error, 0, "at least 0 points, or None"),
+            "date_error": (self.date_error, 0, "at least 0 days, or None"),
+            "outside_top": (self.outside_top, 0, "at least 0 items"),
+            "activity_error": (self.activity_error, 0, "at least 0, or None"),
+        }
+        for name, (value, least, expected) in checks.items():
+            # The comparison is written so that nan fails it, too.
+            if value is not None and not value >= least:
+                raise RecveilError(f"{name} is {value}; expected {expected}")
+        if self.n_right > self.known:
+            raise RecveilError(f"right is {self.right}; expected from 0 to known = {self.known}")
+        if self.wrong_kind not in get_args(WrongKind):
+            raise RecveilError(f"wrong_kind is {self.wrong_kind!r}; expected 'value' or 'item'")
+
+    @property
+    def n_right(self) -> int:
+        """How many entries are right, as a plain number."""
+        return self.known if self.right is None else self.right
+
+    def without_dates(self) -> "Adversary":
+        """Return the same adversary, for a table that has no dates."""
+        return replace(self, date_error=None)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the numbers for a report."""
+        return {
+            "known": self.known,
+            "right": self.n_right,
+            "wrong_kind": self.wrong_kind,
+            "rating_error": self.rating_error,
+            "date_error": self.date_error,
+            "pool": "all" if not self.outside_top else f"outside the top {self.outside_top}",
+            "activity_error": self.activity_error,
+        }
+
+
+PRESETS = {
+    "colleague": Adversary(
+        known=4,
+        rating_error=1,
+        date_error=14,
+        name="colleague",
+        description="A colleague who talked with you about four films that you saw within the "
+        "last two weeks or so, and roughly remembers how you liked them.",
+    ),
+    "public-profile": Adversary(
+        known=8,
+        rating_error=0,
+        date_error=None,
+        name="public-profile",
+        description="Somebody who reads eight of your ratings, exact but undated, from a public "
+        "profile elsewhere.",
+    ),
+    "paper": Adversary(
+        known=8,
+        right=6,
+        rating_error=0,
+        date_error=14,
+        name="paper",
+        description="The adversary who found 99 % of the people in the Netflix Prize data: eight "
+        "ratings with dates within 14 days, two of them wrong.",
+    ),
+    "film-buff": Adversary(
+        known=8,
+        right=6,
+        rating_error=0,
+        date_error=None,
+        outside_top=500,
+        name="film-buff",
+        description="Somebody who knows eight films that you rated outside the 500 most rated "
+        "ones, two of them wrongly, and no dates.",
+    ),
+    "bystander": Adversary(
+        known=8,
+        rating_error=None,
+        date_error=None,
+        name="bystander",
+        description="Somebody who knows eight things that you used, but not how you liked them.",
+    ),
+    "insider": Adversary(
+        known=16,
+        rating_error=0,
+        date_error=0,
+        activity_error=0.0,
+        name="insider",
+        description="Somebody who once saw sixteen of your ratings with their exact dates, and "
+        "how many there were.",
+    ),
+}

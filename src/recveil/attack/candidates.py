@@ -1,0 +1,148 @@
+"""Candidates: the published records as the adversary searches them, listed by item."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from recveil.ratings import Ratings, RatingScale
+from recveil.records import Records
+
+# Labels are looked up by a small code; finer ones than this are rounded for the search.
+_MOST_LEVELS = 30_000
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """An inverted index: for each item, the records that carry it, with label and day.
+
+    An attack touches only the records that carry a known item, never a users × users table.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_items + 1,)
+        The records that carry item i stand at ``indptr[i]:indptr[i + 1]``.
+    records : ndarray of int32, shape (n_labels,)
+        Positions of records, ascending for each item.
+    codes : ndarray of int16, shape (n_labels,)
+        Which of the `levels` the label is.
+    levels : ndarray of float64, shape (n_levels,)
+        The distinct labels, ascending.
+    days : ndarray of int32, shape (n_labels,), or None
+    sizes : ndarray of int64, shape (n_records,)
+        How many people stand behind each record.
+    activity : ndarray of int64, shape (n_records,)
+        Number of labels of each record.
+    """
+
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[np.int16]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32] | None
+    sizes: NDArray[np.int64]
+    activity: NDArray[np.int64]
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """List raw ratings, as if they had been published with the names removed.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> found.indptr, found.records, found.levels[found.codes]
+        (array([0, 2, 3]), array([0, 1, 0], dtype=int32), array([4., 5., 2.]))
+        """
+        sizes = np.ones(ratings.n_users, np.int64)
+        return cls._build(
+            (ratings.indptr, ratings.indices, ratings.values),
+            *(ratings.days, sizes, ratings.n_items, ratings.scale),
+        )
+
+    @classmethod
+    def from_records(cls, blocks: Iterable[Records], n_items: int, scale: RatingScale) -> Self:
+        """List published records; their item positions are those of `n_items` items."""
+        parts = list(blocks)
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        rows = (
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate([part.values for part in parts]),
+        )
+        sizes = np.concatenate([part.sizes for part in parts])
+        return cls._build(rows, None, sizes, n_items, scale)
+
+    @classmethod
+    def _build(
+        cls,
+        rows: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+        days: NDArray[np.int32] | None,
+        sizes: NDArray[np.int64],
+        n_items: int,
+        scale: RatingScale,
+    ) -> Self:
+        indptr, indices, values = rows
+        levels = np.unique(values)
+        if levels.size > _MOST_LEVELS:
+            grid = scale.range / (_MOST_LEVELS - 1)
+            values = np.rint((values - scale.low) / grid) * grid + scale.low
+            levels = np.unique(values)
+        codes = np.searchsorted(levels, values).astype(np.int16)
+        no_days = np.empty(0, np.int32)
+        by_item = _list_by_item(indptr, indices, codes, no_days if days is None else days, n_items)
+        return cls(
+            indptr=by_item[0],
+            records=by_item[1],
+            codes=by_item[2],
+            levels=levels.astype(np.float64),
+            days=None if days is None else by_item[3],
+            sizes=sizes,
+            activity=np.diff(indptr),
+        )
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.sizes.size
+
+    @property
+    def n_people(self) -> int:
+        """Number of people behind all records."""
+        return int(self.sizes.sum())
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """Number of people whose record carries each item, shape (n_items,)."""
+        people = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
+        return people[self.indptr[1:]] - people[self.indptr[:-1]]
+
+
+@njit(cache=True, nogil=True)
+def _list_by_item(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    codes: NDArray[Any],
+    days: NDArray[Any],
+    n_items: int,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Turn rows by record into lists by item (a counting sort)."""
+    starts = np.zeros(n_items + 1, np.int64)
+    for item in indices:
+        starts[item + 1] += 1
+    for item in range(n_items):
+        starts[item + 1] += starts[item]
+    following = starts[:-1].copy()
+    records = np.empty(indices.size, np.int32)
+    item_codes, item_days = np.empty_like(codes), np.empty_like(days)
+    for record in range(indptr.size - 1):
+        for at in range(indptr[record], indptr[record + 1]):
+            place = following[indices[at]]
+            following[indices[at]] += 1
+            records[place] = record
+            item_codes[place] = codes[at]
+            if days.size:
+                item_days[place] = days[at]
+    return starts, records, item_codes, item_days

@@ -1,0 +1,253 @@
+"""Knowledge: what an adversary knows about each of his targets, drawn from their true ratings."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from recveil.attack.adversary import Adversary
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Entries about each target, in compressed rows.
+
+    Parameters
+    ----------
+    targets : ndarray of int64, shape (n_targets,)
+        Positions of the users that are looked for; a target may come several times.
+    indptr : ndarray of int64, shape (n_targets + 1,)
+        The entries about target t stand at ``indptr[t]:indptr[t + 1]``.
+    items : ndarray of int32, shape (n_entries,)
+        Positions of items.
+    values : ndarray of float32, shape (n_entries,), or None
+        Ratings, as far as the adversary knows; None if he knows none.
+    days : ndarray of int32, shape (n_entries,), or None
+        Days since 1970-01-01; None if he knows none.
+    activity : ndarray of float64, shape (n_targets, 2), or None
+        Between how many ratings he thinks the target has.
+    skipped : int
+        Targets that were asked for but have too few ratings in the pool. They count as not found.
+    """
+
+    targets: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    values: NDArray[np.float32] | None
+    days: NDArray[np.int32] | None
+    activity: NDArray[np.float64] | None
+    skipped: int
+
+    @property
+    def requested(self) -> int:
+        """Targets that were asked for: the denominator of every rate."""
+        return self.targets.size + self.skipped
+
+
+def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np.int64]:
+    """Draw users to look for: all if `n_targets` is None or not below `n_users`.
+
+    Examples
+    --------
+    >>> choose_targets(5, 3, seed=0)
+    array([2, 3, 4])
+    """
+    if n_targets is None or n_targets >= n_users:
+        return np.arange(n_users)
+    return np.sort(np.random.default_rng(seed).choice(n_users, n_targets, replace=False))
+
+
+def draw_knowledge(
+    ratings: Ratings, adversary: Adversary, targets: NDArray[np.int64], seed: int = 0
+) -> Knowledge:
+    """Draw what the adversary knows about each target.
+
+    The known items are drawn uniformly from the target's items in the pool. Of `known` entries,
+    the last ones are wrong if fewer are `right`: with `wrong_kind` "value" both their rating and
+    their date are beyond the errors; with "item" the target did not rate the item, and rating and
+    date are those of somebody's rating.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth about the targets.
+    adversary : Adversary
+        An adversary who knows dates needs a table with times.
+    targets : ndarray of int64
+        User positions. Those with too few items in the pool are skipped and counted.
+    seed : int
+        Fixes all draws.
+
+    Raises
+    ------
+    RecveilError
+        If the adversary knows dates and the table has none, or no value of his could be wrong.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=20, n_items=30, n_ratings=200, seed=1)
+    >>> knowledge = draw_knowledge(ratings, Adversary(known=3), np.array([4, 7]), seed=2)
+    >>> knowledge.indptr, knowledge.requested
+    (array([0, 3, 6]), 2)
+    """
+    _check(ratings, adversary)
+    rng = np.random.default_rng(seed)
+    in_pool = _pool(ratings, adversary.outside_top)
+    n_true = adversary.known if adversary.wrong_kind == "value" else adversary.n_right
+    n_false = adversary.known - n_true
+    n_rated = np.add.reduceat(
+        np.append(in_pool[ratings.indices], False), ratings.indptr[:-1], dtype=np.int64
+    ) * (ratings.activity > 0)
+    able = (n_rated[targets] >= n_true) & (in_pool.sum() - n_rated[targets] >= n_false)
+    attacked = targets[able]
+    shape = (attacked.size, adversary.known)
+    items, places = _draw_items(
+        rng, attacked, in_pool, ratings.indptr, ratings.indices, n_true, n_false
+    )
+    # An item that the target did not rate gets the rating and date of a random rating.
+    invented = places < 0
+    places[invented] = rng.integers(ratings.n_ratings, size=int(invented.sum()))
+    wrong = np.zeros(shape, bool)
+    wrong[:, adversary.n_right : n_true] = True
+    values = _know_ratings(rng, ratings, adversary, places, wrong)
+    days = _know_days(rng, ratings, adversary, places, wrong)
+    return Knowledge(
+        targets=attacked,
+        indptr=np.arange(attacked.size + 1, dtype=np.int64) * adversary.known,
+        items=items.ravel(),
+        values=None if values is None else values.ravel().astype(np.float32),
+        days=None if days is None else days.ravel().astype(np.int32),
+        activity=_know_activity(rng, ratings, adversary, attacked),
+        skipped=int(targets.size - attacked.size),
+    )
+
+
+def _check(ratings: Ratings, adversary: Adversary) -> None:
+    if adversary.date_error is not None and ratings.days is None:
+        raise RecveilError(
+            f"the adversary knows dates (within {adversary.date_error} days), but the ratings "
+            f"have no times; set date_error to None (--date-error none)"
+        )
+    knows_values = adversary.rating_error is not None or adversary.date_error is not None
+    if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:
+        raise RecveilError(
+            "the adversary knows neither ratings nor dates, so no value of his can be wrong; "
+            "set wrong_kind to 'item'"
+        )
+
+
+def _pool(ratings: Ratings, outside_top: int) -> NDArray[np.bool_]:
+    """Mark the items that the adversary may know about."""
+    in_pool = np.ones(ratings.n_items, bool)
+    in_pool[np.argsort(-ratings.support, kind="stable")[:outside_top]] = False
+    return in_pool
+
+
+@njit(cache=True, nogil=True)
+def _draw_items(
+    rng: np.random.Generator,
+    targets: NDArray[Any],
+    in_pool: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    n_true: int,
+    n_false: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw rated items with the places of their ratings, then unrated ones with place -1."""
+    n_known = n_true + n_false
+    items = np.empty((targets.size, n_known), np.int32)
+    places = np.full((targets.size, n_known), -1, np.int64)
+    taken = np.full(in_pool.size, -1, np.int64)
+    for t in range(targets.size):
+        start, end = indptr[targets[t]], indptr[targets[t] + 1]
+        rated = np.empty(end - start, np.int64)
+        n_rated = 0
+        for at in range(start, end):
+            taken[indices[at]] = t
+            if in_pool[indices[at]]:
+                rated[n_rated] = at
+                n_rated += 1
+        for drawn in range(n_true):
+            other = drawn + int(rng.random() * (n_rated - drawn))
+            rated[drawn], rated[other] = rated[other], rated[drawn]
+            items[t, drawn], places[t, drawn] = indices[rated[drawn]], rated[drawn]
+        drawn = n_true
+        while drawn < n_known:
+            item = int(rng.random() * in_pool.size)
+            if in_pool[item] and taken[item] != t:
+                taken[item] = t
+                items[t, drawn] = item
+                drawn += 1
+    return items, places
+
+
+def _know_ratings(
+    rng: np.random.Generator,
+    ratings: Ratings,
+    adversary: Adversary,
+    places: NDArray[np.int64],
+    wrong: NDArray[np.bool_],
+) -> NDArray[np.float64] | None:
+    """Draw ratings uniformly within the error of the true ones, wrong ones from beyond it."""
+    if adversary.rating_error is None:
+        return None
+    scale, truth = ratings.scale, ratings.values[places].astype(np.float64)
+    # Counted in steps from the low end; a continuous scale counts as having a thousand.
+    step = scale.step or scale.range / 1000 or 1.0
+    top = round(scale.range / step)
+    true_step = np.rint((truth - scale.low) / step).astype(np.int64)
+    error = math.floor(adversary.rating_error / step + 1e-9)
+    first, last = np.maximum(true_step - error, 0), np.minimum(true_step + error, top)
+    if error == 0 and not wrong.any():
+        return truth
+    known = rng.integers(first, last + 1)
+    n_beyond = top + 1 - (last - first + 1)
+    if (n_beyond[wrong] == 0).any() and adversary.date_error is None:
+        raise RecveilError(
+            f"every rating of the scale {scale} is within {adversary.rating_error:g} of some true "
+            f"one, so it cannot be wrong; lower rating_error, or set wrong_kind to 'item'"
+        )
+    beyond = rng.integers(0, np.maximum(n_beyond, 1))
+    beyond += np.where(beyond >= first, last - first + 1, 0)
+    known = np.where(wrong & (n_beyond > 0), beyond, known)
+    drawn = scale.round(scale.low + step * known, step)
+    return np.where((error == 0) & ~wrong, truth, drawn)
+
+
+def _know_days(
+    rng: np.random.Generator,
+    ratings: Ratings,
+    adversary: Adversary,
+    places: NDArray[np.int64],
+    wrong: NDArray[np.bool_],
+) -> NDArray[np.int64] | None:
+    """Draw days uniformly within the error of the true ones, wrong ones from beyond it."""
+    if adversary.date_error is None or ratings.days is None:
+        return None
+    truth = ratings.days[places].astype(np.int64)
+    error = adversary.date_error
+    known = truth + rng.integers(-error, error, size=truth.shape, endpoint=True)
+    # A wrong date is some other day of the table, or the next one if that is too near.
+    other = ratings.days[rng.integers(ratings.n_ratings, size=truth.shape)].astype(np.int64)
+    too_near = np.abs(other - truth) <= error
+    other = np.where(too_near, truth + error + 1 + np.abs(other - truth), other)
+    return np.where(wrong, other, known)
+
+
+def _know_activity(
+    rng: np.random.Generator, ratings: Ratings, adversary: Adversary, targets: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Draw a count within the error, and return between which counts the true one must lie."""
+    if adversary.activity_error is None:
+        return None
+    error = adversary.activity_error
+    heard = ratings.activity[targets] * rng.uniform(1 - min(error, 1), 1 + error, targets.size)
+    low, high = heard / (1 + error), heard / (1 - error) if error < 1 else np.inf * heard
+    # A hair's breadth, so that rounding never rules out the truth.
+    return np.stack([low * (1 - 1e-9), high * (1 + 1e-9)], axis=1)
