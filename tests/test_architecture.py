@@ -12,6 +12,7 @@ import recveil
 SOURCE = Path(recveil.__file__).parent
 FLOORS = {
     "errors": 0,
+    "compiled": 0,
     "progress": 0,
     "ratings": 0,
     "records": 0,
@@ -24,6 +25,7 @@ FLOORS = {
     "verify": 2,
     "demo": 3,
     "cli": 4,
+    "__main__": 4,
 }
 
 

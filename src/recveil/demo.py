@@ -1,7 +1,11 @@
 """demo: the main job on invented people, from one command."""
 
+from collections import Counter
 from os import PathLike
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.folder import check_target
@@ -22,12 +26,15 @@ class Demo(NamedTuple):
         2,000 invented users.
     before : Matches
         How many users agree with `KNOWN` ratings of each user in the raw data.
+    row_sizes : ndarray of int64, shape (n_rows,)
+        How many users share each different row of the raw data.
     verification : Verification
         What the checker says of the release.
     """
 
     ratings: Ratings
     before: Matches
+    row_sizes: NDArray[np.int64]
     verification: Verification
 
 
@@ -65,4 +72,10 @@ def demo(
     ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
     before = match_known_ratings(ratings, KNOWN, seed=seed)
     release = PredictiveAnonymizer(k, seed=seed).anonymize(ratings)
-    return Demo(ratings, before, release.write(output, force=force))
+    return Demo(ratings, before, _row_sizes(ratings), release.write(output, force=force))
+
+
+def _row_sizes(ratings: Ratings) -> NDArray[np.int64]:
+    """Count the users of each different row of (item, rating)."""
+    rows = (bytes(items) + bytes(values) for items, values in map(ratings.row, range(2_000)))
+    return np.array(list(Counter(rows).values()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_LABEL = np.dtype([("item", np.uint64), ("value", np.float64)])
+_LABEL = np.dtype([("item", np.uint64, 2), ("value", np.float64)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Records:
 
         Parameters
         ----------
-        keys : ndarray of uint64, shape (n_items,)
+        keys : ndarray of uint64, shape (n_items, 2)
             From `item_keys`.
 
         Examples
@@ -66,7 +66,7 @@ class Records:
 
 
 def item_keys(items: NDArray[Any] | Sequence[Any]) -> NDArray[np.uint64]:
-    """Return a key for each item label that depends on its text alone, shape (n_items,)."""
+    """Return 16 bytes for each item label that depend on its text alone, shape (n_items, 2)."""
     texts = (str(label).encode() for label in items)
-    digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
-    return np.frombuffer(digests, dtype=np.uint64)
+    digests = b"".join(hashlib.blake2b(text, digest_size=16).digest() for text in texts)
+    return np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)

@@ -11,10 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer, folder
+from recveil.anonymize import PredictiveAnonymizer, folder, homogenize, tables
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
@@ -27,6 +28,13 @@ def release():
     return PredictiveAnonymizer(4, "simple", seed=918_273_645).anonymize(
         make_ratings(n_users=90, n_items=40, n_ratings=900, seed=3)
     )
+
+
+@pytest.fixture
+def dead_process() -> int:
+    """The number of a process that has ended."""
+    program = [sys.executable, "-c", "import os; print(os.getpid())"]
+    return int(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
 
 
 def _rows(file: Path) -> list[dict]:
@@ -101,6 +109,45 @@ def test_text_ids_and_awkward_items(tmp_path):
         assert not {row["user_id"] for row in found} & set(ratings.users.tolist())
 
 
+def test_items_with_newlines_in_a_large_csv(tmp_path, monkeypatch):
+    items = ["two\nlines", "one line", "more\r\nlines"]
+    rows = [(user, item, 1 + user % 5) for user in range(9) for item in items]
+    release = PredictiveAnonymizer(3, seed=1).anonymize(
+        Ratings.from_columns(*zip(*rows, strict=True))
+    )
+    assert release.write(tmp_path / "out", file_format="csv", layout="users").holds
+
+
+def test_pieces_of_the_file_say_nothing_about_blocks_of_private_data(tmp_path, monkeypatch):
+    ratings = make_ratings(n_users=90, n_items=40, n_ratings=900, seed=3)
+    release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)
+    monkeypatch.setattr(homogenize, "_BLOCK_RATINGS", 50)
+    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", 100)
+    release.write(tmp_path / "out")
+    file = pq.ParquetFile(tmp_path / "out" / "ratings.parquet")
+    rows = [file.metadata.row_group(piece).num_rows for piece in range(file.num_row_groups)]
+    assert set(rows[:-1]) == {100}
+
+
+@pytest.mark.parametrize("values", [[0.1] * 12, np.random.default_rng(2).normal(size=12)])
+def test_continuous_ratings_without_rounding_verify(tmp_path, values):
+    users, items = np.divmod(np.arange(12), 3)
+    ratings = Ratings.from_columns(users, items, values)
+    for homogenize_how in ("simple", "padded"):
+        anonymizer = PredictiveAnonymizer(2, homogenize_how, round_labels="none", seed=1)
+        assert anonymizer.anonymize(ratings).write(tmp_path / homogenize_how).holds
+
+
+def test_the_ends_of_a_continuous_scale_are_nobodys_ratings(tmp_path):
+    values = np.random.default_rng(2).normal(size=12)
+    users, items = np.divmod(np.arange(12), 3)
+    release = PredictiveAnonymizer(2, seed=1).anonymize(Ratings.from_columns(users, items, values))
+    release.write(tmp_path / "out")
+    scale = json.loads((tmp_path / "out" / "release.json").read_text())["scale"]
+    assert scale["low"] < values.min() - 1e-4
+    assert scale["high"] > values.max() + 1e-4
+
+
 def _rows_of_text(file: Path) -> list[dict]:
     if file.suffix == ".parquet":
         return pq.read_table(file).to_pylist()
@@ -167,6 +214,38 @@ class TestTargets:
         assert not (tmp_path / "out" / "ratings.csv").exists()
         assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
 
+    def test_force_replaces_no_release_that_holds_other_files(self, release, tmp_path):
+        release.write(tmp_path / "out")
+        for place in ("out", "out.private"):
+            (tmp_path / place / "important.txt").write_text("mine")
+            with pytest.raises(RecveilError, match=r"holds more than a release \(important"):
+                release.write(tmp_path / "out", force=True)
+            (tmp_path / place / "important.txt").unlink()
+
+    def test_no_release_within_a_release(self, release, tmp_path):
+        release.write(tmp_path / "out")
+        with pytest.raises(RecveilError, match="choose an output outside"):
+            release.write(tmp_path / "out" / "inner")
+
+    def test_a_name_too_long_is_refused_before_the_work(self, tmp_path):
+        with pytest.raises(RecveilError, match="at most 200 bytes"):
+            folder.check_target(tmp_path / ("x" * 201), force=False)
+
+    def test_somebody_who_came_first_is_not_replaced(self, release, tmp_path, monkeypatch):
+        check = folder.check_target
+
+        def overtaken(target, *, force):
+            check(target, force=force)
+            monkeypatch.setattr(folder, "check_target", check)
+            release.write(target, file_format="csv")
+
+        monkeypatch.setattr(folder, "check_target", overtaken)
+        with pytest.raises(RecveilError, match="writing failed"):
+            release.write(tmp_path / "out")
+        assert (tmp_path / "out" / "ratings.csv").exists()
+        assert verify(tmp_path / "out").holds
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
+
     def test_a_missing_parent_is_an_error(self, release, tmp_path):
         with pytest.raises(RecveilError, match="is not a folder; create it"):
             release.write(tmp_path / "no" / "out")
@@ -223,19 +302,68 @@ class TestFailures:
         assert verify(tmp_path / "out").holds
         assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
 
-    def test_leftovers_of_killed_runs_are_swept(self, release, tmp_path):
-        finished = subprocess.run(
-            [sys.executable, "-c", "import os; print(os.getpid())"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        dead, alive = int(finished.stdout), os.getpid()
-        for owner in (dead, alive):
+    @pytest.mark.parametrize("interrupted_at", ["out", "out.private", "private", "published"])
+    def test_ctrl_c_while_renaming_puts_everything_back(
+        self, release, tmp_path, monkeypatch, interrupted_at
+    ):
+        release.write(tmp_path / "out")
+        before = (tmp_path / "out" / "release.json").read_bytes()
+        rename = Path.rename
+
+        def interrupted(self, target):
+            if self.name == interrupted_at:
+                monkeypatch.setattr(Path, "rename", rename)
+                raise KeyboardInterrupt
+            return rename(self, target)
+
+        monkeypatch.setattr(Path, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release.write(tmp_path / "out", force=True, file_format="csv")
+        assert (tmp_path / "out" / "release.json").read_bytes() == before
+        assert verify(tmp_path / "out").holds
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
+
+    def test_leftovers_of_killed_runs_are_swept(self, release, tmp_path, dead_process):
+        alive = os.getpid()
+        for owner in (dead_process, alive, "no-number"):
             (tmp_path / f".out.partial-{owner}-abc" / "private").mkdir(parents=True)
         release.write(tmp_path / "out")
-        assert not (tmp_path / f".out.partial-{dead}-abc").exists()
+        assert not (tmp_path / f".out.partial-{dead_process}-abc").exists()
         assert (tmp_path / f".out.partial-{alive}-abc").exists()
+
+    @pytest.mark.parametrize("n_renames", [0, 1, 2, 3, 4])
+    @pytest.mark.parametrize("replacing", [False, True])
+    def test_a_run_killed_between_renames_is_settled_by_the_next(
+        self, release, tmp_path, dead_process, n_renames, replacing
+    ):
+        # The state after the first renames of `_put_into_place`, made by hand.
+        staging = tmp_path / f".out.partial-{dead_process}-abc"
+        if replacing:
+            release.write(tmp_path / "out", file_format="csv")
+        staging.mkdir()
+        release.write(staging / "new")
+        (staging / "new.private").rename(staging / "private")
+        (staging / "new").rename(staging / "published")
+        renames = [
+            (tmp_path / "out", staging / "old-published"),
+            (tmp_path / "out.private", staging / "old-private"),
+            (staging / "private", tmp_path / "out.private"),
+            (staging / "published", tmp_path / "out"),
+        ]
+        for source, target in renames[:n_renames]:
+            if source.exists():
+                source.rename(target)
+        folder.check_target(tmp_path / "another", force=False)
+        if replacing or n_renames > 2:
+            with pytest.raises(RecveilError, match="exists"):
+                folder.check_target(tmp_path / "out", force=False)
+            assert verify(tmp_path / "out").holds
+            about = json.loads((tmp_path / "out.private" / "private.json").read_text())
+            manifest = (tmp_path / "out" / "release.json").read_bytes()
+            assert about["release"]["sha256"] == hashlib.sha256(manifest).hexdigest()
+        else:
+            folder.check_target(tmp_path / "out", force=False)
+        assert not staging.exists()
 
 
 def test_killed_at_any_moment_there_is_no_release_or_a_whole_one(tmp_path):

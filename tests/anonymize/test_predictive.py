@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -56,11 +58,37 @@ def test_a_grouping_that_breaks_its_word_is_caught(invented):
         ({"round_labels": "half"}, "rounding 'half'"),
         ({"round_labels": -1}, "rounding -1"),
         ({"round_labels": "nan"}, "rounding 'nan'"),
+        ({"round_labels": 4.5}, "rounding 4.5.*not above the scale's range of 4"),
+        ({"round_labels": None}, "rounding None"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": "x"}, "seed is 'x'"),
     ],
 )
 def test_unknown_settings_are_refused(invented, setting, problem):
     with pytest.raises(RecveilError, match=problem):
         PredictiveAnonymizer(5, **setting).anonymize(invented)
+
+
+def test_ratings_that_simple_publishes_as_they_are_are_counted(invented):
+    release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented)
+    groups, dense = release.private.groups, invented.csr.toarray() > 0
+    lone = np.zeros(invented.n_users, int)
+    for first, last in itertools.pairwise(groups.starts):
+        own = dense[groups.members[first:last]]
+        lone[groups.members[first:last]] = own[:, own.sum(axis=0) == 1].sum(axis=1)
+    assert release.private.lone_ratings.rating_share == lone.sum() / invented.n_ratings
+    assert release.private.lone_ratings.user_share == np.mean(lone > 0)
+    assert (
+        PredictiveAnonymizer(5, "padded", seed=1).anonymize(invented).private.lone_ratings is None
+    )
+
+
+def test_another_release_of_the_same_people_has_other_pseudonyms(invented):
+    first, second = (
+        set(PredictiveAnonymizer(5, seed=seed).anonymize(invented).published.pseudonyms(0, 300))
+        for seed in (1, 2)
+    )
+    assert not first & second
 
 
 def test_known_seed_and_other_data_give_another_order(invented, two_blocks):

@@ -112,7 +112,7 @@ def test_a_foreign_file(run, tmp_path):
     assert "some.csv line 4" in out
     code, _, err = run("verify", "some.csv")
     assert code == 2
-    assert "say which k with --k" in err
+    assert "say which k it should keep with --k" in err
 
 
 def test_only_the_first_ten_violations_are_shown_and_json_has_all(run, tmp_path):
@@ -211,6 +211,54 @@ def test_convert_round_trip(run, source):
     assert Path("e.csv").read_bytes() == Path("c.csv").read_bytes()
 
 
+def test_convert_and_generate_replace_nothing_without_force(run, source):
+    before = source.read_bytes()
+    for command in (("convert", source, source), ("generate", source)):
+        code, _, err = run(*command)
+        assert code == 2
+        assert "--force" in err
+    assert run("convert", source, source, "--force")[0] == 2
+    assert source.read_bytes() == before
+    assert run("generate", source, "--force")[0] == 0
+
+
+def test_a_release_with_one_row_a_group_is_not_taken_for_plain_ratings(run, source):
+    run("anonymize", source, "-o", "out", "--k", 4)
+    for command in (("convert", "x.csv"), ("anonymize", "-o", "again", "--k", "2")):
+        code, _, err = run(command[0], "out/ratings.parquet", *command[1:])
+        assert code == 2
+        assert "group_size" in err
+
+
+def test_simple_tells_what_it_publishes_as_it_is(run, source):
+    code, out, _ = run("anonymize", source, "-o", "out", "--k", 4, "--homogenize", "simple")
+    assert code == 0
+    assert "Published as they are:" in out
+
+
+def test_names_with_brackets_are_printed_whole(run, tmp_path):
+    (tmp_path / "b[x].csv").write_text("user,item,rating,[note]\na,1,5,x\n")
+    _, out, _ = run("verify", "b[x].csv", "--k", 2)
+    assert "b[x].csv line 2" in out
+    assert "[note]" in out
+
+
+def test_a_fault_of_ours_ends_with_2_and_without_a_traceback(run, source, monkeypatch):
+    monkeypatch.setattr("recveil.verify.verify", lambda *_, **__: 1 / 0)
+    code, _, err = run("verify", source, "--k", 2)
+    assert code == 2
+    assert "ZeroDivisionError" in err
+    assert "report it" in err
+    assert "Traceback" not in err
+
+
+def test_a_json_file_that_cannot_be_written_is_refused_before_the_work(run, source, tmp_path):
+    code, _, err = run("anonymize", source, "-o", "out", "--k", 4, "--json", "no/x.json")
+    assert code == 2
+    assert "cannot be written" in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_json_into_a_file(run, source):
     code, out, _ = run("convert", source, "out.parquet", "--json", "result.json")
     assert code == 0
@@ -222,6 +270,11 @@ def test_demo_leaves_a_release(run):
     code, out, _ = run("demo")
     assert code == 0
     assert "2,000" in out
+    # The README shows what the command prints.
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    for line in out.splitlines():
+        if line.startswith(("│", "143")):
+            assert line.rstrip() in readme
     assert run("verify", "recveil-demo")[0] == 0
     code, _, err = run("demo")
     assert code == 2

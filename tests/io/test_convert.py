@@ -24,9 +24,15 @@ def test_converts_and_returns_the_ratings(source: Path) -> None:
     assert read_ratings(target, scale=RatingScale(1, 5, 1)) == ratings
 
 
-def test_converts_a_file_onto_itself(source: Path) -> None:
-    ratings = convert(source, source, target_format="csv", duplicates="mean")
-    assert read_ratings(source) == ratings
+def test_neither_replaces_a_file_unasked_nor_ever_its_source(source: Path) -> None:
+    other, before = source.with_name("other.csv"), source.read_bytes()
+    other.write_text("mine")
+    for target, force in ((source, False), (source, True), (other, False)):
+        with pytest.raises(RecveilError, match=r"exists; replace it with --force|are one file"):
+            convert(source, target, target_format="csv", duplicates="mean", force=force)
+    assert (source.read_bytes(), other.read_text()) == (before, "mine")
+    ratings = convert(source, other, duplicates="mean", force=True)
+    assert read_ratings(other) == ratings
 
 
 def test_refuses_the_target_before_it_reads(source: Path) -> None:

@@ -28,7 +28,7 @@ def test_one_sequential_step_by_hand():
     f = np.float32
     of_user, of_item = np.array([0.5], f), np.array([0.2], f)
     order, indptr, indices = np.array([0]), np.array([0, 1]), np.array([0], np.int32)
-    _learn_one(order, indptr, indices, np.array([1], f), of_user, of_item, f(0.1), f(0.5), f(0))
+    _learn_one(order, indptr, indices, np.array([1], f), of_user, of_item, f(0.1), f(0.5))
     assert np.allclose([of_user, of_item], [[0.493], [0.235]])
 
 

@@ -107,7 +107,7 @@ def test_ids_that_look_like_numbers_but_are_not_stay_text():
 def test_ids_kept_as_floats_are_read_as_whole_numbers():
     frame = pd.DataFrame({"user": [1.0, 2.0], "item": [1, 1], "rating": [3, 4]})
     assert Ratings.from_frame(frame).users.tolist() == [1, 2]
-    with pytest.raises(RecveilError, match="row 1: the user is a number with a fraction"):
+    with pytest.raises(RecveilError, match="row 1: the user is no whole number"):
         Ratings.from_frame(frame.assign(user=[1.0, 2.5]))
 
 
@@ -208,6 +208,47 @@ def test_unknown_way_with_duplicates_is_refused():
 def test_times_become_whole_utc_days(times):
     table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
     assert Ratings.from_frame(table).days.tolist() == [12784, 12784]
+
+
+@pytest.mark.parametrize("times", [[20051231, 20050102], ["20051231", "20050102"]])
+def test_numbers_that_are_dates_are_read_as_dates(times):
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
+    assert Ratings.from_frame(table).days.tolist() == [13148, 12785]
+
+
+def test_seconds_among_milliseconds_are_refused():
+    times = [1_104_537_600_000, 1_104_537_600]
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
+    with pytest.raises(RecveilError, match="row 1: time 1104537600 and row 0: time 1104537600000"):
+        Ratings.from_frame(table)
+
+
+def test_an_id_wins_over_a_title():
+    columns = {"user": ["x", "x"], "userId": [1, 2], "movie": ["Up", "Up"], "movieId": [1, 2]}
+    ratings = Ratings.from_frame(pa.table(columns | {"rating": [1, 2]}))
+    assert (ratings.users.tolist(), ratings.items.tolist()) == ([1, 2], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        pa.array([1e300, 1.0]),
+        pa.array([float("inf"), 1.0]),
+        pa.array([2**63 + 1, 1], pa.uint64()),
+        pa.array([[1], [2]]),
+    ],
+)
+def test_users_that_are_no_ids_are_refused(users):
+    with pytest.raises(RecveilError):
+        Ratings.from_frame(pa.table({"user": users, "item": [1, 1], "rating": [1, 2]}))
+
+
+@pytest.mark.parametrize("kind", [pa.time32("s"), pa.duration("s"), pa.bool_()])
+def test_times_that_are_no_dates_are_refused(kind):
+    times = pa.array([1, 0], pa.int32()).cast(kind if kind != pa.duration("s") else pa.int64())
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times.cast(kind)})
+    with pytest.raises(RecveilError, match="expected times or dates"):
+        Ratings.from_frame(table)
 
 
 def test_times_before_1970_round_down():

@@ -1,5 +1,7 @@
+import hashlib
 import itertools
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -41,6 +43,12 @@ def _table(folder: Path) -> tuple[Path, pa.Table]:
     return file, pq.read_table(file) if file.suffix == ".parquet" else pa_csv.read_csv(file)
 
 
+def _fix_checksum(folder: Path, file: Path) -> None:
+    manifest = json.loads((folder / "release.json").read_text())
+    manifest["files"][file.name]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    (folder / "release.json").write_text(json.dumps(manifest))
+
+
 def _change(folder: Path, change, *, fix_checksum: bool = False) -> None:
     """Change the rows (a list of dicts) of the published file in place."""
     file, table = _table(folder)
@@ -48,11 +56,7 @@ def _change(folder: Path, change, *, fix_checksum: bool = False) -> None:
     changed = pa.Table.from_pylist(rows, schema=table.schema)
     (pq.write_table if file.suffix == ".parquet" else pa_csv.write_csv)(changed, file)
     if fix_checksum:
-        import hashlib
-
-        manifest = json.loads((folder / "release.json").read_text())
-        manifest["files"][file.name]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-        (folder / "release.json").write_text(json.dumps(manifest))
+        _fix_checksum(folder, file)
 
 
 def test_an_untouched_copy_holds(copied):
@@ -166,6 +170,16 @@ def test_a_changed_or_missing_file_fails(copied, name):
         assert verify(copied).checksums[name] is False
 
 
+def test_a_file_that_nobody_listed_is_a_violation(copied):
+    (copied / "notes.txt").write_text("by the way")
+    (copied / "assignment.parquet").write_text("who is who")
+    result = verify(copied)
+    assert not result.holds
+    found = {violation.where: violation.problem for violation in result.violations}
+    assert "no part of the release" in found["notes.txt"]
+    assert "tells who is who" in found["assignment.parquet"]
+
+
 def test_a_wrong_checksum_fails(copied):
     manifest = json.loads((copied / "release.json").read_text())
     manifest["files"]["README.md"]["sha256"] = "0" * 64
@@ -185,11 +199,35 @@ def test_a_broken_manifest_is_bad_input(copied, text):
         verify(copied)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": 5},
+        {"scale": {"low": 5, "high": 1}},
+        {"k": "4"},
+        {"k": True},
+        {"k": 0},
+        {"files": ["ratings.csv"]},
+        {"files": {"classes.csv": "abc"}},
+        {"files": {}},
+        {"layout": "rows"},
+        {"item_type": None},
+        {"counts": 3},
+        {"claim": "differential privacy"},
+    ],
+)
+def test_a_manifest_that_makes_no_sense_is_bad_input(copied, change):
+    manifest = json.loads((copied / "release.json").read_text())
+    (copied / "release.json").write_text(json.dumps(manifest | change))
+    with pytest.raises(RecveilError, match=r"release\.json: not the description"):
+        verify(copied)
+
+
 def test_a_manifest_that_points_elsewhere_is_bad_input(copied):
     manifest = json.loads((copied / "release.json").read_text())
     manifest["files"]["../secret"] = {"sha256": "0"}
     (copied / "release.json").write_text(json.dumps(manifest))
-    with pytest.raises(RecveilError, match="not a release's description"):
+    with pytest.raises(RecveilError, match="not the description of a release"):
         verify(copied)
 
 
@@ -207,6 +245,83 @@ def test_records_across_many_small_batches(copied, monkeypatch):
     whole = verify(copied)
     monkeypatch.setattr(published, "_ROWS_AT_ONCE", 7)
     assert verify(copied) == whole
+
+
+class TestFingerprints:
+    """A publisher could tell people apart by how equal numbers are stored; the checker must see."""
+
+    @pytest.fixture
+    def as_csv(self, releases, tmp_path) -> Path:
+        return Path(shutil.copytree(releases / "users-csv", tmp_path / "csv"))
+
+    @pytest.fixture
+    def as_parquet(self, releases, tmp_path) -> Path:
+        return Path(shutil.copytree(releases / "users-parquet", tmp_path / "parquet"))
+
+    @pytest.mark.parametrize("spelling", ["{}.0", "{}e0", "+{}", " {}", "{}.00000000000000000001"])
+    @pytest.mark.parametrize("column", ["item_id", "rating"])
+    def test_a_number_written_unusually_is_named(self, as_csv, column, spelling):
+        file = as_csv / "ratings.csv"
+        lines = file.read_text().splitlines()
+        at = next(n for n, line in enumerate(lines) if re.search(r",[1-5]$", line))
+        user, item, rating = lines[at].split(",")
+        changed = spelling.format(item if column == "item_id" else rating)
+        fields = [user, changed, rating] if column == "item_id" else [user, item, changed]
+        lines[at] = ",".join(fields)
+        file.write_text("\n".join([*lines, ""]))
+        _fix_checksum(as_csv, file)
+        try:
+            result = verify(as_csv)
+        except RecveilError:
+            return  # a spelling that no reader takes for a whole number
+        assert not result.holds
+        assert (at, f"its {column} is written unusually: {changed!r}") in [
+            (violation.row, violation.problem) for violation in result.violations
+        ]
+
+    @pytest.mark.parametrize(
+        ("column", "kind"),
+        [
+            ("rating", pa.string()),
+            ("rating", pa.decimal128(20, 15)),
+            ("rating", pa.float32()),
+            ("item_id", pa.string()),
+            ("item_id", pa.float64()),
+            ("item_id", pa.timestamp("s")),
+        ],
+    )
+    def test_columns_of_other_types_are_refused(self, as_parquet, column, kind):
+        file, table = _table(as_parquet)
+        at = table.column_names.index(column)
+        table = table.set_column(at, column, table[column].cast(kind, safe=False))
+        pq.write_table(table, file, store_schema=kind != pa.string())
+        _fix_checksum(as_parquet, file)
+        with pytest.raises(RecveilError, match=f"column '{column}' holds"):
+            verify(as_parquet)
+
+    def test_metadata_in_the_file_is_a_violation(self, as_parquet):
+        file, table = _table(as_parquet)
+        pq.write_table(table.replace_schema_metadata({"who": "p1 is alice"}), file)
+        _fix_checksum(as_parquet, file)
+        (violation,) = verify(as_parquet).violations
+        assert "it carries metadata beside the ratings" in violation.problem
+
+    def test_a_second_ratings_file_is_a_violation_even_if_listed(self, as_csv):
+        (as_csv / "ratings.parquet").write_bytes(b"who is who")
+        manifest = json.loads((as_csv / "release.json").read_text())
+        manifest["files"]["ratings.parquet"] = {"sha256": hashlib.sha256(b"who is who").hexdigest()}
+        manifest["files"] = dict(sorted(manifest["files"].items()))
+        (as_csv / "release.json").write_text(json.dumps(manifest))
+        assert not verify(as_csv).holds
+
+    def test_missing_and_doubled_columns_are_bad_input(self, as_parquet):
+        file, table = _table(as_parquet)
+        pq.write_table(table.drop_columns("rating"), file)
+        with pytest.raises(RecveilError, match="expected one column 'rating', found 0"):
+            verify(as_parquet)
+        pq.write_table(table.append_column("rating", table["rating"]), file)
+        with pytest.raises(RecveilError, match="expected one column 'rating', found 2"):
+            verify(as_parquet)
 
 
 class TestAnyFile:
@@ -247,6 +362,55 @@ class TestAnyFile:
         assert not verify(self._csv(tmp_path, ["a,1,4", "a,1,4", "b,1,4"]), k=2).holds
         assert verify(self._csv(tmp_path, ["a,1,4", "b,1,4", "a,1,4", "b,1,4"]), k=2).holds
 
+    @pytest.mark.parametrize("names", [("x:a", "x:b"), ("t", "t:1")])
+    def test_columns_with_one_stem_are_both_compared(self, tmp_path, names):
+        header = ",".join(["user_id,item_id,rating", *names])
+        for values in (("s,0", "t,0"), ("0,s", "0,t")):
+            rows = [f"{user},7,4,{value}" for user, value in enumerate(values)]
+            assert not verify(self._csv(tmp_path, rows, header), k=2).holds
+
+    def test_a_user_counts_once_however_he_is_stored(self, tmp_path):
+        doubled = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["u", "u", "u"]))
+        for users in (doubled, pa.array([0.0, -0.0, 0.0])):
+            table = pa.table({"user_id": users, "item_id": [1, 1, 1], "rating": [4, 4, 4]})
+            with pa.ipc.new_file(str(tmp_path / "some.arrow"), table.schema) as file:
+                file.write_table(table)
+            assert verify(tmp_path / "some.arrow", k=1).users == 1
+
+    def test_unused_and_doubled_entries_of_a_dictionary_do_no_harm(self, tmp_path):
+        users = pa.DictionaryArray.from_arrays(pa.array([0, 2]), pa.array(["a", "z", "b"]))
+        items = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["i", "i"]))
+        table = pa.table({"user_id": users, "item_id": items, "rating": [4, 4]})
+        with pa.ipc.new_file(str(tmp_path / "some.arrow"), table.schema) as file:
+            file.write_table(table)
+        assert verify(tmp_path / "some.arrow", k=2).holds
+
+    def test_a_missing_user_is_nobody(self, tmp_path):
+        for rows in (["1,7,4", ",7,4"], [",7,4", ",7,4"]):
+            with pytest.raises(RecveilError, match=r"the user is (missing|empty)"):
+                verify(self._csv(tmp_path, rows), k=2)
+
+    def test_a_missing_rating_is_not_a_nan(self, tmp_path):
+        ratings = pa.array([None, float("nan")])
+        table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": ratings})
+        pq.write_table(table, tmp_path / "some.parquet")
+        assert not verify(tmp_path / "some.parquet", k=2).holds
+
+    @pytest.mark.parametrize(
+        "sizes",
+        [
+            pa.array([5, 6], pa.timestamp("s")),
+            pa.array([True, True]),
+            pa.array([2**63 - 1, 5]),
+            pa.array([None, 5]),
+        ],
+    )
+    def test_group_sizes_that_count_nobody_are_bad_input(self, tmp_path, sizes):
+        table = pa.table({"user_id": [1, 2], "item_id": 2 * [1], "rating": 2 * [1]})
+        pq.write_table(table.append_column("group_size", sizes), tmp_path / "some.parquet")
+        with pytest.raises(RecveilError, match="group_size"):
+            verify(tmp_path / "some.parquet", k=2)
+
     def test_negative_zero_tells_people_apart(self, tmp_path):
         table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": [0.0, -0.0]})
         pq.write_table(table, tmp_path / "some.parquet")
@@ -258,7 +422,7 @@ class TestAnyFile:
         result = verify(self._csv(tmp_path, ["g,1,4,3", "g,2,4,5"], header), k=3)
         assert not result.holds
         assert result.violations[0].where == "some.csv line 3"
-        with pytest.raises(RecveilError, match=r"line 2: group_size is missing or below 1"):
+        with pytest.raises(RecveilError, match=r"line 2: group_size is not from 1"):
             verify(self._csv(tmp_path, ["g,1,4,0"], header), k=3)
         with pytest.raises(RecveilError, match="expected whole numbers"):
             verify(self._csv(tmp_path, ["g,1,4,many"], header), k=3)
@@ -271,7 +435,7 @@ class TestAnyFile:
 
     def test_k_must_be_given_and_sane(self, tmp_path):
         file = self._csv(tmp_path, ["a,1,5"])
-        with pytest.raises(RecveilError, match="say which k with --k"):
+        with pytest.raises(RecveilError, match="say which k it should keep with --k"):
             verify(file)
         with pytest.raises(RecveilError, match="k is 0"):
             verify(file, k=0)

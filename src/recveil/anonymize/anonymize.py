@@ -1,11 +1,13 @@
 """anonymize: from a file of ratings to a verified release, in one call."""
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recveil.anonymize.folder import check_target
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
+from recveil.errors import RecveilError
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 
@@ -72,6 +74,8 @@ def anonymize(
         k, homogenize, predictor, grouping, round_labels=round_labels, seed=seed
     )
     check_target(output, force=force)  # a mistyped output should not cost the work
+    if Path(output).resolve() in Path(source).resolve().parents:
+        raise RecveilError(f"{source} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
     ratings = read_ratings(source, times=False, **reading)
     release = anonymizer.anonymize(ratings)

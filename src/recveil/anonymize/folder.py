@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from recveil.anonymize.data_card import data_card
 from recveil.anonymize.release import FileFormat, Layout, Private, Published, Release
-from recveil.anonymize.tables import rating_writer, tables
+from recveil.anonymize.tables import evenly, rating_writer, tables
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.records import Records, item_keys
@@ -29,6 +29,13 @@ from recveil.verify import Verification, verify
 # What stands in the folders; docs/release-format.md describes each file.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 PRIVATE_MANIFEST, ASSIGNMENT = "private.json", "assignment.parquet"
+
+
+_OWN_FILES = {MANIFEST, CLASSES, CARD, "ratings.parquet", "ratings.csv"}
+_OWN_FILES |= {PRIVATE_MANIFEST, ASSIGNMENT}
+
+# Leaves room for ".private" and for what the staging folder adds.
+_LONGEST_NAME = 200
 
 
 def write_release(
@@ -71,10 +78,14 @@ def _write_published(
             item_seen[block.indices] = True
             yield block
 
-    with rating_writer(ratings_file, file_format, published, in_groups=in_groups) as writer:
+    def pieces() -> Iterator[pa.Table]:
         for table, n_records in tables(published, counted(), in_groups=in_groups):
             counts["records"] += n_records
             counts["labels"] += table.num_rows
+            yield table
+
+    with rating_writer(ratings_file, file_format, published, in_groups=in_groups) as writer:
+        for table in evenly(pieces()):
             writer.write_table(table)
     counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
     lines = [f"{digest},{people}\n" for digest, people in sorted(people_of.items())]
@@ -117,6 +128,7 @@ def _write_private(release: Release, folder: Path, manifest: Path, *, in_groups:
         "release": _fingerprint(manifest),
         "seed": private.seed,
         "settings": private.settings,
+        "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     _write_json(folder / PRIVATE_MANIFEST, about)
@@ -143,7 +155,6 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)
-    _sweep(folder)
     try:
         # mkdtemp's folder is readable by its owner alone; the private side never leaves that.
         prefix = f".{folder.name}.partial-{os.getpid()}-"
@@ -153,15 +164,10 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
             f"{folder.parent}: cannot write here ({error.strerror}); choose another output"
         ) from error
     try:
-        (staging / "published").mkdir()
         (staging / "private").mkdir(mode=0o700)
+        (staging / "published").mkdir()
         yield staging / "published", staging / "private"
-        _rename_all(
-            (folder, staging / "old-published"),
-            (private, staging / "old-private"),
-            (staging / "private", private),
-            (staging / "published", folder),
-        )
+        _put_into_place(staging, folder, private, force=force)
     except OSError as error:
         raise RecveilError(
             f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
@@ -170,15 +176,21 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _rename_all(*moves: tuple[Path, Path]) -> None:
-    """Rename what exists, one after the other; undo all if one fails."""
+def _put_into_place(staging: Path, folder: Path, private: Path, *, force: bool) -> None:
+    """Rename both folders to their targets; undo all if a step fails or is interrupted.
+
+    Old ones are moved out of the way only by force: without it, renaming onto a folder that came
+    meanwhile fails.
+    """
+    away = [(folder, staging / "old-published"), (private, staging / "old-private")]
+    into_place = [(staging / "private", private), (staging / "published", folder)]
     done = []
     try:
-        for source, target in moves:
+        for source, target in (away if force else []) + into_place:
             if source.exists():
                 source.rename(target)
                 done.append((source, target))
-    except OSError:
+    except BaseException:
         for source, target in reversed(done):
             target.rename(source)
         raise
@@ -187,11 +199,17 @@ def _rename_all(*moves: tuple[Path, Path]) -> None:
 def check_target(folder: str | PathLike[str], *, force: bool) -> None:
     """Raise a RecveilError unless a release could be written to `folder`.
 
-    Asked before the long work begins, and again before writing.
+    Asked before the long work begins, and again before writing. What killed runs left behind is
+    put in order first.
     """
     published, private = _targets(folder)
     if not published.parent.is_dir():
         raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
+    _settle_leftovers(published, private)
+    if (published.parent / MANIFEST).exists():
+        raise RecveilError(
+            f"{folder}: {published.parent} is a release, to be published; choose an output outside"
+        )
     for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
         if not target.exists() and not target.is_symlink():
             continue
@@ -204,22 +222,41 @@ def check_target(folder: str | PathLike[str], *, force: bool) -> None:
                 f"{target} exists and is not a release of recveil's (no {sign}); "
                 f"--force replaces releases only; choose another output"
             )
+        if others := sorted({file.name for file in target.iterdir()} - _OWN_FILES):
+            raise RecveilError(
+                f"{target} holds more than a release ({', '.join(others[:3])}); "
+                f"move that away, or choose another output"
+            )
 
 
 def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
     published = Path(folder).absolute()
-    if not published.name:
-        raise RecveilError(f"{folder}: expected a folder to be made, got the root; name one")
+    if not 0 < len(os.fsencode(published.name)) <= _LONGEST_NAME:
+        raise RecveilError(
+            f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
+        )
     return published, published.with_name(f"{published.name}.private")
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what killed runs left behind, which holds private data."""
-    for leftover in folder.parent.glob(f".{folder.name}.partial-*-*"):
-        owner = int(leftover.name.split("-")[-2])
-        moved_away = any(leftover.glob("old-*"))
-        if not moved_away and not _is_running(owner):
-            shutil.rmtree(leftover, ignore_errors=True)
+def _settle_leftovers(folder: Path, private: Path) -> None:
+    """Finish the renaming that a killed run had begun; remove all else that it left.
+
+    Renaming begins when both new folders are complete and verified, and moves the private one
+    before the published one.
+    """
+    prefix = f".{folder.name}.partial-"
+    for staging in [path for path in folder.parent.iterdir() if path.name.startswith(prefix)]:
+        owner = staging.name.removeprefix(prefix).partition("-")[0]
+        if not owner.isdigit() or _is_running(int(owner)):
+            continue
+        new = (staging / "published").exists()
+        if new and not (staging / "private").exists():
+            (staging / "published").rename(folder)
+        elif new and (staging / "old-published").exists():
+            (staging / "old-published").rename(folder)
+            if (staging / "old-private").exists():
+                (staging / "old-private").rename(private)
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _is_running(process: int) -> bool:

@@ -3,12 +3,18 @@
 import copy
 import math
 import secrets
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import clone
 
-from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.homogenize import (
+    Groups,
+    count_lone_ratings,
+    homogenize_padded,
+    homogenize_simple,
+)
 from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather, BoundedTMeans, PredictiveGrouping
@@ -17,7 +23,11 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
 
 Homogenize = Literal["padded", "simple"]
-PREDICTORS = {"funk-svd": FunkSVD, "item-mean": ItemMean}
+# How to make each from a seed, which a mean does not need.
+PREDICTORS: dict[str, Callable[[int], Predictor]] = {
+    "funk-svd": lambda seed: FunkSVD(seed=seed),
+    "item-mean": lambda _: ItemMean(),
+}
 GROUPINGS = {
     "bisecting": BisectingKGather,
     "predictive": PredictiveGrouping,
@@ -45,11 +55,11 @@ class PredictiveAnonymizer:
         "bisecting", "predictive", "bounded-t-means", or a clusterer with `min_size`.
     round_labels : {"tenth", "scale", "none"} or float
         Grid of the published labels: a tenth of the scale's step, the scale itself, none, or a
-        step in rating points. Exact means tell how many people rated, so rounding is part of the
-        protection; it is not part of the claim.
+        step in rating points. An exact mean such as 3.667 tells how many people were averaged; on
+        a grid it tells less. The claim does not depend on it.
     seed : int, optional
-        Fixes everything random. Drawn from the system if not given, and kept in the private side
-        alone.
+        Fixes everything random, but for predictors and groupings that are given as objects: they
+        keep their own. Drawn from the system if not given, and kept in the private side alone.
 
     Notes
     -----
@@ -111,19 +121,37 @@ class PredictiveAnonymizer:
         padding = predictor.fit(ratings).padding()
         labels = grouping.fit(padding.coordinates()).labels_
         n_groups = int(labels.max()) + 1
-        order = np.random.default_rng([seed, data_seed]).permutation(n_groups)
-        groups = Groups.from_labels(labels, order)
+        rng = np.random.default_rng([seed, data_seed])
+        groups = Groups.from_labels(labels, rng.permutation(n_groups))
         if groups.sizes.min() < self.k:
             raise RecveilError(
                 f"{type(grouping).__name__} returned a group of {groups.sizes.min()} people; "
                 f"expected at least k = {self.k}; set its min_size to k"
             )
-        published = self._publish(ratings, padding, groups, step, (predictor, grouping))
-        private = Private(ratings.users, groups, seed, _settings(predictor, grouping))
+        published = Published(
+            claim=Claim("identical-rows", int(self.k)),
+            items=ratings.items,
+            scale=ratings.scale,
+            settings={
+                "method": "predictive anonymization",
+                "homogenize": self.homogenize,
+                "predictor": type(predictor).__name__,
+                "grouping": type(grouping).__name__,
+                "label_step": step,
+            },
+            n_users=ratings.n_users,
+            prefix=fresh_prefix(ratings.users, rng),
+            blocks=lambda: self._blocks(ratings, padding, groups, step),
+            default_layout="groups" if self.homogenize == "padded" else "users",
+        )
+        lone = count_lone_ratings(ratings, groups) if self.homogenize == "simple" else None
+        private = Private(ratings.users, groups, seed, _settings(predictor, grouping), lone)
         return Release(published, private)
 
     def _check(self, ratings: Ratings) -> None:
-        if not isinstance(self.k, int | np.integer) or self.k < 2:
+        if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
+            raise RecveilError(f"seed is {self.seed!r}; expected a whole number of at least 0")
+        if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 2:
             raise RecveilError(f"k is {self.k!r}; expected a whole number of at least 2")
         if self.homogenize not in get_args(Homogenize):
             raise RecveilError(f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'")
@@ -138,40 +166,16 @@ class PredictiveAnonymizer:
                 f"expected at least one of everybody; drop users without ratings"
             )
 
-    def _publish(
-        self,
-        ratings: Ratings,
-        padding: Padding,
-        groups: Groups,
-        step: float | None,
-        parts: tuple[Any, Any],
-    ) -> Published:
-        def blocks() -> Any:
-            if self.homogenize == "padded":
-                homogenized = homogenize_padded(ratings, padding, groups)
-            else:
-                homogenized = homogenize_simple(ratings, groups)
-            for block in homogenized:
-                labels = _round(block.values, ratings.scale, step)
-                yield Records(block.sizes, block.indptr, block.indices, labels)
-
-        settings = {
-            "method": "predictive anonymization",
-            "homogenize": self.homogenize,
-            "predictor": type(parts[0]).__name__,
-            "grouping": type(parts[1]).__name__,
-            "label_step": step,
-        }
-        return Published(
-            claim=Claim("identical-rows", int(self.k)),
-            items=ratings.items,
-            scale=ratings.scale,
-            settings=settings,
-            n_users=ratings.n_users,
-            prefix=fresh_prefix(ratings.users),
-            blocks=blocks,
-            default_layout="groups" if self.homogenize == "padded" else "users",
-        )
+    def _blocks(
+        self, ratings: Ratings, padding: Padding, groups: Groups, step: float | None
+    ) -> Iterator[Records]:
+        if self.homogenize == "padded":
+            homogenized = homogenize_padded(ratings, padding, groups)
+        else:
+            homogenized = homogenize_simple(ratings, groups)
+        for block in homogenized:
+            labels = _round(block.values, ratings.scale, step)
+            yield Records(block.sizes, block.indptr, block.indices, labels)
 
 
 def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
@@ -195,18 +199,21 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
         return scale.step
     try:
         step = float(round_labels)
-    except ValueError:
+    except (TypeError, ValueError):
         step = math.nan
-    if not 0 < step < math.inf:
+    if not 0 < step <= (scale.range or math.inf):
         raise RecveilError(
-            f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none' or a step above 0"
+            f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
+            f"not above the scale's range of {scale.range:g}"
         )
     return step
 
 
 def _round(values: Any, scale: RatingScale, step: float | None) -> Any:
+    if step is not None:
+        return scale.round(values, step)
     # + 0.0 turns -0.0, which equals 0.0 but is written differently, into 0.0.
-    return values + 0.0 if step is None else scale.round(values, step)
+    return np.clip(values, scale.low, scale.high) + 0.0
 
 
 def _predictor(choice: str | Predictor, seed: int) -> Predictor:
@@ -214,7 +221,7 @@ def _predictor(choice: str | Predictor, seed: int) -> Predictor:
         return copy.copy(choice)
     if choice not in PREDICTORS:
         raise RecveilError(f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}")
-    return FunkSVD(seed=seed) if choice == "funk-svd" else ItemMean()
+    return PREDICTORS[choice](seed)
 
 
 def _grouping(choice: Any, k: int, seed: int) -> Any:
@@ -227,5 +234,5 @@ def _grouping(choice: Any, k: int, seed: int) -> Any:
 
 def _settings(predictor: Any, grouping: Any) -> dict[str, Any]:
     """Return all parameters of predictor and grouping, for the owner's records."""
-    public = {name: value for name, value in vars(predictor).items() if not name.endswith("_")}
-    return {"predictor": public, "grouping": grouping.get_params()}
+    given = {name: value for name, value in vars(predictor).items() if not name.endswith("_")}
+    return {"predictor": given, "grouping": grouping.get_params()}

@@ -6,9 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.homogenize import Groups
+from recveil.anonymize.homogenize import Groups, LoneRatings
 from recveil.ratings import RatingScale
 from recveil.records import Records
 
@@ -87,12 +88,15 @@ class Private:
         Fixes everything random about the release.
     settings : dict
         The full settings of predictor and grouping.
+    lone_ratings : LoneRatings or None
+        With simple homogenizing, the ratings that are published as they are.
     """
 
     users: NDArray[Any]
     groups: Groups
     seed: int
     settings: dict[str, Any] = field(default_factory=dict)
+    lone_ratings: LoneRatings | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,19 +146,18 @@ class Release:
         return write_release(self, Path(folder), layout, file_format, force=force)
 
 
-def fresh_prefix(users: NDArray[Any]) -> str:
-    """Find a prefix under which no pseudonym can equal an original id.
+def fresh_prefix(users: NDArray[Any], rng: np.random.Generator) -> str:
+    """Draw a prefix for this release alone, under which no pseudonym can equal an original id.
+
+    Another release of the same people gets another prefix, so that nobody joins the two by
+    accident.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> fresh_prefix(np.array([1, 2, 3]))
-    'p'
-    >>> fresh_prefix(np.array(["p1", "q7"], dtype=object))
-    'pp'
+    >>> fresh_prefix(np.array([1, 2, 3]), np.random.default_rng(0))
+    'pd9c2-'
     """
-    prefix = "p"
-    if users.dtype == object:
-        while any(label.startswith(prefix) and label[len(prefix) :].isdigit() for label in users):
-            prefix += "p"
-    return prefix
+    while True:
+        prefix = f"p{rng.integers(16**4):04x}-"
+        if users.dtype != object or not any(label.startswith(prefix) for label in users):
+            return prefix

@@ -62,6 +62,22 @@ def tables(
         n_before += record_of.size
 
 
+def evenly(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Cut the rows anew into pieces of one length.
+
+    Blocks are cut by the size of the private data, and a Parquet file keeps its pieces apart.
+    """
+    rest = None
+    for piece in pieces:
+        table = piece if rest is None else pa.concat_tables([rest, piece])
+        while table.num_rows >= _ROWS_AT_ONCE:
+            yield table.slice(0, _ROWS_AT_ONCE)
+            table = table.slice(_ROWS_AT_ONCE)
+        rest = table
+    if rest is not None and rest.num_rows:
+        yield rest
+
+
 def _chunks(lengths: Any) -> Iterator[tuple[int, int]]:
     """Cut records into runs of about `_ROWS_AT_ONCE` rows, at least one record each."""
     ends = np.cumsum(lengths)

@@ -1,6 +1,8 @@
 """Floor 4: the command line. Each verb is a thin call of the library function of its name."""
 
+import os
 import sys
+import traceback
 from typing import NoReturn
 
 import typer
@@ -20,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (demo, anonymize, verify, convert, generate):
     app.command()(verb)
@@ -40,8 +43,17 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         app(arguments)
     except RecveilError as error:
-        print(f"error: {error}", file=sys.stderr)
+        message = str(error)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
+        message = f"{where}{error.strerror or error}"
+    except Exception as error:
+        # Code 1 says that a claim does not hold, so a fault of ours must not end with it.
+        if "RECVEIL_TRACEBACK" in os.environ:
+            traceback.print_exc()
+        message = (
+            f"{type(error).__name__}: {error}; this is a fault in recveil, please report it "
+            f"(set RECVEIL_TRACEBACK=1 to see where)"
+        )
+    print(f"error: {message}", file=sys.stderr)
     sys.exit(2)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Duplicates, Force, Format, Json, Scale
+from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_source_as_json
 
 
 def anonymize(
@@ -21,32 +21,57 @@ def anonymize(
     homogenize: Annotated[
         Literal["padded", "simple"],
         typer.Option(
+            metavar="HOW",
+            rich_help_panel="Method",
             help="padded: average predictions and ratings, full rows; "
-            "simple: average the ratings of those who rated, sparse rows."
+            "simple: average the ratings of those who rated, sparse rows.",
         ),
     ] = "padded",
     grouping: Annotated[
         Literal["bisecting", "predictive", "bounded-t-means"],
-        typer.Option(help="How similar people are gathered."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Method",
+            help="How similar people are gathered: bisecting, predictive, bounded-t-means.",
+        ),
     ] = "bisecting",
     predictor: Annotated[
-        Literal["funk-svd", "item-mean"], typer.Option(help="What fills the empty cells.")
+        Literal["funk-svd", "item-mean"],
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Method",
+            help="What fills the empty cells: funk-svd, item-mean.",
+        ),
     ] = "funk-svd",
     round: Annotated[
         str,
         typer.Option(
-            "--round", help="Grid of the labels: tenth (of the scale's step), scale, none, a step."
+            "--round",
+            metavar="GRID",
+            rich_help_panel="Method",
+            help="Grid of the labels: tenth (of the scale's step), scale, none, or a step.",
         ),
     ] = "tenth",
     layout: Annotated[
         Literal["auto", "users", "groups"],
-        typer.Option(help="One row of labels a user, or one a group with its size."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="users: one row a user; groups: one row a group with its size; "
+            "auto: groups for padded.",
+        ),
     ] = "auto",
     file_format: Annotated[
-        Literal["parquet", "csv"], typer.Option(help="Format of the published ratings.")
+        Literal["parquet", "csv"],
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Format of the published ratings: parquet, csv.",
+        ),
     ] = "parquet",
     seed: Annotated[
-        int | None, typer.Option(help="Makes the run repeatable; drawn afresh if not given.")
+        int | None,
+        typer.Option(min=0, help="Makes the run repeatable; drawn afresh if not given."),
     ] = None,
     force: Force = False,
     format: Format = None,
@@ -66,6 +91,7 @@ def anonymize(
     from recveil.anonymize import anonymize
     from recveil.cli.show import describe, show_read, show_verification, write_json
 
+    refuse_source_as_json(json, source)
     ratings, release, verification = anonymize(
         source,
         output,
@@ -86,14 +112,22 @@ def anonymize(
         rating=rating,
     )
     private = f"{output}.private"
+    lone = release.private.lone_ratings
     result = {
         "output": str(output),
         "private": private,
         "data": describe(ratings),
         "settings": release.published.settings,
+        "lone_ratings": lone and lone._asdict(),
         "verification": verification.to_dict(),
     }
     if write_json(result, json):
         show_read(ratings, scale is not None)
         show_verification(verification, str(output))
+        if lone:
+            typer.echo(
+                f"Published as they are: {lone.rating_share:.1%} of the ratings, from "
+                f"{lone.user_share:.1%} of the people, because nobody else in the group rated "
+                f"the item. Padded homogenizing, or a larger k, avoids that."
+            )
         typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")

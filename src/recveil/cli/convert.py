@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Duplicates, Format, Json, Scale
+from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_source_as_json
 
 
 def convert(
@@ -14,7 +14,8 @@ def convert(
     target: Annotated[Path, typer.Argument(help="What to write: .parquet, .csv or .inter.")],
     format: Format = None,
     target_format: Annotated[
-        str | None, typer.Option(help="parquet, csv or inter; by the target's ending if not given.")
+        str | None,
+        typer.Option(metavar="NAME", help="parquet, csv or inter; by the ending if not given."),
     ] = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
@@ -23,6 +24,7 @@ def convert(
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
     time: options.TimeColumn = None,
+    force: Force = False,
     json: Json = None,
 ) -> None:
     """Read a file of ratings and write it in another format.
@@ -34,11 +36,13 @@ def convert(
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import convert
 
+    refuse_source_as_json(json, source)
     ratings = convert(
         source,
         target,
         format=format,
         target_format=target_format,
+        force=force,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
         times=times,

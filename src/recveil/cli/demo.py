@@ -13,7 +13,7 @@ def demo(
         "recveil-demo"
     ),
     k: Annotated[int, typer.Option(help="Smallest group of people who share one row.")] = 5,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same demo.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same demo.")] = 0,
     force: Force = False,
     json: Json = None,
 ) -> None:
@@ -24,13 +24,14 @@ def demo(
     from recveil.cli.show import describe, write_json
     from recveil.demo import KNOWN, demo
 
-    ratings, before, verification = demo(output, k=k, seed=seed, force=force)
+    ratings, before, row_sizes, verification = demo(output, k=k, seed=seed, force=force)
     unique = before.unique_share
     result = {
         "output": str(output),
         "data": describe(ratings),
         "known_ratings": KNOWN,
         "unique_before": unique,
+        "different_rows_before": row_sizes.size,
         "targets": ratings.n_users,
         "targets_skipped": before.skipped,
         "verification": verification.to_dict(),
@@ -38,17 +39,16 @@ def demo(
     if not write_json(result, json):
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(
-        "", "raw ratings, names removed", "release", title="recveil demo: invented people"
-    )
-    k_achieved = verification.k_achieved
+    table = Table("", "names removed", "release", title="recveil demo: invented people")
+    fewest = verification.k_achieved
     table.add_row("people", f"{ratings.n_users:,}", f"{verification.users:,}")
-    table.add_row("different rows of labels", f"{ratings.n_users:,}", f"{verification.classes:,}")
-    table.add_row(f"unique by {KNOWN} known ratings", f"{unique:.1%}", "nobody: proven")
-    table.add_row("smallest group of identical rows", "1", f"{k_achieved:,}")
-    table.add_row("most that finding a group gives", "the person", f"1 in {k_achieved:,}")
+    table.add_row("different rows", f"{row_sizes.size:,}", f"{verification.classes:,}")
+    table.add_row("fewest people on a row", f"{row_sizes.min():,}", f"{fewest:,}")
+    table.add_row(f"unique by {KNOWN} known ratings", f"{unique:.1%}", "nobody")
+    table.add_row("chance to find a person", "up to 1 in 1", f"at most 1 in {fewest:,}")
     console = Console()
     console.print(table)
     if before.skipped:
@@ -56,6 +56,6 @@ def demo(
             f"{before.skipped:,} people have fewer than {KNOWN} ratings; they count as not unique."
         )
     console.print(
-        f"The release is in [bold]{output}[/]; `recveil verify {output}` checks it again. "
-        f"{output}.private tells who is who: in earnest, keep it secret."
+        f"The release is in [bold]{escape(str(output))}[/]; `recveil verify` checks it again. "
+        f"{escape(str(output))}.private tells who is who: in earnest, keep it secret."
     )

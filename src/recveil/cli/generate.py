@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, Scale
+from recveil.cli.options import Force, Json
 
 
 def generate(
@@ -14,11 +14,16 @@ def generate(
     users: Annotated[int, typer.Option(help="Number of users.")] = 2_000,
     items: Annotated[int, typer.Option(help="Number of items.")] = 1_000,
     ratings: Annotated[int, typer.Option(help="Number of ratings.")] = 100_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same ratings.")] = 0,
-    scale: Scale = None,
-    format: Annotated[
-        str | None, typer.Option(help="parquet, csv or inter; by the ending if not given.")
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")] = 0,
+    scale: Annotated[
+        str | None,
+        typer.Option(metavar="LOW:HIGH:STEP", help="The rating scale; 1:5:1 if not given."),
     ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="parquet, csv or inter; by the ending if not given."),
+    ] = None,
+    force: Force = False,
     json: Json = None,
 ) -> None:
     """Invent a table of ratings by people who do not exist, to try things on.
@@ -36,6 +41,7 @@ def generate(
         seed=seed,
         scale=options.parse_scale(scale),
         format=format,
+        force=force,
     )
     if write_json({"output": str(output), "data": describe(made)}, json):
         typer.echo(

@@ -8,10 +8,29 @@ import typer
 if TYPE_CHECKING:
     from recveil.ratings import RatingScale
 
+_INPUT = "Input"
+
+
+def _can_be_written(target: Path | None) -> Path | None:
+    """Refuse a --json FILE before the work begins, not after it."""
+    is_plain = target is not None and (target.is_file() or not target.exists())
+    if target is not None and not (is_plain and target.parent.is_dir()):
+        raise typer.BadParameter(f"{target} cannot be written; expected a file in a folder")
+    return target
+
+
+def refuse_source_as_json(json: Path | None, source: Path) -> None:
+    """Refuse to write the result over the input."""
+    if json is not None and json.exists() and source.exists() and json.samefile(source):
+        raise typer.BadParameter(f"--json {json} is the input itself; name another file")
+
+
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
+        metavar="NAME",
+        rich_help_panel=_INPUT,
         help="Format of the input; found by looking if not given. One of: movielens-tab, "
         "movielens-colons, csv, tsv, csv-plain, space, inter, netflix, parquet, arrow.",
     ),
@@ -19,24 +38,41 @@ Format = Annotated[
 Scale = Annotated[
     str | None,
     typer.Option(
-        metavar="LOW:HIGH:STEP", help="The rating scale, such as 1:5:1; inferred if not given."
+        metavar="LOW:HIGH:STEP",
+        rich_help_panel=_INPUT,
+        help="The rating scale, such as 1:5:1; inferred if not given.",
     ),
 ]
 Duplicates = Annotated[
     Literal["error", "last", "mean"],
-    typer.Option(help="What to do if a user rates an item more than once."),
+    typer.Option(
+        rich_help_panel=_INPUT,
+        metavar="HOW",
+        help="What to do if a user rates an item more than once: error, last, mean.",
+    ),
 ]
-UserColumn = Annotated[str | None, typer.Option(help="Name of the user column.")]
-ItemColumn = Annotated[str | None, typer.Option(help="Name of the item column.")]
-RatingColumn = Annotated[str | None, typer.Option(help="Name of the rating column.")]
-TimeColumn = Annotated[str | None, typer.Option(help="Name of the time column.")]
+UserColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The user column.")
+]
+ItemColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The item column.")
+]
+RatingColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The rating column.")
+]
+TimeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The time column.")
+]
 Json = Annotated[
     Path | None,
     typer.Option(
-        "--json", metavar="FILE", help="Write the result as JSON; - prints it and nothing else."
+        "--json",
+        metavar="FILE",
+        callback=_can_be_written,
+        help="Write the result as JSON; - prints it and nothing else.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an older release at that place.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an older one at that place.")]
 
 
 def parse_scale(text: str | None) -> "RatingScale | None":

@@ -1,7 +1,6 @@
 """Printing: results as tables for people, or as one JSON object for programs."""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +23,7 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     if str(target) == "-":
         print(text)
         return False
-    beside = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    target.write_text(text + "\n", encoding="utf-8")
     return True
 
 
@@ -61,20 +55,33 @@ def show_verification(result: "Verification", name: str) -> None:
             f"[bold green]holds[/]  {escape(name)}: every row of labels is shared by at least "
             f"{result.k_achieved} people ({result.k_required} required)."
         )
-    else:
+    elif result.k_achieved < result.k_required:
         console.print(
             f"[bold red]does not hold[/]  {escape(name)}: {result.k_required} people must share "
-            f"each row of labels; the smallest class has {result.k_achieved}."
+            f"each row of labels, but some row is shared by {result.k_achieved} only."
         )
-    table = Table("people", "records", "classes", "smallest class", "layout", "compared columns")
+    else:
+        console.print(
+            f"[bold red]does not hold[/]  {escape(name)}: {escape(result.violations[0].where)}: "
+            f"{escape(result.violations[0].problem)}."
+        )
+    table = Table(
+        "people", "published rows", "different rows", "fewest people on a row", "compared"
+    )
     numbers = (result.users, result.records, result.classes, result.k_achieved)
-    table.add_row(*(f"{n:,}" for n in numbers), result.layout, ", ".join(result.compared))
+    table.add_row(*(f"{n:,}" for n in numbers), escape(", ".join(result.compared)))
     console.print(table)
+    if result.layout == "groups":
+        console.print("How many people stand behind a row (group_size) is the publisher's word.")
     if not result.violations:
         return
-    first = Table("where", "user_id", "problem", title=f"{len(result.violations):,} violations")
+    n_violations = len(result.violations)
+    title = "1 violation" if n_violations == 1 else f"{n_violations:,} violations"
+    first = Table("where", "user_id", "problem", title=title)
     for violation in result.violations[:_SHOWN]:
-        first.add_row(violation.where, escape(violation.user_id or ""), escape(violation.problem))
+        first.add_row(
+            escape(violation.where), escape(violation.user_id or ""), escape(violation.problem)
+        )
     console.print(first)
     if len(result.violations) > _SHOWN:
         console.print(f"The first {_SHOWN} are shown; --json lists all of them.")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.options import Json
+from recveil.cli.options import Json, refuse_source_as_json
 
 
 def verify(
@@ -25,6 +25,7 @@ def verify(
     from recveil.cli.show import show_verification, write_json
     from recveil.verify import verify
 
+    refuse_source_as_json(json, path)
     result = verify(path, k=k)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))

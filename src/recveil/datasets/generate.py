@@ -4,6 +4,7 @@ from os import PathLike
 
 from recveil.datasets.synthetic import make_ratings
 from recveil.io import write_ratings
+from recveil.io.write import refuse_to_replace, resolve_target
 from recveil.ratings import Ratings, RatingScale
 
 
@@ -16,6 +17,7 @@ def generate(
     seed: int = 0,
     scale: RatingScale | None = None,
     format: str | None = None,
+    force: bool = False,
 ) -> Ratings:
     """Invent a table of ratings and write it.
 
@@ -30,6 +32,8 @@ def generate(
     scale : RatingScale, optional
         1:5:1 if not given.
     format : {"parquet", "csv", "inter"}, optional
+    force : bool
+        Replace a file that stands at `output`.
 
     Raises
     ------
@@ -44,6 +48,8 @@ def generate(
     ...     generate(Path(folder, "ratings.csv"), users=10, items=20, ratings=50)
     Ratings(10 users × 20 items, 50 ratings, 25 % filled, scale 1:5:1, with times)
     """
+    resolve_target(output, format)
+    refuse_to_replace(output, force=force)
     made = make_ratings(users, items, ratings, seed, scale=scale)
     write_ratings(made, output, format=format)
     return made

@@ -7,9 +7,9 @@ what they do not, and they rate in sittings. Nobody real is in it.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 
@@ -68,6 +68,8 @@ def make_ratings(
     Ratings(10 users × 20 items, 50 ratings, 25 % filled, scale 1:5:1, with times)
     """
     _check_sizes(n_users, n_items, n_ratings)
+    if seed < 0:
+        raise RecveilError(f"seed is {seed}; expected at least 0")
     scale = scale or RatingScale(1, 5, 1)
     levels = scale.levels
     rng = np.random.default_rng(seed)
@@ -142,7 +144,7 @@ def _alias_table(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     return keep, alias
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _rate(
     rng: np.random.Generator,
     indptr: NDArray[Any],

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from recveil.compiled import compiled
 from recveil.group.base import KGather, RandomState, at_least
 
 
@@ -72,7 +72,7 @@ class BisectingKGather(KGather):
 # The kernels are plain loops: numba compiles whole-array operations several times slower.
 
 
-@njit(cache=True)
+@compiled()
 def _bisecting_k_gather(
     X: NDArray[Any], k: int, n_bisections: int, rng: np.random.Generator
 ) -> NDArray[Any]:
@@ -100,7 +100,7 @@ def _bisecting_k_gather(
     return labels
 
 
-@njit(cache=True)
+@compiled()
 def _most_distant_and_closest(X: NDArray[Any], rows: NDArray[Any], k: int) -> NDArray[Any]:
     """Mark, for step 7B, the row most distant from the centroid and the k - 1 closest to it."""
     everyone = np.ones(len(rows), dtype=np.bool_)
@@ -110,7 +110,7 @@ def _most_distant_and_closest(X: NDArray[Any], rows: NDArray[Any], k: int) -> ND
     return _mark_lowest(distances, k)
 
 
-@njit(cache=True)
+@compiled()
 def _fill_short_side(
     X: NDArray[Any], rows: NDArray[Any], side: NDArray[Any], k: int
 ) -> NDArray[Any]:
@@ -124,7 +124,7 @@ def _fill_short_side(
     return _mark_lowest(distances, k)
 
 
-@njit(cache=True)
+@compiled()
 def _best_bisection(
     X: NDArray[Any], rows: NDArray[Any], n_bisections: int, rng: np.random.Generator
 ) -> NDArray[Any]:
@@ -154,7 +154,7 @@ def _best_bisection(
 
 
 # A projection may be added up in any order: this lets the compiler use vector instructions.
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _random_bisections(
     X: NDArray[Any], rows: NDArray[Any], n_bisections: int, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -184,7 +184,7 @@ def _random_bisections(
     return is_left, sums
 
 
-@njit(cache=True)
+@compiled()
 def _move_to_front(rows: NDArray[Any], side: NDArray[Any]) -> int:
     """Move the rows of a side to the front, keep the order on both sides, return the size."""
     others = np.empty_like(rows)
@@ -200,7 +200,7 @@ def _move_to_front(rows: NDArray[Any], side: NDArray[Any]) -> int:
     return size
 
 
-@njit(cache=True)
+@compiled()
 def _centroid(X: NDArray[Any], rows: NDArray[Any], members: NDArray[Any]) -> NDArray[Any]:
     total = np.zeros(X.shape[1])
     size = 0
@@ -212,7 +212,7 @@ def _centroid(X: NDArray[Any], rows: NDArray[Any], members: NDArray[Any]) -> NDA
     return total / size
 
 
-@njit(cache=True)
+@compiled()
 def _squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) -> NDArray[Any]:
     distances = np.zeros(len(rows))
     for i in range(len(rows)):
@@ -221,7 +221,7 @@ def _squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any])
     return distances
 
 
-@njit(cache=True)
+@compiled()
 def _mark_lowest(values: NDArray[Any], k: int) -> NDArray[Any]:
     """Mark the k lowest values; of equal ones, those that come first."""
     lowest = np.empty(k, dtype=np.int64)  # an insertion sort that forgets all beyond k

@@ -1,10 +1,12 @@
 """From one file of ratings to another."""
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from recveil.errors import RecveilError
 from recveil.io.read import read_ratings
-from recveil.io.write import resolve_target, write_ratings
+from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
 from recveil.ratings import Ratings
 
 
@@ -14,6 +16,7 @@ def convert(
     *,
     format: str | None = None,
     target_format: str | None = None,
+    force: bool = False,
     **reading: Any,
 ) -> Ratings:
     r"""Read a file of ratings and write it in another format.
@@ -28,6 +31,8 @@ def convert(
         The format of `source`, a key of `FORMATS`; found by looking into it if not given.
     target_format : {"parquet", "csv", "inter"}, optional
         By the ending of `target` if not given.
+    force : bool
+        Replace a file that stands at `target`; never the source itself.
     **reading
         Passed to `read_ratings`: scale, duplicates, times, user, item, rating, time.
 
@@ -43,7 +48,6 @@ def convert(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     source, target = Path(folder, "ratings.txt"), Path(folder, "ratings.csv")
@@ -56,6 +60,9 @@ def convert(
     """
     # A mistyped ending should not cost the minutes of reading a large file.
     resolve_target(target, target_format)
+    refuse_to_replace(target, force=force)
+    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise RecveilError(f"{target}: source and target are one file; name another target")
     ratings = read_ratings(source, format=format, **reading)
     write_ratings(ratings, target, format=target_format)
     return ratings

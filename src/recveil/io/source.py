@@ -69,6 +69,11 @@ class Selection:
         {'user': 'uid', 'item': 'iid', 'rating': 'score', 'group_size': 'group_size'}
         """
         found = find_columns(names, where, **self.given)
+        if "group_size" in names and not self.extras:
+            raise RecveilError(
+                f"{where}: a column group_size says that one row stands for several people, and "
+                f"plain ratings cannot keep that; write the release with --layout users"
+            )
         chosen = {"user": found.user, "item": found.item, "rating": found.rating}
         if self.times and found.time is not None:
             chosen["time"] = found.time
@@ -76,7 +81,9 @@ class Selection:
         for name in names if self.extras else ():
             own = name.partition(":")[0]
             if name not in taken:
-                chosen[f"{own} (extra)" if own in COLUMNS else own] = name
+                # No two columns may share a name here: the one that is lost may tell people apart.
+                clash = own in COLUMNS or own in chosen
+                chosen[f"{name} (extra)" if clash else own] = name
         for name in chosen.values():
             if names.count(name) > 1:
                 raise RecveilError(f"{where}: two columns are called {name!r}; rename one")

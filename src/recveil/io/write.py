@@ -59,7 +59,9 @@ def write_ratings(
     ann             7               4.5
     ben             9               3
     """
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link, and its target is replaced
+    if target.exists() and not target.is_file():
+        raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     write = _WRITERS[resolve_target(target, format)]
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
@@ -76,6 +78,14 @@ def write_ratings(
             f"{target.name}: cannot be written in {target.parent} "
             f"({error.strerror or error}); choose another place"
         ) from None
+
+
+def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
+    """Raise a RecveilError if something stands at `path`, unless `force` and it is a file."""
+    target = Path(path)
+    if target.is_dir() or (target.exists() and not force):
+        remedy = "name another target" if target.is_dir() else "replace it with --force"
+        raise RecveilError(f"{target} exists; {remedy}")
 
 
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:

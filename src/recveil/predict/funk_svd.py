@@ -3,9 +3,9 @@
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
 from recveil.progress import track
@@ -144,8 +144,8 @@ class FunkSVD:
             of_users, of_items = (np.ascontiguousarray(array[:, factor]) for array in factors)
             for epoch in range(self.n_epochs):
                 order = rng.permutation(indptr.size - 1)
-                steps = self._steps(epoch)
-                _learn_one(order, indptr, indices, left, of_users, of_items, *steps)
+                rate, pull, _ = self._steps(epoch)
+                _learn_one(order, indptr, indices, left, of_users, of_items, rate, pull)
             left -= of_users[users] * of_items[indices]
             factors[0][:, factor], factors[1][:, factor] = of_users, of_items
 
@@ -165,7 +165,7 @@ def _random_factors(
     return np.float32(spread) * rng.standard_normal((n, rank), dtype=np.float32)
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@compiled(fastmath=True)
 def _learn_together(
     order: NDArray[Any],
     indptr: NDArray[Any],
@@ -196,7 +196,7 @@ def _learn_together(
                 item_factors[item, f] += rate * (error * of_user - pull * of_item)
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@compiled(fastmath=True)
 def _learn_one(
     order: NDArray[Any],
     indptr: NDArray[Any],
@@ -206,7 +206,6 @@ def _learn_one(
     item_factor: NDArray[Any],
     rate: np.float32,
     pull: np.float32,
-    bias_pull: np.float32,
 ) -> None:
     """Pass once over what the earlier factors left unexplained and move one factor."""
     for user in order:

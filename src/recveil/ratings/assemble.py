@@ -3,9 +3,9 @@
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.ratings.columns import Locate
 
@@ -84,13 +84,13 @@ def settle_duplicates(
     if how == "mean":
         lengths = np.diff(np.append(starts, users.size))
         sums = np.add.reduceat(values.astype(np.float64), starts)
-        last_values = (sums / lengths).astype(np.float32)
+        kept_values = (sums / lengths).astype(np.float32)
     kept = np.append(starts[1:], users.size) - 1
     if how == "last":
-        last_values = values[kept]
+        kept_values = values[kept]
     indptr = np.searchsorted(kept, rows.indptr).astype(np.int64)
     days = None if rows.days is None else rows.days[kept]
-    return Rows(indptr, rows.indices[kept], last_values, days)
+    return Rows(indptr, rows.indices[kept], kept_values, days)
 
 
 def _describe(pairs: Any, triples: Triples, labels: tuple[Any, Any], locate: Locate) -> str:
@@ -102,11 +102,11 @@ def _describe(pairs: Any, triples: Triples, labels: tuple[Any, Any], locate: Loc
     return (
         f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
         f"once, but a user rates an item once; e.g. {'; '.join(examples)}. "
-        f"Keep one rating each with --duplicates last or --duplicates mean"
+        f"Keep one rating each: duplicates last or mean (--duplicates last)"
     )
 
 
-@njit(cache=True)
+@compiled()
 def _sort_stably(
     keys: NDArray[Any],
     n_keys: int,

@@ -14,14 +14,14 @@ from recveil.errors import RecveilError
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
 
-# The names under which tables out there carry each column, compared in lower case without
-# underscores and without RecBole's ":token" or ":float" ending.
+# The names under which tables out there carry each column, as `_plain` leaves them. Where a table
+# has several, the first here wins: ids stand before what may be titles.
 USUAL_NAMES = {
-    "user": ("user", "userid", "uid", "u", "customer", "customerid", "reviewerid", "userno"),
+    "user": ("userid", "user", "uid", "u", "customerid", "customer", "reviewerid", "userno"),
     "item": (
-        *("item", "itemid", "iid", "i", "movie", "movieid", "product", "productid", "asin"),
-        *("book", "bookid", "isbn", "artist", "artistid", "track", "trackid", "song", "songid"),
-        *("anime", "animeid", "joke", "jokeid", "business", "businessid"),
+        *("itemid", "movieid", "productid", "asin", "bookid", "isbn", "artistid", "trackid"),
+        *("songid", "animeid", "jokeid", "businessid", "iid", "item", "i", "movie", "product"),
+        *("book", "artist", "track", "song", "anime", "joke", "business"),
     ),
     "rating": ("rating", "ratings", "score", "stars", "weight", "value", "bookrating", "overall"),
     "time": ("timestamp", "time", "date", "datetime", "day", "unixreviewtime", "ratedat"),
@@ -71,7 +71,7 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
             raise RecveilError(
                 f"{where}: no {role} column among {', '.join(map(repr, names))}; expected a name "
                 f"such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
-                f"rename it or name it with {role}="
+                f"rename it, or name it with {role} (--{role})"
             )
     return Columns(**found)  # type: ignore[arg-type]  # the loop above leaves only time None
 
@@ -86,15 +86,20 @@ def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str
     usual = USUAL_NAMES[role]
     # The first usual name that fits wins: a table with "rating" and "value" means "rating".
     for name in usual:
-        fitting = [n for n in names if n.partition(":")[0].replace("_", "").lower() == name]
+        fitting = [n for n in names if _plain(n) == name]
         if len(fitting) > 1:
             raise RecveilError(
                 f"{where}: {' and '.join(map(repr, fitting))} could both be the {role} column; "
-                f"name one with {role}="
+                f"name one with {role} (--{role})"
             )
         if fitting:
             return fitting[0]
     return None
+
+
+def _plain(name: str) -> str:
+    """Strip what tables write differently: "User-ID", "user_id:token" and "userId" are one."""
+    return name.partition(":")[0].replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
 def encode_labels(
@@ -116,6 +121,8 @@ def encode_labels(
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     encoded = column.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.DictionaryArray) and _holds_twice(encoded.dictionary):
+        encoded = encoded.dictionary_decode().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):  # what combine_chunks leaves of no chunks
         encoded = pa.array([], column.type)
     _refuse_first(pc.is_null(encoded), f"the {role} is missing; drop the row", locate)
@@ -128,6 +135,11 @@ def encode_labels(
     position = np.zeros(labels.size, np.int32)
     position[in_order] = np.arange(in_order.size, dtype=np.int32)
     return labels[in_order], position[codes]
+
+
+def _holds_twice(labels: pa.Array) -> bool:
+    labels = labels.cast(pa.large_string()) if _is_text(labels.type) else labels
+    return bool(pc.count_distinct(labels, mode="all").as_py() < len(labels))
 
 
 def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
@@ -146,8 +158,9 @@ def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
 def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
     """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
     _refuse_first(pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate)
-    broken = pc.not_equal(column, pc.round(column))
-    _refuse_first(broken, f"the {role} is a number with a fraction; expected an id", locate)
+    # Beyond 2**53 a float no longer tells neighbours apart.
+    broken = pc.or_(pc.not_equal(column, pc.round(column)), pc.greater(pc.abs(column), 2.0**53))
+    _refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
     return column.cast(pa.int64())
 
 
@@ -171,7 +184,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | N
     """Read times as whole days since 1970-01-01 UTC (floor), shape (n_rows,); None if all null.
 
     Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their
-    size; text is ISO 8601 or such a number.
+    size, or dates such as 20051231; text is ISO 8601 or such a number.
     """
     if column.null_count == len(column):
         return None
@@ -180,21 +193,44 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | N
     )
     if _is_text(column.type) or pa.types.is_dictionary(column.type):
         column = _times_from_text(column, locate)
-    if pa.types.is_temporal(column.type):
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
         days = microseconds // (_SECONDS_A_DAY * 10**6)
+    elif pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
+        raise RecveilError(f"time column: expected times or dates, got {column.type}; convert it")
     else:
         days = _days_from_numbers(_numbers(column, "time", locate).to_numpy(), locate)
     return days.astype(np.int32)
 
 
 def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> NDArray[np.float64]:
-    largest = float(np.abs(times).max())
+    if (dates := _days_from_dates(times)) is not None:
+        return dates
+    sizes = np.abs(times)
     for limit, a_second in _UNITS:
-        if largest < limit:
+        if sizes.max() < limit:
+            # Ten years after 1970 as seconds are four days as milliseconds.
+            mixed = (sizes > 0) & (sizes < limit / 1e4) & (a_second > 1)
+            if mixed.any():
+                row, other = int(np.argmax(mixed)), int(np.argmax(sizes))
+                raise RecveilError(
+                    f"{locate(row)}: time {times[row]:.0f} and {locate(other)}: time "
+                    f"{times[other]:.0f} do not count in the same unit; convert one of them"
+                )
             return np.floor(times / (_SECONDS_A_DAY * a_second))
     row = int(np.argmax(~(np.abs(times) < _UNITS[-1][0])))
     raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
+
+
+def _days_from_dates(times: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Read numbers such as 20051231 as dates, if every one of them is a date."""
+    if not ((times >= 19_000_101) & (times <= 21_001_231) & (times % 1 == 0)).all():
+        return None
+    text = pa.array(times.astype(np.int64)).cast(pa.string())
+    dates = pc.strptime(text, format="%Y%m%d", unit="s", error_is_null=True)
+    if dates.null_count:
+        return None
+    return np.asarray(dates.cast(pa.int64()).to_numpy() // _SECONDS_A_DAY, dtype=np.float64)
 
 
 def _times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:

@@ -172,7 +172,11 @@ class Ratings:
         names = find_columns(table.column_names, user=user, item=item, rating=rating, time=time)
         if table.num_rows == 0:
             raise RecveilError("the table has no rows; expected at least one rating")
-        return cls._from_table(table, names, scale, duplicates, locate)
+        try:
+            return cls._from_table(table, names, scale, duplicates, locate)
+        except pa.ArrowException as error:
+            # What no check above foresaw, such as ids beyond 64 bits.
+            raise RecveilError(f"the columns cannot be read as ratings: {error}") from error
 
     @classmethod
     def _from_table(
@@ -338,7 +342,7 @@ def _check_scale(values: NDArray[Any], scale: RatingScale, locate: Locate) -> No
         row = int(np.argmin(inside))
         raise RecveilError(
             f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
-            f"give --scale, or drop the row"
+            f"give another scale (--scale), or drop the row"
         )
 
 

@@ -90,6 +90,8 @@ class RatingScale:
     def infer(cls, values: ArrayLike) -> Self:
         """Find the scale that the ratings themselves show: their range and common step.
 
+        Without a common step the ends are rounded outwards to about two digits.
+
         Parameters
         ----------
         values : array-like of float, shape (n,)
@@ -104,11 +106,17 @@ class RatingScale:
         if levels.size == 0:
             raise RecveilError("there are no ratings to infer a scale from; give --scale")
         low, high = _shortest(levels[0]), _shortest(levels[-1])
-        simpler = [cls(low, high)]
         if n_steps := _count_steps(levels):
-            simpler.insert(0, cls(low, high, float(f"{(high - low) / n_steps:.12g}")))
-        exact = cls(float(levels[0]), float(levels[-1]))
-        return next((scale for scale in simpler if scale.contains(levels).all()), exact)
+            stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"))
+            if stepped.contains(levels).all():
+                return stepped
+        lowest, highest = float(levels[0]), float(levels[-1])
+        if lowest == highest:
+            return cls(low, low) if cls(low, low).contains(lowest) else cls(lowest, lowest)
+        # The ends of a continuous scale would be two people's exact ratings: round them outwards.
+        grid = 10.0 ** math.floor(math.log10(highest - lowest)) / 10
+        ends = math.floor(lowest / grid) * grid, math.ceil(highest / grid) * grid
+        return cls(*(float(f"{end:.12g}") for end in ends))
 
     @property
     def range(self) -> float:

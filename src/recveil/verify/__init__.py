@@ -1,4 +1,4 @@
-"""Floor 2: checks that read published data only, and share no code with the anonymizers."""
+"""Floor 2: checks that read published data only, and know nothing of the anonymizers."""
 
 from recveil.verify.verification import Verification, Violation
 from recveil.verify.verify import verify

@@ -9,8 +9,8 @@ from recveil.verify.verification import Violation
 class Classes:
     """Collects records block by block and counts the people of each class.
 
-    Records are compared by a digest of 128 bits (BLAKE2b), so that nothing but digests is kept:
-    two different records would meet by chance once in 10³⁸ comparisons.
+    Records are compared by a digest of 128 bits (BLAKE2b), so that the records themselves need
+    not be kept: two different ones would meet by chance once in 10³⁸ comparisons.
 
     Examples
     --------
@@ -52,5 +52,6 @@ class Classes:
         """Yield every record whose class has fewer than `k` people."""
         for digest, user_id, row in self.records:
             if (people := self.people[digest]) < k:
-                problem = f"its labels are shared by {people} of at least {k} people"
+                sharing = "1 person" if people == 1 else f"{people} people"
+                problem = f"its labels are shared by {sharing}; at least {k} required"
                 yield Violation(locate(row), row, user_id, problem)

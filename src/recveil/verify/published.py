@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from recveil.records import Records, item_keys
 from recveil.verify.verification import Violation
 
 _ROWS_AT_ONCE = 1 << 20
+
+# More people than there are on earth are nobody's group.
+MOST_PEOPLE = 10**10
 
 
 class Block(NamedTuple):
@@ -41,14 +45,19 @@ class PublishedFile:
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path = path
         self.in_groups = manifest["layout"] == "groups"
-        self.item_type = pa.string() if manifest.get("item_type") == "text" else pa.int64()
         self.scale = RatingScale(**manifest["scale"])
-        self.columns = ["user_id", "item_id", "rating"] + ["group_size"] * self.in_groups
-        self._key_of: dict[Any, int] = {}
+        self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
+        item_type = pa.string() if manifest["item_type"] == "text" else pa.int64()
+        fields = {"user_id": pa.string(), "item_id": item_type, "rating": pa.float64()}
+        if self.in_groups:
+            fields["group_size"] = pa.int64()
+        self.schema = pa.schema(fields)
+        self.columns = list(fields)
+        self._key_of: dict[Any, list[int]] = {}
         self._seen: set[str] = set()
 
     def locate(self, row: int) -> str:
-        """Say where a row stands, counted from 1 without the header."""
+        """Turn a row's number, counted from 1 without the header, into its place in the file."""
         if self.path.suffix == ".csv":
             return f"{self.path.name} line {row + 1}"
         return f"{self.path.name} row {row}"
@@ -72,26 +81,69 @@ class PublishedFile:
             yield self._block(carried, n_before, violations)
 
     def _batches(self, violations: list[Violation]) -> Iterator[pa.Table]:
-        """Read the file piece by piece, in columns of known types and without gaps."""
-        types = [pa.string(), self.item_type, pa.float64(), pa.int64()]
-        schema = pa.schema(list(zip(self.columns, types, strict=False)))
+        """Read the file piece by piece, in columns of the declared types and without gaps."""
         if self.path.suffix == ".csv":
-            options = pa_csv.ConvertOptions(column_types=schema)
-            block = pa_csv.ReadOptions(block_size=1 << 25)
-            reader = pa_csv.open_csv(self.path, block, convert_options=options)
-            names, batches = reader.schema.names, reader
+            pieces = self._csv_pieces(violations)
         else:
-            file = pq.ParquetFile(self.path)
-            names, batches = file.schema_arrow.names, file.iter_batches(_ROWS_AT_ONCE)
-        for name in sorted(set(names) - set(self.columns)):
-            problem = f"column {name!r} is no part of a release and may tell people apart"
-            violations.append(Violation(self.path.name, None, None, problem))
-        for batch in batches:
-            table = pa.table(batch).select(self.columns).cast(schema)
+            pieces = self._parquet_pieces(violations)
+        for table in pieces:
             for name in self.columns:
                 if table[name].null_count:
                     raise RecveilError(f"{self.path.name}: column {name!r} has gaps; fill none in")
             yield table
+
+    def _csv_pieces(self, violations: list[Violation]) -> Iterator[pa.Table]:
+        """Read text, and see to it that each number is written in the one usual way.
+
+        4 and 4.0 are one number to a parser, but a reader of the file can tell them apart.
+        """
+        reader = pa_csv.open_csv(
+            self.path,
+            pa_csv.ReadOptions(block_size=1 << 25),
+            pa_csv.ParseOptions(newlines_in_values=True),
+            pa_csv.ConvertOptions(column_types={name: pa.string() for name in self.columns}),
+        )
+        self._check_names(reader.schema.names, violations)
+        n_before = 0
+        for batch in reader:
+            text = pa.table(batch).select(self.columns)
+            table = text.cast(self.schema)
+            for name in self.columns:
+                usual = table[name].cast(pa.string())
+                for row in np.flatnonzero(pc.not_equal(text[name], usual).to_numpy()).tolist():
+                    place, user_id = n_before + row + 1, text["user_id"][row].as_py()
+                    problem = f"its {name} is written unusually: {text[name][row].as_py()!r}"
+                    violations.append(Violation(self.locate(place), place, user_id, problem))
+            n_before += table.num_rows
+            yield table
+
+    def _parquet_pieces(self, violations: list[Violation]) -> Iterator[pa.Table]:
+        file = pq.ParquetFile(self.path)
+        found = file.schema_arrow
+        self._check_names(found.names, violations)
+        for name in self.columns:
+            expected, stored = self.schema.field(name).type, found.field(name).type
+            if stored not in (expected, pa.large_string() if expected == pa.string() else expected):
+                # A cast could make different values equal.
+                raise RecveilError(
+                    f"{self.path.name}: column {name!r} holds {stored}; a release has {expected}"
+                )
+        if found.metadata or any(found.field(name).metadata for name in self.columns):
+            problem = "it carries metadata beside the ratings; nobody has checked what it tells"
+            violations.append(Violation(self.path.name, None, None, problem))
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            yield pa.table(batch).select(self.columns).cast(self.schema)
+
+    def _check_names(self, names: list[str], violations: list[Violation]) -> None:
+        for name in self.columns:
+            if names.count(name) != 1:
+                raise RecveilError(
+                    f"{self.path.name}: expected one column {name!r}, found {names.count(name)}; "
+                    f"write the release again"
+                )
+        for name in sorted(set(names) - set(self.columns)):
+            problem = f"column {name!r} is no part of a release and may tell people apart"
+            violations.append(Violation(self.path.name, None, None, problem))
 
     def _block(self, table: pa.Table, n_before: int, violations: list[Violation]) -> Block:
         starts = _run_starts(table)
@@ -119,19 +171,21 @@ class PublishedFile:
         falls = np.flatnonzero(np.diff(records.indices) <= 0) + 1
         within = falls[~np.isin(falls, starts)]
         yield "its items are not in ascending order, each once", within
-        off_scale = np.flatnonzero(~_between(records.values, self.scale))
+        off_scale = np.flatnonzero(~self._ends.contains(records.values))
         yield f"its rating is outside the scale {self.scale}", off_scale
         if self.in_groups:
             expected = np.repeat(records.sizes, np.diff(records.indptr))
             sizes = table["group_size"].to_numpy()
             yield "group_size changes within the record", np.flatnonzero(sizes != expected)
-            yield "group_size is below 1", starts[records.sizes < 1]
+            sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
+            yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
 
     def _keys(self, labels: NDArray[Any]) -> NDArray[np.uint64]:
         """Return the items' keys; each label is hashed once for the whole file."""
         new = [label for label in labels.tolist() if label not in self._key_of]
         self._key_of.update(zip(new, item_keys(new).tolist(), strict=True))
-        return np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
+        keys = np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
+        return keys.reshape(-1, 2)
 
 
 def _run_starts(table: pa.Table) -> NDArray[np.int64]:
@@ -153,8 +207,3 @@ def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
 def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
     encoded = column.combine_chunks().dictionary_encode()
     return encoded.dictionary.to_numpy(zero_copy_only=False), encoded.indices.to_numpy()
-
-
-def _between(values: NDArray[np.float64], scale: RatingScale) -> NDArray[np.bool_]:
-    slack = 1e-9 * max(1.0, scale.range)
-    return (values >= scale.low - slack) & (values <= scale.high + slack)

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
 from recveil.verify.classes import Classes
 from recveil.verify.published import PublishedFile
 from recveil.verify.verification import Verification, Violation
 
 _FORMAT = "recveil-release-1"
 _CLAIMS = ("identical-rows",)
+_PRIVATE = ("assignment.parquet", "private.json")
 
 
 def check_release(folder: Path, k: int | None) -> Verification:
@@ -27,7 +29,9 @@ def check_release(folder: Path, k: int | None) -> Verification:
         for name, right in checksums.items()
         if not right
     ]
-    file = PublishedFile(folder / _ratings_name(manifest, folder), manifest)
+    ratings_name = _ratings_name(manifest, folder)
+    violations += _foreign_files(folder, ratings_name)
+    file = PublishedFile(folder / ratings_name, manifest)
     classes = Classes()
     for block in file.blocks(violations):
         classes.add(block.digests, block.sizes, block.user_ids, block.rows)
@@ -42,7 +46,7 @@ def check_release(folder: Path, k: int | None) -> Verification:
         records=len(classes.records),
         classes=len(classes.people),
         layout=manifest["layout"],
-        compared=["item_id", "rating"],
+        compared=["item", "rating"],
         violations=violations,
         checksums=checksums,
     )
@@ -53,27 +57,39 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
         if manifest["format"] != _FORMAT:
-            raise RecveilError(
-                f"{file}: format {manifest['format']!r}; this recveil reads {_FORMAT!r}"
-            )
+            raise ValueError(f"format {manifest['format']!r}; this recveil reads {_FORMAT!r}")
         if manifest["claim"] not in _CLAIMS:
-            raise RecveilError(
-                f"{file}: claim {manifest['claim']!r}; this recveil can check {', '.join(_CLAIMS)}"
-            )
-        whole = isinstance(manifest["k"], int) and manifest["k"] >= 1
-        plain = all(Path(name).name == name for name in manifest["files"])
-        plain &= "classes.csv" in manifest["files"]
-        known = manifest["layout"] in ("users", "groups")
-        if not (whole and plain and known and manifest["counts"] and manifest["scale"]):
-            raise KeyError("k, files, layout, counts or scale")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, RecveilError):
-            raise
+            raise ValueError(f"claim {manifest['claim']!r}; this recveil can check {_CLAIMS}")
+        RatingScale(**manifest["scale"])
+        right = (
+            type(manifest["k"]) is int and manifest["k"] >= 2,
+            all(Path(name).name == name for name in manifest["files"]),
+            all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
+            "classes.csv" in manifest["files"],
+            manifest["layout"] in ("users", "groups"),
+            manifest["item_type"] in ("integer", "text"),
+            isinstance(manifest["counts"], dict),
+        )
+        if not all(right):
+            raise ValueError("k, files, layout, item_type or counts make no sense")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecveilError(
-            f"{file}: not a release's description ({type(error).__name__}: {error}); "
-            f"write the release again"
+            f"{file}: not the description of a release that can be checked "
+            f"({type(error).__name__}: {error}); write the release again"
         ) from error
     return dict(manifest)
+
+
+def _foreign_files(folder: Path, ratings_name: str) -> Iterator[Violation]:
+    """Name each file that is no part of a release, above all the private ones."""
+    own = {"release.json", "classes.csv", "README.md", ratings_name}
+    for file in sorted(folder.iterdir()):
+        if file.name in _PRIVATE:
+            problem = "this file tells who is who; take it out of the folder, and out of the world"
+            yield Violation(file.name, None, None, problem)
+        elif file.name not in own or file.is_symlink():
+            problem = "the file is no part of the release; nobody has checked what it tells"
+            yield Violation(file.name, None, None, problem)
 
 
 def _ratings_name(manifest: dict[str, Any], folder: Path) -> str:

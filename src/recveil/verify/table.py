@@ -1,16 +1,18 @@
 """Checking any file of ratings, whoever made it: all of it at once, exactly as it is written."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
 from recveil.io import Source, read_table
+from recveil.ratings.columns import encode_labels
 from recveil.records import Records
 from recveil.verify.classes import Classes
+from recveil.verify.published import MOST_PEOPLE
 from recveil.verify.verification import Verification, Violation
 
 
@@ -19,7 +21,7 @@ def check_table(path: Path, k: int) -> Verification:
     source = read_table(path)
     table = source.table
     compared = [name for name in table.column_names if name not in ("user", "group_size")]
-    users, user_of = _codes(table["user"], "user")
+    users, user_of = encode_labels(table["user"], "user", source.locate)
     order, starts, records = _records(table, compared, user_of)
     first_rows = np.minimum.reduceat(order, starts[:-1])
     violations: list[Violation] = []
@@ -31,11 +33,12 @@ def check_table(path: Path, k: int) -> Verification:
             name, problem = str(users[user_of[row]]), "group_size changes within the record"
             violations.append(Violation(source.locate(row), row + 1, name, problem))
     classes = Classes()
-    keys = np.arange(int(records.indices.max()) + 1, dtype=np.uint64)
+    keys = np.arange(2 * (int(records.indices.max()) + 1), dtype=np.uint64).reshape(-1, 2)
     names = [str(user) for user in users]
     rows = (first_rows + 1).tolist()
     classes.add(records.digests(keys), records.sizes.tolist(), names, rows)
-    violations += classes.below(k, lambda row: source.locate(row - 1))
+    below = classes.below(k, lambda row: source.locate(row - 1))
+    violations += sorted(below, key=lambda violation: violation.row or 0)
     return Verification(
         claim="identical-rows",
         k_required=k,
@@ -50,7 +53,7 @@ def check_table(path: Path, k: int) -> Verification:
 
 
 def _records(
-    table: pa.Table, compared: list[str], user_of: NDArray[np.int64]
+    table: pa.Table, compared: list[str], user_of: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Records]:
     """Sort the rows by user, item and label, all as positions among the distinct ones."""
     _, item_of = _codes(table["item"], "item")
@@ -58,8 +61,8 @@ def _records(
     label_of = np.zeros(table.num_rows, np.int64)
     for name in compared:
         if name != "item":
-            distinct, codes = _codes(table[name], name)
-            pairs = label_of * len(distinct) + codes
+            n_values, codes = _codes(table[name], name)
+            pairs = label_of * n_values + codes
             label_of = np.unique(pairs, return_inverse=True)[1]
     order = np.lexsort((label_of, item_of, user_of))
     starts = np.concatenate([[0], np.cumsum(np.bincount(user_of))])
@@ -68,35 +71,38 @@ def _records(
     return order, starts, Records(np.ones(starts.size - 1, np.int64), starts, items, labels)
 
 
-def _codes(column: pa.ChunkedArray, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return the distinct values of a column, exactly as they are stored, and each row's code."""
+def _codes(column: pa.ChunkedArray, name: str) -> tuple[int, NDArray[np.int64]]:
+    """Tell a column's values apart exactly as they are stored: how many there are, and which."""
     if pa.types.is_floating(column.type):
         # Bit by bit: -0.0 and 0.0 are equal numbers, but a reader can tell them apart.
-        bits = column.cast(pa.float64()).fill_null(float("nan")).to_numpy().view(np.int64)
+        missing = pc.is_null(column).to_numpy()
+        bits = column.cast(pa.float64()).fill_null(0.0).to_numpy().view(np.int64)
         distinct, codes = np.unique(bits, return_inverse=True)
-        return distinct.view(np.float64).tolist(), codes
+        return distinct.size + 1, np.where(missing, distinct.size, codes)
     try:
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode(null_encoding="encode")
-        encoded = column.unify_dictionaries().combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)  # a dictionary may hold a value twice
+        encoded = column.dictionary_encode(null_encoding="encode")
+        encoded = encoded.unify_dictionaries().combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise RecveilError(
             f"column {name!r} holds {column.type}, which cannot be compared; drop or convert it"
         ) from error
-    distinct = encoded.dictionary.to_pylist()
-    codes = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
-    return [*distinct, *[None] * encoded.null_count][: int(codes.max()) + 1], codes.astype(np.int64)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return len(encoded.dictionary), codes.astype(np.int64)
 
 
 def _group_sizes(source: Source) -> NDArray[np.int64]:
+    column = source.table["group_size"]
+    problem = "expected whole numbers; rename the column if it does not count people"
+    if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
+        raise RecveilError(f"column 'group_size' holds {column.type}; {problem}")
     try:
-        sizes = source.table["group_size"].cast(pa.int64()).to_numpy()
+        sizes = column.cast(pa.int64()).fill_null(0).to_numpy()
     except pa.ArrowInvalid as error:
-        raise RecveilError(
-            f"column 'group_size': expected whole numbers ({error}); rename it if it is not "
-            f"the number of people behind a record"
-        ) from error
-    if np.issubdtype(sizes.dtype, np.floating) or sizes.min() < 1:
-        row = int(np.argmin(sizes >= 1))
-        raise RecveilError(f"{source.locate(row)}: group_size is missing or below 1")
+        raise RecveilError(f"column 'group_size': {error}; {problem}") from error
+    sane = (sizes >= 1) & (sizes <= MOST_PEOPLE)
+    if not sane.all():
+        row = int(np.argmin(sane))
+        raise RecveilError(f"{source.locate(row)}: group_size is not from 1 to {MOST_PEOPLE:,}")
     return np.asarray(sizes, dtype=np.int64)

@@ -35,7 +35,8 @@ def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
     Claim `identical-rows`, Chang et al., Definition 3.3: for every record, records with exactly
     the same items and labels stand for at least k people. Every column but the user's id counts,
     and in a text file numbers count as they are written: 4 and 4.0 tell two people apart. A column
-    `group_size` says how many people a record stands for; no file can prove that they exist.
+    `group_size` says how many people a record stands for; it is the publisher's word, since no file
+    can prove that they exist.
 
     Examples
     --------
@@ -51,8 +52,13 @@ def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
         raise RecveilError(f"k is {k}; expected at least 1")
     if (path / "release.json").is_file():
         return check_release(path, k)
-    if path.is_dir() and not any(path.glob("*.txt*")):  # Netflix Prize data comes as a folder
-        raise RecveilError(f"{path}: a folder without release.json is no release; name a file")
+    if not path.exists():
+        raise RecveilError(f"{path}: no such file or folder; name a release or a file of ratings")
+    if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
+        raise RecveilError(f"{path}: a folder without release.json is no release; name another")
     if k is None:
-        raise RecveilError(f"{path}: this is no release and claims nothing; say which k with --k")
+        raise RecveilError(
+            f"{path}: no release (it has no release.json), so it claims nothing; "
+            f"say which k it should keep with --k"
+        )
     return check_table(path, k)
