@@ -23,7 +23,9 @@ FLOORS = {
     "anonymize": 2,
     "attack": 2,
     "verify": 2,
+    "audit": 3,
     "demo": 3,
+    "report": 4,
     "cli": 4,
     "__main__": 4,
 }

@@ -13,9 +13,11 @@ ROOT = Path(__file__).parents[2]
 VERBS = {command.callback.__name__: command.callback for command in app.registered_commands}
 TWINS = {
     "anonymize": "recveil.anonymize",
+    "audit": "recveil.audit",
     "convert": "recveil.io",
     "demo": "recveil.demo",
     "generate": "recveil.datasets",
+    "selftest": "recveil.audit",
     "verify": "recveil.verify",
 }
 
@@ -50,7 +52,8 @@ def test_options_in_the_docs_exist():
     source = "".join(file.read_text() for file in (ROOT / "src/recveil/cli").glob("*.py"))
     parameters = {name for verb in VERBS.values() for name in inspect.signature(verb).parameters}
     for option in set(re.findall(r"--([a-z][a-z-]+)", docs)):
-        assert option.replace("-", "_") in parameters or f'"--{option}"' in source, option
+        name = option.removeprefix("no-").replace("-", "_")
+        assert name in parameters or f'"--{option}"' in source, option
 
 
 def test_formats_in_the_docs_are_those_of_the_reader():

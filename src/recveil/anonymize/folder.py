@@ -32,7 +32,7 @@ PRIVATE_MANIFEST, ASSIGNMENT = "private.json", "assignment.parquet"
 
 
 _OWN_FILES = {MANIFEST, CLASSES, CARD, "ratings.parquet", "ratings.csv"}
-_OWN_FILES |= {PRIVATE_MANIFEST, ASSIGNMENT}
+_OWN_FILES |= {PRIVATE_MANIFEST, ASSIGNMENT, "risk.csv"}  # the last is an audit's
 
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200

@@ -2,9 +2,27 @@
 
 from recveil.attack.adversary import PRESETS, Adversary
 from recveil.attack.candidates import Candidates
+from recveil.attack.graph import (
+    Matches,
+    Profiles,
+    homogeneity,
+    label_based,
+    match_known_ratings,
+    structure_based,
+)
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
-from recveil.attack.label_based import Matches, match_known_ratings
+from recveil.attack.membership import Anonymizer, Membership, membership
+from recveil.attack.nearest import Nearby, find_nearest
+from recveil.attack.on_release import RatingErrors, ReleaseAttack, attack_release
+from recveil.attack.released import ReleasedTable
+from recveil.attack.scoreboard import Lineups, Scoreboard
 from recveil.attack.scoreboard_rh import Guesses, ScoreboardRH
+from recveil.attack.sparsity import (
+    ItemInformation,
+    information_by_rank,
+    nearest_similarity,
+    share_at_least,
+)
 from recveil.attack.statistics import (
     Interval,
     Mean,
@@ -12,21 +30,43 @@ from recveil.attack.statistics import (
     mean_interval,
     wilson_interval,
 )
+from recveil.attack.theory import items_needed, items_needed_for_lineup
 
 __all__ = [
     "PRESETS",
     "Adversary",
+    "Anonymizer",
     "Candidates",
     "Guesses",
     "Interval",
+    "ItemInformation",
     "Knowledge",
+    "Lineups",
     "Matches",
     "Mean",
+    "Membership",
+    "Nearby",
+    "Profiles",
+    "RatingErrors",
+    "ReleaseAttack",
+    "ReleasedTable",
+    "Scoreboard",
     "ScoreboardRH",
     "area_under_curve",
+    "attack_release",
     "choose_targets",
     "draw_knowledge",
+    "find_nearest",
+    "homogeneity",
+    "information_by_rank",
+    "items_needed",
+    "items_needed_for_lineup",
+    "label_based",
     "match_known_ratings",
     "mean_interval",
+    "membership",
+    "nearest_similarity",
+    "share_at_least",
+    "structure_based",
     "wilson_interval",
 ]

@@ -1,11 +1,23 @@
 """Adversary: what somebody knows about the person he is looking for."""
 
+import math
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from recveil.errors import RecveilError
 
 WrongKind = Literal["value", "item"]
+
+# The least that each number may be, in words, and whether it must be whole.
+_LIMITS = {
+    "known": (1, "a whole number, at least 1", True),
+    "right": (0, "a whole number from 0 to known", True),
+    "rating_error": (0, "a number of points, at least 0, or None", False),
+    "date_error": (0, "a whole number of days, at least 0, or None", True),
+    "outside_top": (0, "a whole number of items, at least 0", True),
+    "activity_error": (0, "a share, at least 0, or None", False),
+}
 
 
 @dataclass(frozen=True)
@@ -63,18 +75,14 @@ class Adversary:
     def __post_init__(self) -> None:
         if self.right is None:
             object.__setattr__(self, "right", self.known)
-        checks = {
-            "known": (self.known, 1, "at least 1"),
-            "right": (self.right, 0, f"from 0 to known = {self.known}"),
-            "rating_error": (self.rating_error, 0, "at least 0 points, or None"),
-            "date_error": (self.date_error, 0, "at least 0 days, or None"),
-            "outside_top": (self.outside_top, 0, "at least 0 items"),
-            "activity_error": (self.activity_error, 0, "at least 0, or None"),
-        }
-        for name, (value, least, expected) in checks.items():
+        for name, (least, expected, whole) in _LIMITS.items():
+            value = getattr(self, name)
+            if value is None and expected.endswith("or None"):
+                continue
+            is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
             # The comparison is written so that nan fails it, too.
-            if value is not None and not value >= least:
-                raise RecveilError(f"{name} is {value}; expected {expected}")
+            if not (is_number and least <= value < math.inf):
+                raise RecveilError(f"{name} is {value!r}; expected {expected}")
         if self.n_right > self.known:
             raise RecveilError(f"right is {self.right}; expected from 0 to known = {self.known}")
         if self.wrong_kind not in get_args(WrongKind):

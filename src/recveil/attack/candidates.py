@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
 
-# Labels are looked up by a small code; finer ones than this are rounded for the search.
-_MOST_LEVELS = 30_000
+# Labels are stored as a code of one or two bytes; finer ones than this are rounded for the search.
+_MOST_LEVELS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Candidates:
         The records that carry item i stand at ``indptr[i]:indptr[i + 1]``.
     records : ndarray of int32, shape (n_labels,)
         Positions of records, ascending for each item.
-    codes : ndarray of int16, shape (n_labels,)
+    codes : ndarray of uint8 or uint16, shape (n_labels,)
         Which of the `levels` the label is.
     levels : ndarray of float64, shape (n_levels,)
         The distinct labels, ascending.
@@ -40,7 +40,7 @@ class Candidates:
 
     indptr: NDArray[np.int64]
     records: NDArray[np.int32]
-    codes: NDArray[np.int16]
+    codes: NDArray[Any]
     levels: NDArray[np.float64]
     days: NDArray[np.int32] | None
     sizes: NDArray[np.int64]
@@ -90,7 +90,7 @@ class Candidates:
             grid = scale.range / (_MOST_LEVELS - 1)
             values = np.rint((values - scale.low) / grid) * grid + scale.low
             levels = np.unique(values)
-        codes = np.searchsorted(levels, values).astype(np.int16)
+        codes = np.searchsorted(levels, values).astype(np.min_scalar_type(max(levels.size - 1, 0)))
         no_days = np.empty(0, np.int32)
         by_item = _list_by_item(indptr, indices, codes, no_days if days is None else days, n_items)
         return cls(
@@ -116,6 +116,8 @@ class Candidates:
     @property
     def support(self) -> NDArray[np.int64]:
         """Number of people whose record carries each item, shape (n_items,)."""
+        if (self.sizes == 1).all():
+            return np.diff(self.indptr)
         people = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
         return people[self.indptr[1:]] - people[self.indptr[:-1]]
 

@@ -1,6 +1,5 @@
 """Knowledge: what an adversary knows about each of his targets, drawn from their true ratings."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,9 @@ from numpy.typing import NDArray
 from recveil.attack.adversary import Adversary
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
+
+# How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
+_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +54,18 @@ class Knowledge:
 def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np.int64]:
     """Draw users to look for: all if `n_targets` is None or not below `n_users`.
 
+    Raises
+    ------
+    RecveilError
+        If `n_targets` is negative.
+
     Examples
     --------
     >>> choose_targets(5, 3, seed=0)
     array([2, 3, 4])
     """
+    if n_targets is not None and n_targets < 0:
+        raise RecveilError(f"n_targets is {n_targets}; expected at least 0, or None for everyone")
     if n_targets is None or n_targets >= n_users:
         return np.arange(n_users)
     return np.sort(np.random.default_rng(seed).choice(n_users, n_targets, replace=False))
@@ -105,6 +114,7 @@ def draw_knowledge(
         np.append(in_pool[ratings.indices], False), ratings.indptr[:-1], dtype=np.int64
     ) * (ratings.activity > 0)
     able = (n_rated[targets] >= n_true) & (in_pool.sum() - n_rated[targets] >= n_false)
+    able &= ratings.n_ratings > 0  # whoever knows nothing right still needs something to invent
     attacked = targets[able]
     shape = (attacked.size, adversary.known)
     items, places = _draw_items(
@@ -164,6 +174,7 @@ def _draw_items(
     items = np.empty((targets.size, n_known), np.int32)
     places = np.full((targets.size, n_known), -1, np.int64)
     taken = np.full(in_pool.size, -1, np.int64)
+    pool = np.flatnonzero(in_pool)
     for t in range(targets.size):
         start, end = indptr[targets[t]], indptr[targets[t] + 1]
         rated = np.empty(end - start, np.int64)
@@ -179,8 +190,8 @@ def _draw_items(
             items[t, drawn], places[t, drawn] = indices[rated[drawn]], rated[drawn]
         drawn = n_true
         while drawn < n_known:
-            item = int(rng.random() * in_pool.size)
-            if in_pool[item] and taken[item] != t:
+            item = pool[int(rng.random() * pool.size)]
+            if taken[item] != t:
                 taken[item] = t
                 items[t, drawn] = item
                 drawn += 1
@@ -198,26 +209,28 @@ def _know_ratings(
     if adversary.rating_error is None:
         return None
     scale, truth = ratings.scale, ratings.values[places].astype(np.float64)
+    error = adversary.rating_error
+    if error == 0 and not wrong.any():
+        return truth
     # Counted in steps from the low end; a continuous scale counts as having a thousand.
     step = scale.step or scale.range / 1000 or 1.0
     top = round(scale.range / step)
-    true_step = np.rint((truth - scale.low) / step).astype(np.int64)
-    error = math.floor(adversary.rating_error / step + 1e-9)
-    first, last = np.maximum(true_step - error, 0), np.minimum(true_step + error, top)
-    if error == 0 and not wrong.any():
-        return truth
-    known = rng.integers(first, last + 1)
+    first = np.ceil(np.maximum((truth - error - scale.low) / step - _TOLERANCE, 0)).astype(int)
+    last = np.floor(np.minimum((truth + error - scale.low) / step + _TOLERANCE, top)).astype(int)
+    # Between the steps of a continuous scale, a small error may leave nothing but the truth.
+    known = rng.integers(first, np.maximum(first, last) + 1)
+    exact = (error == 0) | (last < first)
     n_beyond = top + 1 - (last - first + 1)
     if (n_beyond[wrong] == 0).any() and adversary.date_error is None:
         raise RecveilError(
-            f"every rating of the scale {scale} is within {adversary.rating_error:g} of some true "
+            f"every rating of the scale {scale} is within {error:g} of some true "
             f"one, so it cannot be wrong; lower rating_error, or set wrong_kind to 'item'"
         )
     beyond = rng.integers(0, np.maximum(n_beyond, 1))
     beyond += np.where(beyond >= first, last - first + 1, 0)
     known = np.where(wrong & (n_beyond > 0), beyond, known)
     drawn = scale.round(scale.low + step * known, step)
-    return np.where((error == 0) & ~wrong, truth, drawn)
+    return np.where(exact & ~wrong, truth, drawn)
 
 
 def _know_days(
@@ -248,6 +261,7 @@ def _know_activity(
         return None
     error = adversary.activity_error
     heard = ratings.activity[targets] * rng.uniform(1 - min(error, 1), 1 + error, targets.size)
-    low, high = heard / (1 + error), heard / (1 - error) if error < 1 else np.inf * heard
+    low = heard / (1 + error)
+    high = heard / (1 - error) if error < 1 else np.full_like(heard, np.inf)
     # A hair's breadth, so that rounding never rules out the truth.
     return np.stack([low * (1 - 1e-9), high * (1 + 1e-9)], axis=1)

@@ -1,5 +1,6 @@
 """Scoreboard-RH: the robust attack, which forgives wrong entries and favours rare items."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,10 +11,25 @@ from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge
+from recveil.attack.statistics import (
+    count_people,
+    deviation,
+    find_top,
+    sum_likelihoods,
+    sum_up,
+)
+from recveil.errors import RecveilError
 from recveil.progress import track
 
 # Targets that one thread takes at a time.
 _CHUNK = 256
+# Records that are scored at a time: their scores should stay in a core's own cache.
+_BLOCK = 1 << 15
+# Up to so many labels, what each is worth is tabulated before the records are looked at.
+_FEW_LEVELS = 256
+# The least that a known item adds to a score. A score of 0 thereby means that no item is there,
+# even where exp(-distance) is too small for a float32.
+_LEAST = float(np.finfo(np.float32).tiny)
 
 
 class Guesses(NamedTuple):
@@ -86,6 +102,11 @@ class ScoreboardRH:
         record_of : ndarray of int64, shape (n_users,)
             The record of each user, which tells whether a guess is right; -1 if he has none.
 
+        Raises
+        ------
+        RecveilError
+            If the knowledge names an item, or `record_of` a record, that cannot be there.
+
         Examples
         --------
         >>> from recveil.attack import Adversary, choose_targets, draw_knowledge
@@ -98,109 +119,70 @@ class ScoreboardRH:
         >>> guesses.best == known.targets  # one of the five has too few ratings
         array([ True,  True,  True,  True])
         """
-        search = _Search(candidates, knowledge, self.rating_width, self.day_width)
-        own = record_of[knowledge.targets]
+        own = np.asarray(record_of, np.int64)[knowledge.targets]
+        _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
+        _check_positions("a record", own, -1, candidates.n_records)
+        search = _prepare(candidates, knowledge, self.rating_width, self.day_width)
+        guesses = Guesses(
+            *(np.empty(own.size, np.int64), np.empty(own.size, np.int64), np.empty(own.size)),
+            *(np.empty(own.size, np.bool_), np.empty(own.size), np.empty(own.size)),
+        )
+
+        def look_for(first: int) -> None:
+            _look_for(search, own, first, min(first + _CHUNK, own.size), guesses)
+
         starts = range(0, own.size, _CHUNK)
         with ThreadPoolExecutor(self.threads) as pool:
-            chunks = pool.map(lambda first: search.run(own, first, first + _CHUNK), starts)
-            rows = [row for chunk in track(chunks, "Attacking", len(starts)) for row in chunk]
-        dtypes = (np.int64, np.int64, np.float64, np.bool_, np.float64, np.float64)
-        columns = zip(*rows, strict=True) if rows else [()] * len(dtypes)
-        return Guesses(*(np.array(c, dtype=d) for c, d in zip(columns, dtypes, strict=True)))
+            for _ in track(pool.map(look_for, starts), "Attacking", len(starts)):
+                pass
+        return guesses
 
 
-class _Others(NamedTuple):
-    """The scores of all records but the target's own."""
-
-    top: float
-    second: float
-    record: int  # one with the top score
-    people_at_top: int
-    total: float
-    squares: float
-    untouched: int  # people with score 0, not listed
-
-
-class _Search:
-    """Looks for targets, each thread with a scoreboard of its own."""
-
-    def __init__(
-        self, candidates: Candidates, knowledge: Knowledge, rating_width: float, day_width: float
-    ) -> None:
-        self.candidates, self.knowledge = candidates, knowledge
-        self.n_people = candidates.n_people
-        self.weights = 1 / np.log(np.maximum(candidates.support, 2))
-        self.rating_width = rating_width
-        self.day_points = _tabulate_days(candidates, knowledge, day_width)
-
-    def run(self, own: NDArray[np.int64], first: int, last: int) -> list[tuple[Any, ...]]:
-        """Look for some targets; a row of `Guesses` for each."""
-        scores = np.zeros(self.candidates.n_records, np.float32)
-        touched = np.empty(self.candidates.n_records + 1, np.int32)  # one more to write ahead
-        rows = []
-        for target in range(first, min(last, own.size)):
-            n_touched = self._add_up(target, scores, touched)
-            rows.append(self._guess(int(own[target]), scores, touched[:n_touched]))
-            scores[touched[:n_touched]] = 0
-        return rows
-
-    def _add_up(self, target: int, scores: NDArray[Any], touched: NDArray[Any]) -> int:
-        """Score the records that carry a known item; return how many there are."""
-        known, found = self.knowledge, self.candidates
-        entries = slice(known.indptr[target], known.indptr[target + 1])
-        items = known.items[entries]
-        weights = self.weights[items]
-        points = np.zeros((items.size, found.levels.size), np.float32)
-        if known.values is not None:
-            apart = np.abs(known.values[entries, None] - found.levels)
-            points += weights[:, None] * np.exp(-apart / self.rating_width)
-        elif not self.day_points.size:
-            points += weights[:, None]
-        nothing = np.empty(0, np.int32)
-        n_touched = _add_up(
-            *(items, points, weights.astype(np.float32), scores, touched),
-            *(found.indptr, found.records, found.codes),
-            nothing if found.days is None else found.days,
-            nothing if known.days is None else known.days[entries],
-            self.day_points,
+def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -> None:
+    if positions.size and not least <= positions.min() <= positions.max() < end:
+        raise RecveilError(
+            f"{what} has the position {positions.min()} or {positions.max()}; expected {least} to "
+            f"{end - 1}; the knowledge must be about the same items and people as the candidates"
         )
-        if known.activity is not None:
-            counts = found.activity[touched[:n_touched]]
-            low, high = known.activity[target]
-            scores[touched[:n_touched][(counts < low) | (counts > high)]] = 0
-        return int(n_touched)
 
-    def _guess(self, own: int, scores: NDArray[Any], touched: NDArray[Any]) -> tuple[Any, ...]:
-        """Turn one target's scores into a row of `Guesses`."""
-        sizes = self.candidates.sizes
-        others = _Others(*_look_at_others(scores, touched, sizes, own, self.n_people))
-        own_size = int(sizes[own]) if own >= 0 else 0
-        sigma_without = _deviation(others.total, others.squares, self.n_people - own_size)
-        without = _ratio(others.top - others.second, sigma_without) if others.second >= 0 else 0.0
-        if own < 0:
-            best = others.record if others.top > others.second else -1
-            return best, others.people_at_top, without, False, np.nan, without
-        score = float(scores[own])
-        sigma = _deviation(
-            others.total + own_size * score, others.squares + own_size * score**2, self.n_people
-        )
-        top = max(score, others.top)
-        second = others.top if score >= others.top else max(others.second, score)
-        if score > others.top:
-            best = own
-        else:
-            best = others.record if others.top > max(others.second, score) else -1
-        tied = others.people_at_top * (others.top == top) + own_size * (score == top)
-        eccentricity = _ratio(top - second, sigma) if second >= 0 else 0.0
-        bits = float(np.log2(self.n_people))
-        if sigma > 0:
-            near = np.exp((scores[touched] - np.float32(top)) / np.float32(sigma))
-            mass = float(np.dot(near.astype(np.float64), sizes[touched]))
-            # The target's own record is listed, or else stands among the untouched ones.
-            unlisted = others.untouched + own_size * (not np.any(touched == own))
-            mass += unlisted * np.exp(-top / sigma)
-            bits = np.log2(mass) + (top - score) / sigma / np.log(2.0)
-        return best, tied, eccentricity, score == top, bits, without
+
+class _Search(NamedTuple):
+    """All that the compiled functions read; what is not known is empty."""
+
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[Any]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32]
+    sizes: NDArray[np.int64]  # empty if one person stands behind each record
+    activity: NDArray[np.int64]
+    n_records: int
+    n_people: int
+    known_indptr: NDArray[np.int64]
+    known_items: NDArray[np.int32]
+    known_values: NDArray[np.float32]
+    known_days: NDArray[np.int32]
+    known_activity: NDArray[np.float64]
+    weights: NDArray[np.float32]  # of the items
+    rating_width: float
+    by_value: bool
+    day_points: NDArray[np.float32]  # by the number of days apart; empty if dates are unknown
+
+
+def _prepare(found: Candidates, known: Knowledge, rating_width: float, day_width: float) -> _Search:
+    return _Search(
+        *(found.indptr, found.records, found.codes, found.levels),
+        np.empty(0, np.int32) if found.days is None else found.days,
+        np.empty(0, np.int64) if (found.sizes == 1).all() else found.sizes,
+        *(found.activity, found.n_records, found.n_people),
+        *(known.indptr, known.items),
+        np.empty(0, np.float32) if known.values is None else known.values,
+        np.empty(0, np.int32) if known.days is None else known.days,
+        np.empty((0, 2)) if known.activity is None else known.activity,
+        (1 / np.log(np.maximum(found.support, 2))).astype(np.float32),
+        *(float(rating_width), known.values is not None),
+        _tabulate_days(found, known, day_width),
+    )
 
 
 def _tabulate_days(
@@ -210,81 +192,197 @@ def _tabulate_days(
     days = [known for known in (candidates.days, knowledge.days) if known is not None]
     if len(days) < 2 or not all(known.size for known in days):
         return np.empty(0, np.float32)
-    span = max(known.max() for known in days) - min(known.min() for known in days)
-    return np.exp(-np.arange(int(span) + 1) / day_width).astype(np.float32)
+    span = max(int(known.max()) for known in days) - min(int(known.min()) for known in days)
+    return np.exp(-np.arange(span + 1) / day_width).astype(np.float32)
 
 
-def _ratio(distance: float, sigma: float) -> float:
-    return distance / sigma if sigma > 0 else 0.0
+class _Board(NamedTuple):
+    """Working space of one thread."""
 
-
-def _deviation(total: float, squares: float, n: int) -> float:
-    """Return the population standard deviation; the rounding left of equal scores counts as 0."""
-    variance = squares / n - (total / n) ** 2 if n else 0.0
-    return float(np.sqrt(variance)) if variance > 1e-12 * squares / max(n, 1) else 0.0
+    scores: NDArray[np.float32]  # of one block of records; zero between blocks
+    listed: NDArray[np.int32]  # all records of others that score; one more, to write ahead
+    listed_scores: NDArray[np.float32]
 
 
 @njit(cache=True, nogil=True)
-def _add_up(
-    items: NDArray[Any],
-    points: NDArray[Any],
-    weights: NDArray[Any],
+def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, guesses: Guesses) -> None:
+    """Look for the targets from `first` to before `end`."""
+    room = search.n_records + 1
+    board = _Board(
+        np.zeros(_BLOCK, np.float32),
+        np.empty(room, np.int32),
+        np.empty(room, np.float32),
+    )
+    for target in range(first, end):
+        n_listed, score = _list_scores(search, target, own[target], board)
+        listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
+        _guess(search, listed, scores, own[target], score, target, guesses)
+
+
+@njit(cache=True, nogil=True)
+def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple[int, float]:
+    """List the scores of other people's records that are not 0; return how many, and the own."""
+    start, stop = search.known_indptr[target], search.known_indptr[target + 1]
+    items = search.known_items[start:stop]
+    heads, ends = search.indptr[items], search.indptr[items + 1]
+    rows = _tabulate_ratings(search, start, stop)
+    n_listed, own_score = np.uint64(0), 0.0
+    while True:
+        base = _lowest_head(search.records, heads, ends)
+        if base < 0:
+            return int(n_listed), own_score
+        firsts = heads.copy()
+        for row in range(items.size):
+            some = search.records[firsts[row] : ends[row]]
+            heads[row] += np.searchsorted(some, base + _BLOCK)
+            _add_item(search, start + row, firsts[row], heads[row], base, rows[row], board)
+        if base <= own < base + _BLOCK:
+            if _fits(search, target, own):
+                own_score = float(board.scores[own - base])
+            board.scores[own - base] = 0  # so that it is not listed among the others
+        n_listed = _list_block(search, target, base, firsts, heads, board, n_listed)
+
+
+@njit(cache=True, nogil=True)
+def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any]) -> int:
+    """Return the lowest record that stands next in a list; -1 if all lists are at their ends."""
+    lowest = -1
+    for row in range(heads.size):
+        if heads[row] < ends[row]:
+            record = int(records[heads[row]])
+            lowest = record if lowest < 0 or record < lowest else lowest
+    return lowest
+
+
+@njit(cache=True, nogil=True)
+def _rating_points(search: _Search, weight: float, known: float, label: float) -> float:
+    """Return what a record gains by its label, dates aside."""
+    if search.by_value:
+        points = weight * math.exp(-abs(known - label) / search.rating_width)
+    else:
+        points = 0.0 if search.day_points.size else weight
+    return max(points, _LEAST)
+
+
+@njit(cache=True, nogil=True)
+def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
+    """Tabulate what each label gains for each known item; no columns if there are many labels."""
+    n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
+    rows = np.empty((stop - start, n_levels), np.float32)
+    for entry in range(start, stop):
+        weight = search.weights[search.known_items[entry]]
+        value = search.known_values[entry] if search.by_value else 0.0
+        for level in range(n_levels):
+            label = search.levels[level]
+            rows[entry - start, level] = _rating_points(search, weight, value, label)
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def _add_item(
+    search: _Search,
+    entry: int,
+    head: int,
+    end: int,
+    base: int,
+    row: NDArray[Any],
+    board: _Board,
+) -> None:
+    """Add the points of one known item to the records of a block that carry it."""
+    weight = search.weights[search.known_items[entry]]
+    value = search.known_values[entry] if search.by_value else 0.0
+    day = search.known_days[entry] if search.day_points.size else 0
+    # Unsigned places spare numba the check for negative ones, which would double the time.
+    for at in range(np.uint64(head), np.uint64(end)):
+        code = search.codes[at]
+        if row.size:
+            gained = row[code]
+        else:
+            gained = np.float32(_rating_points(search, weight, value, search.levels[code]))
+        if search.day_points.size:
+            gained += weight * search.day_points[np.uint64(abs(search.days[at] - day))]
+        place = np.uint64(search.records[at] - base)
+        board.scores[place] += gained
+
+
+@njit(cache=True, nogil=True)
+def _list_block(
+    search: _Search,
+    target: int,
+    base: int,
+    firsts: NDArray[Any],
+    ends: NDArray[Any],
+    board: _Board,
+    n_listed: np.uint64,
+) -> np.uint64:
+    """Move the scores of a block from the board to the list; return the new length of that."""
+    length = min(_BLOCK, search.n_records - base)
+    all_places = 4 * (ends - firsts).sum() > length  # then it is faster to look at all of them
+    if all_places:
+        firsts, ends = np.zeros(1, np.int64), np.full(1, length)
+    for row in range(firsts.size):
+        for at in range(np.uint64(firsts[row]), np.uint64(ends[row])):
+            place = at if all_places else np.uint64(search.records[at] - base)
+            record = base + np.int64(place)
+            # Without a branch: if nobody scores, the next one overwrites what is written here.
+            board.listed[n_listed], board.listed_scores[n_listed] = record, board.scores[place]
+            scores = board.scores[place] > 0 and _fits(search, target, record)
+            n_listed += np.uint64(scores)
+            board.scores[place] = 0
+    return n_listed
+
+
+@njit(cache=True, nogil=True)
+def _fits(search: _Search, target: int, record: int) -> bool:
+    """Tell whether a record is as long as the adversary heard, if he and the release tell."""
+    if search.known_activity.size == 0:
+        return True
+    low, high = search.known_activity[target]
+    return low <= search.activity[record] <= high
+
+
+@njit(cache=True, nogil=True)
+def _guess(
+    search: _Search,
+    listed: NDArray[Any],
     scores: NDArray[Any],
-    touched: NDArray[Any],
-    indptr: NDArray[Any],
-    records: NDArray[Any],
-    codes: NDArray[Any],
-    days: NDArray[Any],
-    known_days: NDArray[Any],
-    day_points: NDArray[Any],
-) -> int:
-    """Add the points of each known item to the records that carry it, listing new ones."""
-    n_touched = 0
-    for entry in range(items.size):
-        item = items[entry]
-        for at in range(indptr[item], indptr[item + 1]):
-            record = records[at]
-            gained = points[entry, codes[at]]
-            if day_points.size:
-                gained += weights[entry] * day_points[abs(days[at] - known_days[entry])]
-            touched[n_touched] = record
-            n_touched += scores[record] == 0
-            scores[record] += gained
-    return n_touched
-
-
-@njit(cache=True, nogil=True)
-def _look_at_others(
-    scores: NDArray[Any], touched: NDArray[Any], sizes: NDArray[Any], own: int, n_people: int
-) -> tuple[float, float, int, int, float, float, int]:
-    """Summarize the scores of all records but the target's own, untouched ones included."""
-    top, second, best, n_top = -1.0, -1.0, -1, 0
-    total, squares, n_untouched, n_untouched_records = 0.0, 0.0, n_people, sizes.size
-    if own >= 0:
-        n_untouched -= sizes[own]
-        n_untouched_records -= 1
-    for record in touched:
-        if record == own:
-            continue
-        score, size = float(scores[record]), sizes[record]
-        n_untouched -= size
-        n_untouched_records -= 1
-        total += size * score
-        squares += size * score * score
-        if score > second:
-            if score > top:
-                top, second, best, n_top = score, top, record, size
-            elif score == top:
-                second, n_top = score, n_top + size
-            else:
-                second = score
-        elif score == top:
-            n_top += size
-    for _ in range(min(2, n_untouched_records)):  # they have score 0, and may still win or tie
-        if top < 0.0:
-            top = 0.0
+    own: int,
+    own_score: float,
+    target: int,
+    guesses: Guesses,
+) -> None:
+    """Turn one target's scores into a row of `Guesses`."""
+    sizes, n_people = search.sizes, search.n_people
+    own_size = 0 if own < 0 else count_people(sizes, own)
+    total, squares, n_scoring = sum_up(scores, listed, sizes)
+    n_zero = n_people - own_size - n_scoring
+    top, second, best, n_top = find_top(scores, listed, sizes)
+    for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
+        if top < 0.0:  # records with score 0 may tie; only the one record there is can win with it
+            top, best, n_top = 0.0, 0, n_zero
         elif second < 0.0:
             second = 0.0
-    if top == 0.0:
-        n_top = n_untouched + n_top
-    return top, second, best, n_top, total, squares, n_untouched
+    sigma = deviation(total, squares, n_people - own_size)
+    guesses.eccentricity_without[target] = _eccentricity(top, second, sigma)
+
+    score = -1.0 if own < 0 else own_score
+    highest, next_highest = max(score, top), min(max(second, score), top)
+    sigma = deviation(total + own_size * own_score, squares + own_size * own_score**2, n_people)
+    guesses.best[target] = own if score > top else best if top > max(second, score) else -1
+    guesses.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)
+    guesses.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
+    guesses.own_is_top[target] = own >= 0 and score == highest
+    if own < 0:
+        guesses.bits[target] = np.nan
+    elif sigma == 0.0:
+        guesses.bits[target] = math.log2(n_people)
+    else:
+        mass = sum_likelihoods(scores, listed, sizes, highest, sigma)
+        mass += own_size * math.exp((score - highest) / sigma) + n_zero * math.exp(-highest / sigma)
+        guesses.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
+
+
+@njit(cache=True, nogil=True)
+def _eccentricity(top: float, second: float, sigma: float) -> float:
+    """Return how far the first is ahead of the second; 0 if there are no two, or no differences."""
+    return (top - second) / sigma if second >= 0.0 and sigma > 0.0 else 0.0

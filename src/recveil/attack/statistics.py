@@ -1,9 +1,10 @@
 """Statistics of an attack: rates with their trials and intervals, as pure functions."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
@@ -63,12 +64,11 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
     if trials == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
     z = float(stats.norm.ppf((1 + confidence) / 2))
-    rate = successes / trials
+    rate = min(1.0, successes / trials)
     centre = (rate + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * math.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
-    # At the ends the bounds are exact, but rounding can move them by a bit.
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes >= trials else min(1.0, centre + half)
+    # At the ends the bounds are exact, but rounding can move them beyond the rate.
+    low, high = max(0.0, min(rate, centre - half)), min(1.0, max(rate, centre + half))
     return Interval(rate, low, high, trials)
 
 
@@ -150,3 +150,97 @@ def _placements(scores: NDArray[np.float64], others: NDArray[np.float64]) -> NDA
 
 def _variance(values: NDArray[np.float64]) -> float:
     return float(values.var(ddof=1)) if values.size > 1 else 0.25
+
+
+# What follows looks at the scores of some records. `sizes` tells how many people stand behind each
+# record of the whole table, and is empty if it is always one; a record of s people counts s times.
+
+
+@njit(cache=True, nogil=True)
+def count_people(sizes: NDArray[Any], record: int) -> int:
+    """Return the number of people behind a record."""
+    return sizes[record] if sizes.size else 1
+
+
+@njit(cache=True, nogil=True)
+def find_top(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
+) -> tuple[float, float, int, int]:
+    """Return the two highest scores (-1 if missing), a record with the first, and its people.
+
+    If several records share the highest score, it is the second one, too, and the people behind
+    all of them count.
+
+    Examples
+    --------
+    >>> find_top(np.array([2.0, 3.0, 1.0]), np.array([0, 4, 7]), np.empty(0, np.int64))
+    (3.0, 2.0, 4, 1)
+    """
+    top, second, best, n_top = -1.0, -1.0, -1, 0
+    for at in range(scores.size):
+        if scores[at] < second:
+            continue
+        if scores[at] > top:
+            top, second, best, n_top = (
+                scores[at],
+                top,
+                records[at],
+                count_people(sizes, records[at]),
+            )
+        else:
+            second = scores[at]
+            n_top += count_people(sizes, records[at]) if second == top else 0
+    return top, second, best, n_top
+
+
+@njit(cache=True, nogil=True)
+def deviation(total: float, squares: float, n: int) -> float:
+    """Return the population standard deviation; the rounding left of equal scores counts as 0.
+
+    Examples
+    --------
+    >>> deviation(4.0, 10.0, 2)  # of 1 and 3
+    1.0
+    """
+    if n == 0:
+        return 0.0
+    variance = squares / n - (total / n) ** 2
+    return math.sqrt(variance) if variance > 1e-12 * squares / n else 0.0
+
+
+# These two may add in any order, so that the compiler adds several numbers at once.
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def sum_up(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
+) -> tuple[float, float, int]:
+    """Return the sum over people of their scores, of the squares, and the number of people."""
+    total, squares, n_people = 0.0, 0.0, 0
+    for at in range(scores.size):
+        score, people = np.float64(scores[at]), count_people(sizes, records[at])
+        total += people * score
+        squares += people * score * score
+        n_people += people
+    return total, squares, n_people
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def sum_likelihoods(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any], top: float, sigma: float
+) -> float:
+    """Return the sum over people of exp((score - top) / σ), for scores up to the top one.
+
+    Examples
+    --------
+    >>> scores, records = np.array([1.0, 3.0]), np.array([0, 1])
+    >>> round(sum_likelihoods(scores, records, np.array([5, 1]), 3.0, 2.0), 6)  # 5 / e + 1
+    2.839397
+    """
+    mass = 0.0
+    for at in range(scores.size):
+        # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler turns
+        # into vector code. Below x = -1000 nothing is left, and the formula would rise again.
+        x = max((scores[at] - top) / sigma, -1000.0) / 65536
+        mass += count_people(sizes, records[at]) * (1 + x * (1 + 0.5 * x)) ** 65536
+    return mass

@@ -8,9 +8,11 @@ from typing import NoReturn
 import typer
 
 from recveil.cli.anonymize import anonymize
+from recveil.cli.audit import audit
 from recveil.cli.convert import convert
 from recveil.cli.demo import demo
 from recveil.cli.generate import generate
+from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError
 
@@ -24,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, anonymize, verify, convert, generate):
+for verb in (demo, audit, anonymize, verify, selftest, convert, generate):
     app.command()(verb)
 
 

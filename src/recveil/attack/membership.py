@@ -1,0 +1,159 @@
+"""Membership: can an adversary tell who was in the data at all?"""
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.adversary import Adversary
+from recveil.attack.candidates import Candidates
+from recveil.attack.knowledge import Knowledge, draw_knowledge
+from recveil.attack.on_release import without_unpublished
+from recveil.attack.released import ReleasedTable
+from recveil.attack.scoreboard_rh import ScoreboardRH
+from recveil.attack.statistics import Interval, area_under_curve
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+
+if TYPE_CHECKING:
+    from recveil.anonymize import Release
+
+# At most so many people inside, and so many outside, are scored.
+_MOST_SCORED = 500
+
+
+class Anonymizer(Protocol):
+    """Whatever makes a release of ratings."""
+
+    def anonymize(self, ratings: Ratings) -> "Release":
+        """Turn ratings into a release."""
+
+
+class Membership(NamedTuple):
+    """Whether an adversary can tell who is in a release.
+
+    Attributes
+    ----------
+    auc : Interval
+        How often somebody inside scores above somebody outside; 0.5 means that he cannot tell.
+    members, outsiders : int
+        How many people inside and outside were scored.
+    skipped : int
+        People who were asked for, but of whom the adversary cannot know enough.
+    """
+
+    auc: Interval
+    members: int
+    outsiders: int
+    skipped: int
+
+
+def membership(
+    ratings: Ratings,
+    anonymizer: Anonymizer,
+    adversary: Adversary,
+    holdout: float = 0.2,
+    seed: int = 0,
+) -> Membership:
+    """Anonymize some of the people, and see whether an adversary can tell them from the others.
+
+    Everybody's score is the highest Scoreboard-RH score that the adversary's knowledge about him
+    reaches on a released record, divided by the sum of the weights of the known items: the most
+    it could be. Members should reach more.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    anonymizer : Anonymizer
+        Anything with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim it.
+    adversary : Adversary
+        Dates and number of ratings are left out, as in `attack_release`.
+    holdout : float
+        Share of the users who are left out of the release, between 0 and 1.
+    seed : int
+        Fixes who is left out and what is known; the anonymizer keeps its own.
+
+    Raises
+    ------
+    RecveilError
+        If nobody would be inside, or nobody outside, or the release claims another k.
+
+    Notes
+    -----
+    At most 500 people inside and 500 outside are scored. An area within its interval of 0.5 says
+    that this score does not tell; another one might.
+
+    Examples
+    --------
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> anonymizer = PredictiveAnonymizer(k=5, seed=1)
+    >>> result = membership(ratings, anonymizer, Adversary(known=4), holdout=0.25)
+    >>> result.members, result.outsiders, result.skipped  # three have too few ratings
+    (43, 14, 3)
+    """
+    n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
+    if not 0 < n_outside < ratings.n_users:
+        raise RecveilError(
+            f"holdout is {holdout} of {ratings.n_users} users; expected a share between 0 and 1 "
+            f"that leaves somebody inside and somebody outside"
+        )
+    order = np.random.default_rng(seed).permutation(ratings.n_users)
+    outside, inside = order[:n_outside], order[n_outside:]
+    release = anonymizer.anonymize(_only(ratings, np.sort(inside)))
+    claimed = release.published.claim.k
+    if getattr(anonymizer, "k", claimed) != claimed:
+        raise RecveilError(
+            f"the anonymizer's k is {getattr(anonymizer, 'k', None)}, "
+            f"but its release claims k = {claimed}; a release must claim the k that was asked for"
+        )
+    candidates = ReleasedTable.from_release(release, ratings).candidates
+    asked = np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED])
+    known = [
+        draw_knowledge(ratings, without_unpublished(adversary), users, seed) for users in asked
+    ]
+    of_members, of_outsiders = (_top_shares(candidates, about) for about in known)
+    return Membership(
+        auc=area_under_curve(of_members, of_outsiders),
+        members=of_members.size,
+        outsiders=of_outsiders.size,
+        skipped=sum(about.skipped for about in known),
+    )
+
+
+def _only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
+    """Return the ratings of some users; all items stay.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 2], ["a", "a", "b"], [5, 1, 2])
+    >>> _only(ratings, np.array([0])).items
+    array(['a', 'b'], dtype=object)
+    """
+    lengths = ratings.activity[users]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(ratings.indptr[users] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    days = None if ratings.days is None else ratings.days[places]
+    rows = indptr, ratings.indices[places], ratings.values[places], days
+    return Ratings(ratings.users[users], ratings.items, *rows, ratings.scale)
+
+
+def _top_shares(candidates: Candidates, known: Knowledge) -> NDArray[np.float64]:
+    """Return the highest score about each target, as a share of the highest possible one."""
+    weights = 1 / np.log(np.maximum(candidates.support, 2))
+    width = ScoreboardRH().rating_width
+    shares = np.empty(known.targets.size)
+    for target in range(shares.size):
+        scores, possible = np.zeros(candidates.n_records), 0.0
+        for entry in range(known.indptr[target], known.indptr[target + 1]):
+            item = known.items[entry]
+            listed = slice(candidates.indptr[item], candidates.indptr[item + 1])
+            points = np.ones(listed.stop - listed.start)
+            if known.values is not None:
+                labels = candidates.levels[candidates.codes[listed]]
+                points = np.exp(-np.abs(labels - known.values[entry]) / width)
+            scores[candidates.records[listed]] += weights[item] * points
+            possible += weights[item]
+        shares[target] = scores.max() / possible
+    return shares

@@ -1,0 +1,86 @@
+"""Nearest: the record whose labels lie closest to what is known.
+
+Homogenized rows are full of means, and Scoreboard-RH was made for sparse rows of true ratings:
+where every record carries every item, closeness tells more than the rarity of the items.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.candidates import Candidates
+from recveil.attack.knowledge import Knowledge
+
+
+class Nearby(NamedTuple):
+    """The nearest records of each target; arrays of shape (n_targets,).
+
+    Attributes
+    ----------
+    best : ndarray of int64
+        The nearest record; -1 if several are equally near.
+    tied_people : ndarray of int64
+        People behind all nearest records.
+    own_is_top : ndarray of bool
+        Whether the target's own record is among them.
+    """
+
+    best: NDArray[np.int64]
+    tied_people: NDArray[np.int64]
+    own_is_top: NDArray[np.bool_]
+
+
+def find_nearest(
+    candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+) -> Nearby:
+    """Look for every target by the sum of squared differences over the known items.
+
+    A known item that a record does not carry counts as the largest difference between two labels.
+    Whoever knows no ratings counts the missing items alone.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    knowledge : Knowledge
+    record_of : ndarray of int64, shape (n_users,)
+        The record of each user; -1 if he has none.
+
+    Notes
+    -----
+    Each target takes a pass over all records, so this is meant for releases, which have one record
+    a group.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 3, 2])
+    >>> table = Candidates.from_ratings(ratings)
+    >>> known = Knowledge(
+    ...     np.array([1]), np.array([0, 1]), np.array([1]), np.array([2.5]), None, None, 0
+    ... )
+    >>> find_nearest(table, known, np.arange(2))
+    Nearby(best=array([1]), tied_people=array([1]), own_is_top=array([ True]))
+    """
+    sizes = candidates.sizes
+    missing = float(np.ptp(candidates.levels)) ** 2 or 1.0
+    n_targets = knowledge.targets.size
+    best, tied = np.full(n_targets, -1), np.zeros(n_targets, np.int64)
+    own_is_top = np.zeros(n_targets, bool)
+    for target in range(n_targets):
+        distance = np.zeros(candidates.n_records)
+        for entry in range(knowledge.indptr[target], knowledge.indptr[target + 1]):
+            item = knowledge.items[entry]
+            carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
+            apart = np.zeros(carrying.stop - carrying.start)
+            if knowledge.values is not None:
+                apart = candidates.levels[candidates.codes[carrying]] - knowledge.values[entry]
+            # Counted from "missing", so that only the records that carry the item are touched.
+            distance[candidates.records[carrying]] += apart**2 - missing
+        # Equal up to rounding is equal: the order of additions must not single anybody out.
+        nearest = np.flatnonzero(distance <= distance.min() + 1e-9 * missing)
+        own = record_of[knowledge.targets[target]]
+        best[target] = nearest[0] if nearest.size == 1 else -1
+        tied[target] = sizes[nearest].sum()
+        own_is_top[target] = own >= 0 and bool(np.isin(own, nearest))
+    return Nearby(best, tied, own_is_top)

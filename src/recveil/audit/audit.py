@@ -1,0 +1,242 @@
+"""audit: how easily are the people in this table found again?"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack import (
+    PRESETS,
+    Adversary,
+    Candidates,
+    ScoreboardRH,
+    choose_targets,
+    draw_knowledge,
+    items_needed,
+)
+from recveil.audit.figures import Figure, draw_figures
+from recveil.audit.outcome import Outcome, run_attack
+from recveil.audit.outside import Suspects, look_for
+from recveil.audit.published import Published, attack_published
+from recveil.audit.selftest import Check, check_attack
+from recveil.audit.verdict import warnings_of, write_verdict
+from recveil.errors import RecveilError
+from recveil.io import read_ratings
+from recveil.ratings import Ratings
+
+_SHARES = (0.5, 0.9)
+_MOST_KNOWN = 16
+_RISK_DRAWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    source : str
+        The name of the file.
+    attacks : list of Outcome
+        One for each adversary.
+    figures : list of Figure
+    checks : list of Check
+        The positive controls: does the attack itself work on this data?
+    sufficient : list of dict
+        The smallest number of known ratings that finds half, and nine tenths, of the people.
+    risk : ndarray of float64, shape (n_users,), or None
+        For each user, how often the first adversary finds him (private).
+    suspects : list of Suspects
+        The best candidates for each target of somebody's own file.
+    published : Published or None
+        What the adversaries achieve against a release of the same people.
+    """
+
+    ratings: Ratings
+    source: str
+    attacks: list[Outcome]
+    figures: list[Figure]
+    checks: list[Check]
+    sufficient: list[dict[str, Any]]
+    risk: NDArray[np.float64] | None
+    suspects: list[Suspects]
+    published: Published | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data, for JSON and for the page."""
+        ratings = self.ratings
+        return {
+            "data": {
+                "source": self.source,
+                "users": ratings.n_users,
+                "items": ratings.n_items,
+                "ratings": ratings.n_ratings,
+                "density": ratings.density,
+                "scale": str(ratings.scale),
+                "times": ratings.days is not None,
+            },
+            "verdict": write_verdict(self.attacks, self.checks, self.sufficient),
+            "warnings": warnings_of(self.attacks, self.checks),
+            "attacks": [outcome.to_dict() for outcome in self.attacks],
+            "figures": [figure.to_dict() for figure in self.figures],
+            "checks": [check._asdict() for check in self.checks],
+            "sufficient": self.sufficient,
+            "risk": self._risk_bins(),
+            "release": self.published and self.published.to_dict(),
+            "suspects": [suspects.to_dict() for suspects in self.suspects],
+            "theory": _theory(ratings.n_users),
+        }
+
+    def _risk_bins(self) -> dict[str, Any] | None:
+        if self.risk is None:
+            return None
+        tenths = np.minimum(np.floor(self.risk * 10 + 1e-9), 9).astype(int)
+        people = np.bincount(tenths, minlength=10)
+        bins = [
+            {"low": tenth / 10, "high": (tenth + 1) / 10, "people": int(people[tenth])}
+            for tenth in range(10)
+        ]
+        name = self.attacks[0].adversary.name or "this adversary"
+        return {"adversary": name, "draws": _RISK_DRAWS, "bins": bins}
+
+
+def audit(
+    source: str | PathLike[str],
+    *,
+    release: str | PathLike[str] | None = None,
+    adversaries: Iterable[Adversary] | None = None,
+    targets: int | None = 1_000,
+    draws: int = 1,
+    seed: int = 0,
+    curves: bool = True,
+    aux: str | PathLike[str] | None = None,
+    **reading: Any,
+) -> Audit:
+    """Attack a table as if it had been published with the names removed.
+
+    Parameters
+    ----------
+    source : path
+        A file of ratings.
+    release : path, optional
+        A release of the same people, to be attacked, too; its private twin judges.
+    adversaries : iterable of Adversary, optional
+        All of `PRESETS` if not given; without their dates if the table has none.
+    targets : int or None
+        How many people each adversary looks for; None for all.
+    draws : int
+        How often knowledge is drawn for each of them.
+    seed : int
+    curves : bool
+        Whether to compute the curves and everybody's risk, too.
+    aux : path, optional
+        Somebody's own file of outside knowledge: (target, item, rating[, date]).
+    **reading
+        Passed to `read_ratings`.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    RecveilError
+        If a file cannot be read, or a number makes no sense.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import generate
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ratings.csv")
+    ...     _ = generate(file, users=80, items=40, ratings=900)
+    ...     found = audit(file, targets=20, curves=False)
+    >>> len(found.attacks), found.attacks[0].requested
+    (6, 20)
+    """
+    for name, number in (("targets", targets), ("draws", draws)):
+        if number is not None and number < 1:
+            raise RecveilError(f"{name} is {number}; expected at least 1")
+    ratings = read_ratings(source, **reading)
+    candidates = Candidates.from_ratings(ratings)
+    chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+    users = choose_targets(ratings.n_users, targets, seed)
+    attacks = [
+        run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
+        for adversary in chosen
+    ]
+    figures = draw_figures(ratings, candidates, users, seed) if curves else []
+    return Audit(
+        ratings=ratings,
+        source=Path(source).name,
+        attacks=attacks,
+        figures=figures,
+        checks=check_attack(ratings, seed),
+        sufficient=_sufficient(ratings, candidates, chosen, users, seed) if curves else [],
+        risk=_risk(ratings, candidates, chosen[0], seed) if curves else None,
+        suspects=[] if aux is None else look_for(ratings, candidates, aux),
+        published=None
+        if release is None
+        else attack_published(ratings, release, chosen, users, seed),
+    )
+
+
+def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Take away what nobody can know about this table: dates that it has not."""
+    return adversary if ratings.days is not None else adversary.without_dates()
+
+
+def _sufficient(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversaries: list[Adversary],
+    users: NDArray[np.int64],
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Find the smallest number of ratings, all right, with which enough people are found."""
+    found = []
+    for adversary in adversaries:
+        rates = {}
+        for known in range(1, _MOST_KNOWN + 1):
+            more = replace(adversary, known=known, right=known)
+            rates[known] = run_attack(ratings, candidates, more, users, seed=seed).top1.rate
+            if rates[known] >= max(_SHARES):
+                break
+        for share in _SHARES:
+            enough = [known for known, rate in rates.items() if rate >= share]
+            known_or_none = min(enough) if enough else None
+            found.append({"adversary": adversary.name, "share": share, "known": known_or_none})
+    return found
+
+
+def _risk(
+    ratings: Ratings, candidates: Candidates, adversary: Adversary, seed: int
+) -> NDArray[np.float64]:
+    """Return for each user how often he is found, over some draws of knowledge."""
+    everybody, record_of = np.arange(ratings.n_users), np.arange(ratings.n_users)
+    found = np.zeros(ratings.n_users)
+    for draw in range(_RISK_DRAWS):
+        knowledge = draw_knowledge(ratings, adversary, everybody, seed + 1 + draw)
+        guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
+        found[knowledge.targets] += guesses.own_is_top / guesses.tied_people
+    return found / _RISK_DRAWS
+
+
+def _theory(n_users: int) -> list[dict[str, Any]]:
+    """Return Theorem 1's number of items for some errors."""
+    return [
+        {
+            "epsilon": epsilon,
+            "delta": delta,
+            "items": items_needed(n_users, epsilon, delta),
+            "text": f"so many random entries of a record, each known closely, find a record that "
+            f"agrees with the target on {1 - delta:.0%} of its entries, with probability "
+            f"{1 - epsilon:.0%} (Narayanan & Shmatikov, Theorem 1)",
+        }
+        for epsilon, delta in ((0.05, 0.5), (0.01, 0.5), (0.01, 0.1))
+    ]

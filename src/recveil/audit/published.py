@@ -1,0 +1,170 @@
+"""Published: the same adversaries against a release of the same people."""
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize.predictive import GROUPINGS
+from recveil.attack import (
+    Adversary,
+    Membership,
+    ReleaseAttack,
+    ReleasedTable,
+    attack_release,
+    membership,
+)
+from recveil.ratings import Ratings
+
+_PREDICTORS = {"FunkSVD": "funk-svd", "ItemMean": "item-mean"}
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the adversaries achieve against a release.
+
+    Parameters
+    ----------
+    name : str
+        The release's folder.
+    manifest : dict
+        The content of its release.json.
+    attacks : list of (Adversary, ReleaseAttack)
+    membership : Membership or None
+        Whether the adversary can tell who was in the data, measured on a release that was made in
+        the same way without a fifth of the people.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are.
+    """
+
+    name: str
+    manifest: dict[str, Any]
+    attacks: list[tuple[Adversary, ReleaseAttack]]
+    membership: Membership | None
+    lone_share: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        return {
+            "name": self.name,
+            "claim": self.manifest["claim"],
+            "k": self.manifest["k"],
+            "layout": self.manifest["layout"],
+            "settings": self.manifest["settings"],
+            "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
+            "membership": self.membership
+            and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
+            "ratings_as_they_are": self.lone_share,
+            "verdict": self.verdict(),
+        }
+
+    def verdict(self) -> list[str]:
+        """Say in plain words what was found, and what it means."""
+        worst, attack = max(self.attacks, key=lambda pair: pair[1].person_found.rate)
+        k = self.manifest["k"]
+        person, group = attack.person_found, attack.group_found
+        sentences = [
+            f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of the people "
+            f"and the person in it, by a blind pick among the group, of {person.rate:.1%} "
+            f"({person.low:.1%} to {person.high:.1%}); the promise is at most {1 / k:.1%}."
+        ]
+        if attack.exact.rate > 0:
+            sentences.append(
+                f"Of the ratings that he did not know of those whose group he found, "
+                f"{attack.exact.rate:.1%} stand in the group's row exactly as they were given. "
+                f"Which labels these are, the row alone does not tell."
+            )
+        if self.membership is not None:
+            area = self.membership.auc
+            tells = "can tell" if area.low > 0.5 else "cannot be shown to tell"
+            sentences.append(
+                f"He {tells} who was in the data at all (AUC {area.rate:.2f}, {area.low:.2f} to "
+                f"{area.high:.2f}; 0.5 is a coin)."
+            )
+        return sentences
+
+
+def attack_published(
+    ratings: Ratings,
+    folder: str | PathLike[str],
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> Published:
+    """Attack a release with every adversary, and judge by its private twin.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that were released.
+    folder : path
+        The published folder; `folder` + ".private" tells who is where.
+    adversaries : list of Adversary
+        Homogenized rows carry no dates, so what they know of dates is left out.
+    targets : ndarray of int64
+    seed : int
+
+    Raises
+    ------
+    RecveilError
+        If the release or its twin cannot be read, or is not one of these ratings.
+    """
+    table = ReleasedTable.from_folder(folder, ratings)
+    manifest = json.loads((Path(folder) / "release.json").read_text(encoding="utf-8"))
+    attacks = [
+        (adversary, attack_release(ratings, table, adversary, targets, seed))
+        for adversary in adversaries
+    ]
+    anonymizer = _same_again(manifest, seed)
+    strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
+    told = None if anonymizer is None else membership(ratings, anonymizer, strongest, seed=seed)
+    twin = json.loads(Path(f"{folder}.private", "private.json").read_text(encoding="utf-8"))
+    lone = twin.get("lone_ratings")
+    return Published(
+        Path(folder).name, manifest, attacks, told, lone and float(lone["rating_share"])
+    )
+
+
+def _same_again(manifest: dict[str, Any], seed: int) -> PredictiveAnonymizer | None:
+    """Return an anonymizer with the release's public settings, if they name one of ours."""
+    settings = manifest["settings"]
+    names = {grouping.__name__: name for name, grouping in GROUPINGS.items()}
+    predictor, grouping = settings.get("predictor"), settings.get("grouping")
+    if predictor not in _PREDICTORS or grouping not in names:
+        return None
+    step = settings["label_step"]
+    return PredictiveAnonymizer(
+        manifest["k"],
+        settings["homogenize"],
+        _PREDICTORS[predictor],
+        names[grouping],
+        round_labels="none" if step is None else step,
+        seed=seed,
+    )
+
+
+def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
+    errors = attack.rating_errors
+    return {
+        "name": adversary.name,
+        "description": adversary.description,
+        "attack": attack.attack,
+        "group_found": attack.group_found._asdict(),
+        "person_found": attack.person_found._asdict(),
+        "baseline": attack.baseline,
+        "link_precision": _number(attack.link_precision.mean),
+        "link_baseline": _number(attack.link_baseline.mean),
+        "rating_rmse": _number(errors.rmse),
+        "item_mean_rmse": _number(errors.item_mean_rmse),
+        "exact_share": _number(attack.exact.rate),
+    }
+
+
+def _number(value: float) -> float | None:
+    """Return None for nan, which JSON does not know."""
+    return None if np.isnan(value) else float(value)

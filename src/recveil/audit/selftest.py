@@ -1,0 +1,162 @@
+"""selftest: does the attack itself work on this data? Without that, no rate means anything."""
+
+import dataclasses
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recveil.attack import (
+    Adversary,
+    Candidates,
+    Knowledge,
+    Scoreboard,
+    ScoreboardRH,
+    choose_targets,
+    draw_knowledge,
+    wilson_interval,
+)
+from recveil.io import read_ratings
+from recveil.ratings import Ratings
+
+# Targets of each check; enough to see a rate that is off, soon done.
+_TARGETS = 1_000
+_GROUP = 5
+
+
+class Check(NamedTuple):
+    """One invariant.
+
+    Attributes
+    ----------
+    name : str
+    holds : bool
+    found : str
+        What was measured, in words.
+    """
+
+    name: str
+    holds: bool
+    found: str
+
+
+def selftest(source: str | PathLike[str], *, seed: int = 0, **reading: Any) -> list[Check]:
+    """Check on somebody's own data that the attack finds whom it must, and nobody by chance.
+
+    Parameters
+    ----------
+    source : path
+        A file of ratings.
+    seed : int
+    **reading
+        Passed to `read_ratings`.
+
+    Returns
+    -------
+    list of Check
+        Full exact knowledge finds everyone who is unique; random knowledge falls to the blind
+        baseline; the denominator is the number of targets asked for; a group of s identical
+        records is found with 1/s.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import generate
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ratings.csv")
+    ...     _ = generate(file, users=80, items=40, ratings=900)
+    ...     [check.holds for check in selftest(file)]
+    [True, True, True, True]
+    """
+    return check_attack(read_ratings(source, **reading), seed)
+
+
+def check_attack(ratings: Ratings, seed: int = 0) -> list[Check]:
+    """Run the checks of `selftest` on ratings."""
+    candidates = Candidates.from_ratings(ratings)
+    return [
+        _full_knowledge(ratings, candidates, seed),
+        _random_knowledge(ratings, candidates, seed),
+        _denominator(ratings, seed),
+        _groups(ratings, candidates, seed),
+    ]
+
+
+def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
+    """Two attacks that share no code must agree on who is unique."""
+    targets = choose_targets(ratings.n_users, _TARGETS, seed)
+    targets = targets[ratings.activity[targets] > 0]
+    rows = [slice(ratings.indptr[user], ratings.indptr[user + 1]) for user in targets]
+    knowledge = Knowledge(
+        targets=targets,
+        indptr=np.concatenate([[0], np.cumsum(ratings.activity[targets])]),
+        items=np.concatenate([ratings.indices[row] for row in rows]),
+        values=np.concatenate([ratings.values[row] for row in rows]),
+        days=None,
+        activity=None,
+        skipped=0,
+    )
+    record_of = np.arange(ratings.n_users)
+    guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
+    lineups = Scoreboard(rating_error=0).attack(candidates, knowledge, record_of)
+    unique = lineups.people == 1
+    found = guesses.own_is_top & (guesses.tied_people == 1)
+    missed = int((unique & ~found).sum())
+    return Check(
+        "full exact knowledge finds everyone who is unique",
+        missed == 0 and bool(lineups.own_matches.all()),
+        f"{unique.sum():,} of {targets.size:,} targets are unique; {missed:,} of them were missed",
+    )
+
+
+def _random_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
+    rng = np.random.default_rng(seed)
+    # Items in proportion to their ratings, and labels of other ratings: nobody's knowledge.
+    n, known = _TARGETS, min(8, ratings.n_items)
+    items = ratings.indices[rng.integers(ratings.n_ratings, size=n * known)]
+    values = ratings.values[rng.integers(ratings.n_ratings, size=n * known)]
+    targets = rng.integers(ratings.n_users, size=n)
+    knowledge = Knowledge(targets, np.arange(n + 1) * known, items, values, None, None, 0)
+    guesses = ScoreboardRH().attack(candidates, knowledge, np.arange(ratings.n_users))
+    rate = wilson_interval(float((guesses.own_is_top / guesses.tied_people).sum()), n, 0.999)
+    blind = 1 / ratings.n_users
+    return Check(
+        "random knowledge falls to the blind baseline",
+        rate.low <= blind <= rate.high,
+        f"found {rate.rate:.2%}; a blind guess finds {blind:.2%}",
+    )
+
+
+def _denominator(ratings: Ratings, seed: int) -> Check:
+    # More known items than the least active half has: many targets must be skipped.
+    known = int(np.median(ratings.activity)) + 1
+    targets = choose_targets(ratings.n_users, _TARGETS, seed)
+    knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
+    return Check(
+        "the denominator is the number of targets asked for",
+        knowledge.requested == targets.size and knowledge.skipped > 0,
+        f"{targets.size:,} asked for, {knowledge.skipped:,} skipped, "
+        f"{knowledge.requested:,} in the denominator",
+    )
+
+
+def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
+    """Let each record stand for several people: the same guesses, each worth as much less."""
+    targets = choose_targets(ratings.n_users, _TARGETS, seed)
+    known = max(1, min(4, int(np.median(ratings.activity))))
+    knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
+    record_of = np.arange(ratings.n_users)
+    copies = dataclasses.replace(candidates, sizes=np.full(ratings.n_users, _GROUP, dtype=np.int64))
+    alone, shared = (
+        ScoreboardRH().attack(table, knowledge, record_of) for table in (candidates, copies)
+    )
+    rates = [
+        float((guesses.own_is_top / guesses.tied_people).sum()) / targets.size
+        for guesses in (alone, shared)
+    ]
+    return Check(
+        f"a group of {_GROUP} identical records is found with 1/{_GROUP}",
+        bool(np.isclose(rates[0], _GROUP * rates[1])) and rates[1] <= 1 / _GROUP,
+        f"found {rates[0]:.1%} alone, {rates[1]:.1%} in groups of {_GROUP}",
+    )

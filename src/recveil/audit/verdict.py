@@ -1,0 +1,83 @@
+"""The verdict: what the numbers say, in plain words; reassuring only where there is evidence."""
+
+from typing import Any
+
+from recveil.attack import Interval
+from recveil.audit.outcome import Outcome
+from recveil.audit.selftest import Check
+
+# Of the targets asked for, so many must have been attacked before a low rate may reassure.
+_COVERAGE = 0.95
+# Somebody found in this share of the tries or less counts as hard to find.
+_RARELY = 0.05
+
+
+def write_verdict(
+    attacks: list[Outcome], checks: list[Check], sufficient: list[dict[str, Any]]
+) -> list[str]:
+    """Say in a few sentences how easily people are found; the first is the headline.
+
+    Parameters
+    ----------
+    attacks : list of Outcome
+    checks : list of Check
+        The positive controls. If one fails, nothing reassuring is said.
+    sufficient : list of dict
+        See `Audit`.
+    """
+    worst = max(attacks, key=lambda outcome: outcome.top1.rate)
+    sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
+    sentences += [
+        f"{_who(outcome)} finds {_percent(outcome.top1)} of {outcome.requested:,} people and is "
+        f"sure, by the record that stands out, of {_percent(outcome.success)}."
+        for outcome in attacks
+    ]
+    half = [entry for entry in sufficient if entry["share"] == 0.5 and entry["known"]]
+    if half:
+        fewest = min(half, key=lambda entry: entry["known"])
+        sentences.append(
+            f"{_count(fewest['known'])} to find half of the people (“{fewest['adversary']}”)."
+        )
+    return sentences
+
+
+def warnings_of(attacks: list[Outcome], checks: list[Check]) -> list[str]:
+    """Say what makes the rates unfit to reassure anybody."""
+    warnings = [
+        f"A check of the attack itself failed, so low rates mean nothing here: {check.name} "
+        f"({check.found})."
+        for check in checks
+        if not check.holds
+    ]
+    for outcome in attacks:
+        if outcome.attacked < _COVERAGE * outcome.requested:
+            warnings.append(
+                f"{_who(outcome)}: {outcome.skipped:,} of {outcome.requested:,} targets have too "
+                f"few ratings for him and count as not found; among the others his rate is higher."
+            )
+    return warnings
+
+
+def _headline(worst: Outcome, *, may_reassure: bool) -> str:
+    rate = worst.top1
+    who = _who(worst)
+    if rate.rate >= 0.5:
+        return f"Most people in this table are found again: {_percent(rate)} by {who}."
+    if rate.high > _RARELY or not may_reassure:
+        return f"People in this table are found again: {_percent(rate)} by {who}."
+    return (
+        f"Few people are found by the adversaries that were tried: at most {_percent(rate)}, by "
+        f"{who}. Somebody who knows more will find more."
+    )
+
+
+def _who(outcome: Outcome) -> str:
+    return f"“{outcome.adversary.name}”" if outcome.adversary.name else "this adversary"
+
+
+def _count(known: int) -> str:
+    return "1 known rating suffices" if known == 1 else f"{known} known ratings suffice"
+
+
+def _percent(interval: Interval) -> str:
+    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"

@@ -1,0 +1,281 @@
+"""recveil audit."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from recveil.cli import options
+from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_as_json
+
+if TYPE_CHECKING:
+    from recveil.attack import Adversary
+    from recveil.audit import Audit
+
+_ADVERSARY = "Adversary (all presets, if nothing here is given)"
+
+
+def audit(
+    source: Annotated[Path, typer.Argument(help="A file of ratings, gzipped or not.")],
+    release: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Attack this release of the same people, too."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with verdict and curves.")
+    ] = None,
+    aux: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Real outside knowledge: target, item, rating[, date]."),
+    ] = None,
+    risk: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write everybody's risk (private); with --release it goes to DIR.private.",
+        ),
+    ] = None,
+    targets: Annotated[
+        str, typer.Option(metavar="N|all", help="How many people each adversary looks for.")
+    ] = "1000",
+    draws: Annotated[
+        int, typer.Option(min=1, help="How often knowledge is drawn for each of them.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same audit.")] = 0,
+    curves: Annotated[
+        bool, typer.Option(help="Compute the curves and everybody's risk, too.")
+    ] = True,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=_ADVERSARY,
+            help="colleague, public-profile, paper, film-buff, bystander, insider; repeatable.",
+        ),
+    ] = None,
+    known: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=_ADVERSARY, help="Ratings that he thinks he knows."),
+    ] = None,
+    right: Annotated[
+        int | None, typer.Option(rich_help_panel=_ADVERSARY, help="How many of them are right.")
+    ] = None,
+    wrong_kind: Annotated[
+        Literal["value", "item"] | None,
+        typer.Option(
+            metavar="KIND",
+            rich_help_panel=_ADVERSARY,
+            help="Wrong entries: value (of a rated item) or item (that was not rated).",
+        ),
+    ] = None,
+    rating_error: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POINTS|any",
+            rich_help_panel=_ADVERSARY,
+            help="Ratings are off by up to so much; any: he knows none.",
+        ),
+    ] = None,
+    date_error: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAYS|none",
+            rich_help_panel=_ADVERSARY,
+            help="Dates are off by up to so much; none: he knows none.",
+        ),
+    ] = None,
+    outside_top: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=_ADVERSARY, help="He knows only items outside the so many most rated."
+        ),
+    ] = None,
+    activity_error: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel=_ADVERSARY,
+            help="He knows the target's number of ratings up to this share (0.5: 50 %).",
+        ),
+    ] = None,
+    format: Format = None,
+    scale: Scale = None,
+    duplicates: Duplicates = "error",
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    rating: options.RatingColumn = None,
+    time: options.TimeColumn = None,
+    json: Json = None,
+) -> None:
+    """Find people again, as if this table had been published with the names removed.
+
+    Example: `recveil audit ratings.csv --html audit.html`
+    """
+    from recveil.audit import audit
+    from recveil.cli.show import write_json
+
+    refuse_source_as_json(json, source)
+    changes = {
+        "known": known,
+        "right": right,
+        "wrong_kind": wrong_kind,
+        "rating_error": _number(rating_error, "--rating-error", "any"),
+        "date_error": _number(date_error, "--date-error", "none"),
+        "outside_top": outside_top,
+        "activity_error": activity_error,
+    }
+    result = audit(
+        source,
+        release=release,
+        adversaries=_choose(preset or [], changes),
+        targets=None if targets == "all" else int(_number(targets, "--targets", "all") or 0),
+        draws=draws,
+        seed=seed,
+        curves=curves,
+        aux=aux,
+        format=format,
+        scale=options.parse_scale(scale),
+        duplicates=duplicates,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+    )
+    plain = result.to_dict()
+    if html is not None:
+        from recveil.report import write_audit_page
+
+        write_audit_page(plain, html)
+    if risk is None and release is not None and result.risk is not None:
+        risk = Path(f"{release}.private") / "risk.csv"
+    if risk is not None:
+        _write_risk(result, risk)
+    if write_json(plain, json):
+        _show(plain)
+        for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
+            if path is not None:
+                typer.echo(f"Wrote {name} to {path}.")
+
+
+class _Unknown:
+    """Stands for "he knows none", which None cannot: that means the option was not given."""
+
+
+def _number(text: str | None, option: str, none: str) -> Any:
+    if text is None:
+        return None
+    if text == none:
+        return _Unknown
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{option} {text!r}: expected a number or {none}") from None
+
+
+def _choose(presets: list[str], changes: dict[str, Any]) -> "list[Adversary] | None":
+    """Take presets, and change in them what was given; one adversary of one's own without any."""
+    from recveil.attack import PRESETS, Adversary
+
+    for name in presets:
+        if name not in PRESETS:
+            raise typer.BadParameter(f"--preset {name!r}: expected one of {', '.join(PRESETS)}")
+    given: dict[str, Any] = {
+        name: None if value is _Unknown else value
+        for name, value in changes.items()
+        if value is not None
+    }
+    if not presets and not given:
+        return None
+    if not presets:
+        return [Adversary(name="given", description="As given on the command line.", **given)]
+    from dataclasses import replace
+
+    # A preset's number of right entries belongs to its number of known ones.
+    if "known" in given and "right" not in given:
+        given["right"] = given["known"]
+    return [replace(PRESETS[name], **given) for name in presets]
+
+
+def _write_risk(result: "Audit", path: Path) -> None:
+    """Write who is found how often, readable by the owner alone."""
+    from recveil.errors import RecveilError
+
+    if result.risk is None:
+        raise RecveilError("everybody's risk is computed with the curves; leave out --no-curves")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        import csv
+
+        writer = csv.writer(file)
+        writer.writerow(["user_id", "found"])
+        writer.writerows(zip(result.ratings.users, result.risk.tolist(), strict=True))
+    path.chmod(0o600)
+
+
+def _show(plain: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
+    table = Table("adversary", "best guess", "stands out", "wrong match", "bits", "not in data")
+    for attack in plain["attacks"]:
+        bits = attack["entropy_bits"]
+        table.add_row(
+            escape(attack["name"]),
+            _share(attack["top1"]),
+            _share(attack["success"]),
+            _share(attack["wrong_match"]),
+            "" if bits is None else f"{bits:.1f}",
+            _share(attack["control"]),
+        )
+    console.print(table)
+    trials = plain["attacks"][0]
+    console.print(
+        f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
+        f"guess finds {trials['baseline']:.2%}. Not in data: how often somebody who is not in the "
+        f"table is taken for somebody who is."
+    )
+    for attack in plain["attacks"]:
+        console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
+    _show_release(console, plain["release"])
+    for suspects in plain["suspects"]:
+        ranking = ", ".join(
+            f"{user} ({score:.2f})"
+            for user, score in zip(suspects["users"], suspects["scores"], strict=True)
+        )
+        console.print(
+            f"{escape(suspects['target'])}: {escape(ranking)}; eccentricity "
+            f"{suspects['eccentricity']:.1f}, {suspects['bits']:.1f} bits; "
+            f"{suspects['matched']} of {suspects['known']} items are in the table."
+        )
+    for check in plain["checks"]:
+        mark = "[green]holds[/]" if check["holds"] else "[red]FAILS[/]"
+        console.print(f"{mark}  {escape(check['name'])}: {escape(check['found'])}")
+    for warning in plain["warnings"]:
+        console.print(f"[red]warning[/]  {escape(warning)}")
+
+
+def _show_release(console: Any, release: dict[str, Any] | None) -> None:
+    from rich.table import Table
+
+    if release is None:
+        return
+    table = Table("against the release", "group found", "person found", "bound 1/k")
+    for attack in release["attacks"]:
+        table.add_row(
+            attack["name"],
+            _share(attack["group_found"]),
+            _share(attack["person_found"]),
+            f"{1 / release['k']:.1%}",
+        )
+    console.print(table)
+    for sentence in release["verdict"]:
+        console.print(sentence)
+
+
+def _share(interval: dict[str, float]) -> str:
+    """Put the interval under the rate, so that the table fits a narrow terminal."""
+    low, high = 100 * interval["low"], 100 * interval["high"]
+    return f"{interval['rate']:.1%}\n[dim]{low:.1f}–{high:.1f}[/]"

@@ -1,0 +1,47 @@
+"""recveil selftest."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recveil.cli import options
+from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_as_json
+
+
+def selftest(
+    source: Annotated[Path, typer.Argument(help="A file of ratings, gzipped or not.")],
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same checks.")] = 0,
+    format: Format = None,
+    scale: Scale = None,
+    duplicates: Duplicates = "error",
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    rating: options.RatingColumn = None,
+    json: Json = None,
+) -> None:
+    """Check on your own data that the attack finds whom it must, and nobody by chance.
+
+    Exits with 0 if all checks hold, 1 if one does not.
+
+    Example: `recveil selftest ratings.csv`
+    """
+    from recveil.audit import selftest
+    from recveil.cli.show import write_json
+
+    refuse_source_as_json(json, source)
+    checks = selftest(
+        source,
+        seed=seed,
+        format=format,
+        scale=options.parse_scale(scale),
+        duplicates=duplicates,
+        user=user,
+        item=item,
+        rating=rating,
+    )
+    holds = all(check.holds for check in checks)
+    if write_json({"holds": holds, "checks": [check._asdict() for check in checks]}, json):
+        for check in checks:
+            typer.echo(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
+    raise typer.Exit(0 if holds else 1)

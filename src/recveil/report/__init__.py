@@ -1,0 +1,5 @@
+"""Floor 4: what people read; pages that stand alone."""
+
+from recveil.report.audit_page import audit_page, write_audit_page
+
+__all__ = ["audit_page", "write_audit_page"]

@@ -1,0 +1,196 @@
+"""The page of an audit: one HTML file that one can mail, print, and show to a board."""
+
+import math
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+
+from recveil.errors import RecveilError
+from recveil.report.charts import Chart, draw_curves, draw_histogram, draw_rates
+
+_SECTIONS = (
+    *("data", "verdict", "warnings", "attacks", "figures", "sufficient", "theory", "risk"),
+    *("release", "checks"),
+)
+
+
+def audit_page(result: dict[str, Any]) -> str:
+    """Return an audit as one HTML page that needs nothing else: no script, font or network.
+
+    Parameters
+    ----------
+    result : dict
+        What `recveil.audit.Audit.to_dict` returns. Sections that are None, empty or missing are
+        left out.
+
+    Examples
+    --------
+    >>> page = audit_page({"verdict": ["Most people are found again: 97 % by colleague."]})
+    >>> page[:15], "97 % by colleague" in page
+    ('<!DOCTYPE html>', True)
+    """
+    text = files("recveil.report").joinpath("audit_page.html.jinja").read_text(encoding="utf-8")
+    # Names and labels come from users' data: everything is escaped.
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "percent": _percent,
+        "count": _count,
+        "known": _describe_knowledge,
+    }
+    sections = {name: result.get(name) for name in _SECTIONS}
+    charts = {
+        "adversaries": _chart_adversaries(sections["attacks"] or []),
+        "curves": [
+            (figure, draw_curves(figure))
+            for figure in sections["figures"] or []
+            if figure["points"]
+        ],
+        "risk": _chart_risk(sections["risk"]),
+        "release": _chart_release(sections["release"]),
+    }
+    entries = sections["sufficient"] or []
+    tables = {
+        "sufficient": _by_adversary(entries),
+        "shares": sorted({entry["share"] for entry in entries}),
+    }
+    return environment.from_string(text).render(**sections | tables, charts=charts)
+
+
+def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
+    """Write the page of an audit; a run that is killed leaves the old file or none.
+
+    Parameters
+    ----------
+    result : dict
+        See `audit_page`.
+    path : path
+        Is replaced if it exists.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_audit_page({"verdict": ["Few are found."]}, Path(folder, "audit.html"))
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['audit.html']
+    """
+    target = Path(path).resolve()  # a link stays a link, and its target is replaced
+    page = audit_page(result)
+    beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    try:
+        try:
+            beside.write_text(page, encoding="utf-8")
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise RecveilError(
+            f"{target.name}: cannot be written in {target.parent} "
+            f"({error.strerror or error}); choose another place"
+        ) from None
+
+
+def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
+    measures = {
+        "found: the best guess is right": "top1",
+        "found for sure: it also stands out": "success",
+        "control: a record stands out though the person is not in the data": "control",
+    }
+    return _chart_rates(attacks, measures, "share of the people looked for")
+
+
+def _chart_release(release: dict[str, Any] | None) -> Chart | None:
+    measures = {
+        "his group is found": "group_found",
+        "he is found in it": "person_found",
+    }
+    return _chart_rates(
+        (release or {}).get("attacks") or [], measures, "share of people looked for"
+    )
+
+
+def _chart_rates(
+    attacks: list[dict[str, Any]], measures: dict[str, str], title: str
+) -> Chart | None:
+    rows = [
+        {"name": attack["name"] or "this adversary", "series": series, **attack[key]}
+        for attack in attacks
+        for series, key in measures.items()
+    ]
+    return draw_rates(rows, title) if rows else None
+
+
+def _chart_risk(risk: dict[str, Any] | None) -> Chart | None:
+    if not risk or not risk["bins"]:
+        return None
+    x = f"probability of being found by {risk['adversary']} ({risk['draws']} draws of knowledge)"
+    return draw_histogram(risk["bins"], x, "people")
+
+
+def _by_adversary(sufficient: list[dict[str, Any]]) -> dict[str, dict[float, int | None]]:
+    """Turn a list of entries into one row for each adversary, with a number for each share."""
+    rows: dict[str, dict[float, int | None]] = {}
+    for entry in sufficient:
+        rows.setdefault(entry["adversary"], {})[entry["share"]] = entry["known"]
+    return rows
+
+
+def _percent(share: float | None) -> str:
+    """Write a share so that it is never rounded to all or nothing.
+
+    Examples
+    --------
+    >>> [_percent(share) for share in (0, 0.0000021, 0.4349, 0.9999, 1, None)]
+    ['0.0%', '0.00021%', '43.5%', '>99.9%', '100.0%', '–']
+    """
+    if share is None or not math.isfinite(share):
+        return "–"
+    if 0 < share < 0.001:
+        return np.format_float_positional(100 * share, 2, fractional=False, trim="-") + "%"
+    return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
+
+
+def _count(number: float | None, digits: int = 0) -> str:
+    return "–" if number is None or not math.isfinite(number) else f"{number:,.{digits}f}"
+
+
+def _describe_knowledge(attack: dict[str, Any]) -> str:
+    """Say in a few words what an adversary knows.
+
+    Examples
+    --------
+    >>> from recveil.attack import PRESETS
+    >>> _describe_knowledge(PRESETS["paper"].settings())
+    '8 ratings, 6 of them right; exact; dates ±14 days'
+    """
+    known, right = attack["known"], attack["right"]
+    entries = "1 rating" if known == 1 else f"{known} ratings"
+    if right < known:
+        entries += f", {right} of them right"
+        entries += " (the others of items never rated)" if attack["wrong_kind"] == "item" else ""
+    rating, date, activity = (attack[f"{name}_error"] for name in ("rating", "date", "activity"))
+    parts = [
+        entries,
+        "items without ratings"
+        if rating is None
+        else f"off by up to {rating:g}"
+        if rating
+        else "exact",
+        "no dates" if date is None else f"dates ±{date} days" if date else "exact dates",
+    ]
+    parts += [] if attack["pool"] == "all" else [attack["pool"]]
+    if activity is not None:
+        parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
+    return "; ".join(parts)

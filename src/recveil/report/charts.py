@@ -1,0 +1,312 @@
+"""Charts as static SVG: no script, no network, readable without colours and on paper."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import altair as alt
+import vl_convert
+
+# Okabe & Ito's colours, which colour-blind people tell apart; without their yellow, which is too
+# pale for a line on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+# Numbers of colours, shapes and dashes have no common divisor: 210 series look different.
+SHAPES = (
+    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "M-.9,-.9H.9V.9H-.9Z",
+    "M0,-1.1L1.1,.8H-1.1Z",
+    "M0,-1.2L1,0L0,1.2L-1,0Z",
+    "M0,1.1L1.1,-.8H-1.1Z",
+    "M-.4,-1H.4V-.4H1V.4H.4V1H-.4V.4H-1V-.4H-.4Z",
+)
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
+# What a series may say behind its own name: the same adversary, judged in two ways.
+_MEASURES = (", stands out", ", best guess", " (in the data)", " (not in the data)")
+
+_INK, _GRID = "#333333", "#e6e6e6"
+_CONFIG: dict[str, Any] = {
+    # Without: a description of every single point, which is half of the page.
+    "aria": False,
+    "background": "transparent",
+    "font": "Helvetica, Arial, sans-serif",
+    "view": {"stroke": None},
+    # A reader without Helvetica sees wider letters than were measured.
+    "padding": {"left": 14, "top": 14, "right": 14, "bottom": 5},
+    "axis": {
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "labelFontSize": 11.5,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "gridColor": _GRID,
+        "domainColor": "#888888",
+        "tickColor": "#888888",
+        "labelLimit": 260,
+        "labelFlush": False,
+    },
+}
+_SHARE_AXIS: dict[str, Any] = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+_WIDTH, _HEIGHT = 420, 265
+
+
+class Look(NamedTuple):
+    """How a series is drawn.
+
+    Attributes
+    ----------
+    series : str
+    colour : str
+    shape : str
+        An SVG path within -1 to 1.
+    dash : list of int
+        Lengths of strokes and gaps.
+    """
+
+    series: str
+    colour: str
+    shape: str
+    dash: list[int]
+
+
+class Chart(NamedTuple):
+    """A drawing and its key; the key is left to the page, where long names can wrap.
+
+    Attributes
+    ----------
+    svg : str
+    looks : list of Look
+        One for each series, in the order of the data.
+    has_shapes, has_lines : bool
+        What the drawing consists of.
+    has_hollow : bool
+        Whether hollow points stand for knowledge that is partly wrong.
+    """
+
+    svg: str
+    looks: list[Look]
+    has_shapes: bool
+    has_lines: bool
+    has_hollow: bool = False
+
+
+def draw_looks(series: Iterable[str]) -> list[Look]:
+    """Choose for each series a look that no other has, even in black and white.
+
+    Two measures of one adversary share colour and shape, and differ in their dashes.
+
+    Parameters
+    ----------
+    series : iterable of str
+        Names; repetitions are dropped.
+
+    Examples
+    --------
+    >>> looks = draw_looks(["any, stands out", "rare, stands out", "any, best guess"])
+    >>> [look.colour for look in looks], [look.dash for look in looks]
+    (['#0072B2', '#D55E00', '#0072B2'], [[1, 0], [1, 0], [6, 3]])
+    """
+    names = list(dict.fromkeys(series))
+    parts = [_split(name) for name in names]
+    owners = list(dict.fromkeys(owner for owner, _ in parts))
+    measures = list(dict.fromkeys(measure for _, measure in parts))
+    looks = []
+    for name, (owner, measure) in zip(names, parts, strict=True):
+        i = owners.index(owner)
+        dash = measures.index(measure) if len(measures) > 1 else i
+        shape, stroke = SHAPES[i % len(SHAPES)], DASHES[dash % len(DASHES)]
+        looks.append(Look(name, COLOURS[i % len(COLOURS)], shape, stroke))
+    return looks
+
+
+def draw_curves(figure: dict[str, Any]) -> Chart:
+    """Draw a figure of the audit.
+
+    Parameters
+    ----------
+    figure : dict
+        See `recveil.audit.Figure`. Where x is text it keeps its order; the ranks of figure 7
+        stand on a logarithmic axis.
+
+    Examples
+    --------
+    >>> point = {"series": "exact", "x": "2 of 2", "y": 0.5, "low": 0.4, "high": 0.6}
+    >>> figure = {"number": "4", "x": "right of known", "y": "share found", "points": [point]}
+    >>> chart = draw_curves(figure)
+    >>> chart.svg[:4], [look.series for look in chart.looks]
+    ('<svg', ['exact'])
+    """
+    if any(isinstance(point["x"], str) for point in figure["points"]):
+        return _draw_steps(figure)
+    return _draw_lines(figure)
+
+
+def draw_rates(rows: list[dict[str, Any]], title: str) -> Chart:
+    """Draw rates with their intervals, one line of the sheet for each name.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Each with ``name``, ``series``, ``rate``, ``low`` and ``high``.
+    title : str
+        What the horizontal axis counts.
+
+    Examples
+    --------
+    >>> row = {"name": "colleague", "series": "found", "rate": 0.5, "low": 0.4, "high": 0.6}
+    >>> ">colleague<" in draw_rates([row], "share of people").svg
+    True
+    """
+    looks = draw_looks(row["series"] for row in rows)
+    values = _dress(rows, looks)
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    base = alt.Chart({"values": values}).encode(
+        y=alt.Y(
+            "name:N",
+            sort=names,
+            title=None,
+            scale=alt.Scale(paddingInner=0.45),
+            axis=alt.Axis(ticks=False, grid=True),
+        ),
+        yOffset=alt.YOffset("series:N", sort=[look.series for look in looks]),
+        color=alt.Color("colour:N", scale=None),
+    )
+    share = alt.Scale(domain=[0, 1])
+    intervals = base.mark_rule(strokeWidth=1.5).encode(
+        x=alt.X("low:Q", title=title, scale=share, axis=alt.Axis(**_SHARE_AXIS)), x2="high:Q"
+    )
+    points = base.mark_point(size=60, filled=True, opacity=1).encode(
+        x=alt.X("rate:Q"), shape=alt.Shape("shape:N", scale=None)
+    )
+    height = 40 + len(names) * (16 + 10 * len(looks))
+    return Chart(_svg(intervals + points, 2 * _WIDTH, height), looks, True, False)
+
+
+def draw_histogram(bins: list[dict[str, Any]], x: str, y: str) -> Chart:
+    """Draw how many people fall into each interval of probability.
+
+    Parameters
+    ----------
+    bins : list of dict
+        Each with ``low``, ``high`` and ``people``.
+    x, y : str
+        Titles of the axes.
+
+    Examples
+    --------
+    >>> bins = [{"low": 0, "high": 0.5, "people": 3}, {"low": 0.5, "high": 1, "people": 7}]
+    >>> ">7<" in draw_histogram(bins, "probability", "people").svg
+    True
+    """
+    # An empty bin gets no "0": there is no bar that would need it.
+    values = [
+        entry | {"label": f"{entry['people']:,}" if entry["people"] else ""} for entry in bins
+    ]
+    base = alt.Chart({"values": values})
+    edges = sorted({entry[side] for entry in bins for side in ("low", "high")})
+    axis = alt.Axis(format=".0%", grid=False, values=edges)
+    bars = base.mark_bar(color=COLOURS[0], binSpacing=2).encode(
+        x=alt.X("low:Q", title=x, axis=axis).bin("binned"),
+        x2="high:Q",
+        y=alt.Y("people:Q", title=y),
+    )
+    labels = base.transform_calculate(middle="(datum.low + datum.high) / 2")
+    labels = labels.mark_text(dy=-7, fontSize=12, color=_INK).encode(
+        x="middle:Q", y="people:Q", text="label:N"
+    )
+    return Chart(_svg(bars + labels, 2 * _WIDTH, 300), [], False, False)
+
+
+def _split(series: str) -> tuple[str, str]:
+    for measure in _MEASURES:
+        if series.endswith(measure):
+            return series.removesuffix(measure), measure
+    return series, ""
+
+
+def _dress(points: list[dict[str, Any]], looks: list[Look]) -> list[dict[str, Any]]:
+    """Write its look into each point, so that no scale has to be told twice."""
+    look_of = {look.series: look for look in looks}
+    return [point | look_of[point["series"]]._asdict() for point in points]
+
+
+def _vertical(figure: dict[str, Any], field: str = "y:Q") -> alt.Y:
+    if figure["y"].startswith("share"):
+        scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(**_SHARE_AXIS)
+    else:
+        scale, axis = alt.Scale(zero=True, nice=True), alt.Axis(tickCount=6)
+    return alt.Y(field, title=figure["y"], scale=scale, axis=axis)
+
+
+def _draw_steps(figure: dict[str, Any]) -> Chart:
+    """Draw points with intervals over named steps, side by side so that none hides another.
+
+    Steps such as "3 of 4" grow less than they alternate: lines join the steps with everything
+    right, and, apart from them, those with something wrong, which are hollow.
+    """
+    looks = draw_looks(point["series"] for point in figure["points"])
+    values = _dress([_mark_errors(point) for point in figure["points"]], looks)
+    steps = list(dict.fromkeys(str(point["x"]) for point in figure["points"]))
+    base = alt.Chart({"values": values}).encode(
+        x=alt.X(
+            "x:O",
+            sort=steps,
+            title=figure["x"],
+            scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
+            axis=alt.Axis(labelAngle=0, grid=False),
+        ),
+        xOffset=alt.XOffset("series:N", sort=[look.series for look in looks]),
+        color=alt.Color("colour:N", scale=None),
+        detail=["series:N", "hollow:N"],
+    )
+    lines = base.mark_line(strokeWidth=1.2, opacity=0.75).encode(
+        y=_vertical(figure), strokeDash=alt.StrokeDash("dash:N", scale=None)
+    )
+    intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+    points = base.mark_point(size=34, opacity=1, strokeWidth=1.5).encode(
+        y="y:Q",
+        shape=alt.Shape("shape:N", scale=None),
+        fill=alt.when("datum.hollow")
+        .then(alt.value("white"))
+        .otherwise(alt.Fill("colour:N", scale=None)),
+    )
+    chart = lines + intervals.encode(y="low:Q", y2="high:Q") + points
+    has_hollow = any(value["hollow"] for value in values)
+    return Chart(_svg(chart, _WIDTH, _HEIGHT), looks, True, True, has_hollow)
+
+
+def _mark_errors(point: dict[str, Any]) -> dict[str, Any]:
+    right, _, known = str(point["x"]).partition(" of ")
+    return point | {"hollow": bool(known) and right != known}
+
+
+def _draw_lines(figure: dict[str, Any]) -> Chart:
+    looks = draw_looks(point["series"] for point in figure["points"])
+    logarithmic = figure["number"] == "7"
+    if logarithmic:
+        scale, axis = alt.Scale(type="log", nice=False), alt.Axis(format=",d", tickCount=5)
+    else:
+        scale, axis = alt.Scale(zero=True), alt.Axis(tickCount=6)
+    values = _dress(figure["points"], looks)
+    base = alt.Chart({"values": values}).encode(
+        x=alt.X("x:Q", title=figure["x"], scale=scale, axis=axis),
+        color=alt.Color("colour:N", scale=None),
+        detail="series:N",
+    )
+    lines = base.mark_line(strokeWidth=2).encode(
+        y=_vertical(figure), strokeDash=alt.StrokeDash("dash:N", scale=None)
+    )
+    bands = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.15)
+    chart = bands.encode(y=_vertical(figure, "low:Q"), y2="high:Q") + lines
+    return Chart(_svg(chart, _WIDTH, _HEIGHT), looks, False, True)
+
+
+def _svg(chart: alt.LayerChart, width: int, height: int) -> str:
+    """Draw a chart; width and height, in pixels, are those with axes and labels."""
+    specification = chart.properties(
+        width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding")
+    ).to_dict()
+    specification["config"] = _CONFIG
+    svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    # The page scales it to the width of its column; HTML needs no namespaces.
+    return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)

@@ -1,0 +1,130 @@
+import json
+
+import numpy as np
+import pytest
+
+from recveil.attack import Adversary, Candidates
+from recveil.audit import audit, check_attack, draw_figures, look_for
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.io import write_ratings
+from recveil.ratings import Ratings
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("audit") / "ratings.csv"
+    write_ratings(make_ratings(n_users=200, n_items=80, n_ratings=4_000, seed=9), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(file):
+    return audit(file, targets=60)
+
+
+def test_everything_is_plain_data(found):
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["data"]["users"] == 200
+    assert len(plain["attacks"]) == 6
+    assert [figure["number"] for figure in plain["figures"]] == [
+        *("1", "4", "5", "6", "7", "8", "9", "10", "11", "12")
+    ]
+    assert sum(entry["people"] for entry in plain["risk"]["bins"]) == 200
+    assert all(check["holds"] for check in plain["checks"])
+
+
+def test_the_same_seed_gives_the_same_audit(file, found):
+    assert audit(file, targets=60).to_dict() == found.to_dict()
+
+
+def test_the_headline_names_the_worst(found):
+    worst = max(found.attacks, key=lambda outcome: outcome.top1.rate)
+    headline = found.to_dict()["verdict"][0]
+    assert worst.adversary.name in headline
+    assert f"{worst.top1.rate:.1%}" in headline
+
+
+def test_nothing_reassuring_without_coverage(file):
+    shy = Adversary(known=60, rating_error=None, name="shy")
+    plain = audit(file, adversaries=[shy], targets=60, curves=False).to_dict()
+    assert any("too few ratings" in warning for warning in plain["warnings"])
+    assert "Few people" not in plain["verdict"][0]
+
+
+def test_without_times_nobody_knows_dates(tmp_path):
+    ratings = Ratings.from_frame(
+        make_ratings(60, 40, 900, seed=1).to_arrow().drop_columns("timestamp")
+    )
+    write_ratings(ratings, tmp_path / "r.csv")
+    found = audit(tmp_path / "r.csv", targets=20)
+    assert all(outcome.adversary.date_error is None for outcome in found.attacks)
+
+
+@pytest.mark.parametrize("wrong", [{"targets": 0}, {"draws": 0}])
+def test_numbers_that_make_no_sense(file, wrong):
+    with pytest.raises(RecveilError, match="expected at least 1"):
+        audit(file, **wrong)
+
+
+def test_points_stay_between_their_bounds(file):
+    ratings = make_ratings(n_users=150, n_items=60, n_ratings=3_000, seed=2)
+    for figure in draw_figures(ratings, Candidates.from_ratings(ratings), np.arange(50)):
+        assert figure.points
+        for point in figure.points:
+            assert point.get("low", point["y"]) <= point["y"] + 1e-12
+            assert point.get("high", point["y"]) >= point["y"] - 1e-12
+            if figure.y.startswith("share"):
+                assert 0 <= point["y"] <= 1
+
+
+@pytest.mark.parametrize(
+    "ratings",
+    [
+        make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3),
+        make_ratings(n_users=30, n_items=10, n_ratings=90, seed=4),
+        Ratings.from_columns([1, 1, 2, 2, 3], [1, 2, 1, 2, 1], [5, 1, 5, 1, 3]),
+    ],
+    ids=["usual", "small", "twins"],
+)
+def test_the_checks_hold(ratings):
+    for check in check_attack(ratings):
+        if "denominator" not in check.name or np.ptp(ratings.activity) > 0:
+            assert check.holds, check
+
+
+class TestOutsideKnowledge:
+    def test_the_right_person_is_first(self, tmp_path):
+        ratings = make_ratings(n_users=100, n_items=60, n_ratings=2_000, seed=5)
+        items, values = ratings.row(17)
+        rows = [
+            f"alice,{ratings.items[i]},{v:g}" for i, v in zip(items[:6], values[:6], strict=True)
+        ]
+        (tmp_path / "aux.csv").write_text("\n".join(["target,item,rating", *rows, "alice,999,3"]))
+        (alice,) = look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
+        assert alice.users[0] == str(ratings.users[17])
+        assert (alice.known, alice.matched) == (7, 6)
+        assert alice.scores == sorted(alice.scores, reverse=True)
+        assert 0 <= alice.bits < np.log2(100)
+
+    def test_agrees_with_the_fast_attack(self, tmp_path):
+        from recveil.attack import Knowledge, ScoreboardRH
+
+        ratings = make_ratings(n_users=80, n_items=40, n_ratings=1_200, seed=6)
+        items, values = ratings.row(3)
+        lines = [f"t,{ratings.items[i]},{v:g}" for i, v in zip(items, values, strict=True)]
+        (tmp_path / "aux.csv").write_text("\n".join(["target,item,rating", *lines]))
+        candidates = Candidates.from_ratings(ratings)
+        (suspects,) = look_for(ratings, candidates, tmp_path / "aux.csv")
+        knowledge = Knowledge(
+            np.array([3]), np.array([0, items.size]), items, values, None, None, 0
+        )
+        guesses = ScoreboardRH().attack(candidates, knowledge, np.arange(80))
+        assert suspects.eccentricity == pytest.approx(guesses.eccentricity[0], rel=1e-4)
+        assert suspects.users[0] == str(ratings.users[guesses.best[0]])
+
+    def test_items_of_another_world_are_refused(self, tmp_path):
+        (tmp_path / "aux.csv").write_text("target,item,rating\na,heat,3\n")
+        ratings = make_ratings(20, 10, 60, seed=1)
+        with pytest.raises(RecveilError, match="none of its 1 items stands in the table"):
+            look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from recveil.attack import Adversary, Candidates
+from recveil.audit import run_attack
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings
+
+
+def test_by_hand():
+    # Four people; ann and ben share a row, cid and dan are unique. Knowing both ratings of each
+    # exactly: ann and ben tie (top score shared by two people: 1/2 each), cid and dan are found.
+    rows = {"ann": (5, 1), "ben": (5, 1), "cid": (1, 5), "dan": (3, 3)}
+    users, items, values = zip(
+        *((user, item, value) for user, row in rows.items() for item, value in enumerate(row)),
+        strict=True,
+    )
+    ratings = Ratings.from_columns(users, items, values)
+    outcome = run_attack(
+        ratings, Candidates.from_ratings(ratings), Adversary(known=2), np.arange(4)
+    )
+    assert outcome.top1.rate == (1 / 2 + 1 / 2 + 1 + 1) / 4
+    assert outcome.wrong_match.rate == 0
+    assert outcome.baseline == 1 / 4
+    # A tie never stands out, so at most cid and dan are matched.
+    assert outcome.success.rate <= 2 / 4
+
+
+@pytest.mark.parametrize("known", [2, 9, 40])
+def test_rates_are_shares_of_the_targets_asked_for(invented, known):
+    candidates, targets = Candidates.from_ratings(invented), np.arange(0, 300, 2)
+    outcome = run_attack(invented, candidates, Adversary(known=known), targets, draws=3)
+    enough = int((invented.activity[targets] >= known).sum())
+    assert (outcome.requested, outcome.attacked) == (150, enough)
+    shares = outcome.success.rate + outcome.wrong_match.rate + outcome.no_match.rate
+    assert shares == pytest.approx(1)
+    assert outcome.no_match.rate >= outcome.skipped / 150 - 1e-12
+    for name in ("success", "wrong_match", "no_match", "top1", "control"):
+        interval = getattr(outcome, name)
+        assert interval.trials == 150
+        assert 0 <= interval.low <= interval.rate <= interval.high <= 1
+
+
+def test_more_draws_agree_with_one_and_the_seed_fixes_them(invented):
+    candidates, targets = Candidates.from_ratings(invented), np.arange(300)
+    one, many, again = (
+        run_attack(invented, candidates, Adversary(known=3), targets, draws=draws, seed=4)
+        for draws in (1, 8, 8)
+    )
+    assert many == again
+    assert one.top1.low - 0.05 < many.top1.rate < one.top1.high + 0.05
+
+
+def test_nobody_with_enough_ratings_gives_no_bits(invented):
+    candidates = Candidates.from_ratings(invented)
+    outcome = run_attack(invented, candidates, Adversary(known=120), np.arange(5))
+    assert outcome.attacked == 0
+    assert outcome.to_dict()["entropy_bits"] is None
+    assert outcome.no_match.rate == 1
+
+
+def test_the_json_contract(invented):
+    candidates = Candidates.from_ratings(invented)
+    plain = run_attack(invented, candidates, Adversary(known=3), np.arange(9)).to_dict()
+    wanted = {
+        *("attack", "known", "right", "wrong_kind", "rating_error", "date_error", "pool"),
+        *("targets_requested", "targets_attacked", "targets_skipped", "success", "top1"),
+        *("wrong_match", "no_match", "entropy_bits", "baseline", "control"),
+    }
+    assert wanted <= set(plain)
+    assert {"rate", "low", "high"} <= set(plain["success"])
+
+
+def test_random_data_falls_to_the_blind_baseline():
+    # Knowledge about people of one table, looked for in another that knows nothing of them.
+    here, there = (make_ratings(400, 100, 8_000, seed=seed) for seed in (1, 2))
+    from recveil.attack import ScoreboardRH, draw_knowledge
+
+    knowledge = draw_knowledge(here, Adversary(known=8), np.arange(400), seed=3)
+    guesses = ScoreboardRH().attack(Candidates.from_ratings(there), knowledge, np.arange(400))
+    found = (guesses.own_is_top / guesses.tied_people).sum()
+    assert found <= 6  # one is expected; seven or more happen once in 10,000 times
