@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
 
@@ -122,7 +122,7 @@ class Candidates:
         return people[self.indptr[1:]] - people[self.indptr[:-1]]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _list_by_item(
     indptr: NDArray[Any],
     indices: NDArray[Any],

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
@@ -159,7 +159,7 @@ def _pool(ratings: Ratings, outside_top: int) -> NDArray[np.bool_]:
     return in_pool
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _draw_items(
     rng: np.random.Generator,
     targets: NDArray[Any],

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
 
@@ -176,7 +176,7 @@ def rating_slack(levels: NDArray[np.float64]) -> float:
     return precision + min(half_gap, 1e-4 * float(levels[-1] - levels[0]))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _line_up(
     first: int,
     last: int,
@@ -239,7 +239,7 @@ def _line_up(
                 own_matches[target] |= record == own[target]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _find(records: NDArray[Any], start: int, end: int, record: int) -> int:
     """Bisect an ascending list for the first place from `start` on that is not before a record."""
     while start < end:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
@@ -18,6 +17,7 @@ from recveil.attack.statistics import (
     sum_likelihoods,
     sum_up,
 )
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
 
@@ -204,7 +204,7 @@ class _Board(NamedTuple):
     listed_scores: NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, guesses: Guesses) -> None:
     """Look for the targets from `first` to before `end`."""
     room = search.n_records + 1
@@ -219,7 +219,7 @@ def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, guesses:
         _guess(search, listed, scores, own[target], score, target, guesses)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple[int, float]:
     """List the scores of other people's records that are not 0; return how many, and the own."""
     start, stop = search.known_indptr[target], search.known_indptr[target + 1]
@@ -243,7 +243,7 @@ def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple
         n_listed = _list_block(search, target, base, firsts, heads, board, n_listed)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any]) -> int:
     """Return the lowest record that stands next in a list; -1 if all lists are at their ends."""
     lowest = -1
@@ -254,7 +254,7 @@ def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any])
     return lowest
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _rating_points(search: _Search, weight: float, known: float, label: float) -> float:
     """Return what a record gains by its label, dates aside."""
     if search.by_value:
@@ -264,7 +264,7 @@ def _rating_points(search: _Search, weight: float, known: float, label: float) -
     return max(points, _LEAST)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
     """Tabulate what each label gains for each known item; no columns if there are many labels."""
     n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
@@ -278,7 +278,7 @@ def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
     return rows
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_item(
     search: _Search,
     entry: int,
@@ -305,7 +305,7 @@ def _add_item(
         board.scores[place] += gained
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _list_block(
     search: _Search,
     target: int,
@@ -332,7 +332,7 @@ def _list_block(
     return n_listed
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fits(search: _Search, target: int, record: int) -> bool:
     """Tell whether a record is as long as the adversary heard, if he and the release tell."""
     if search.known_activity.size == 0:
@@ -341,7 +341,7 @@ def _fits(search: _Search, target: int, record: int) -> bool:
     return low <= search.activity[record] <= high
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _guess(
     search: _Search,
     listed: NDArray[Any],
@@ -382,7 +382,7 @@ def _guess(
         guesses.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _eccentricity(top: float, second: float, sigma: float) -> float:
     """Return how far the first is ahead of the second; 0 if there are no two, or no differences."""
     return (top - second) / sigma if second >= 0.0 and sigma > 0.0 else 0.0

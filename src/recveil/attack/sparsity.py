@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import choose_targets
 from recveil.attack.scoreboard import rating_slack
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import Ratings
@@ -236,7 +236,7 @@ def _count_agreeing(
     return agreeing
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _find_nearest(
     targets: NDArray[Any],
     indptr: NDArray[Any],

@@ -4,10 +4,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
 
 
@@ -156,13 +156,13 @@ def _variance(values: NDArray[np.float64]) -> float:
 # record of the whole table, and is empty if it is always one; a record of s people counts s times.
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_people(sizes: NDArray[Any], record: int) -> int:
     """Return the number of people behind a record."""
     return sizes[record] if sizes.size else 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find_top(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
 ) -> tuple[float, float, int, int]:
@@ -193,7 +193,7 @@ def find_top(
     return top, second, best, n_top
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def deviation(total: float, squares: float, n: int) -> float:
     """Return the population standard deviation; the rounding left of equal scores counts as 0.
 
@@ -211,7 +211,7 @@ def deviation(total: float, squares: float, n: int) -> float:
 # These two may add in any order, so that the compiler adds several numbers at once.
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def sum_up(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
 ) -> tuple[float, float, int]:
@@ -225,7 +225,7 @@ def sum_up(
     return total, squares, n_people
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def sum_likelihoods(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any], top: float, sigma: float
 ) -> float:

@@ -69,8 +69,8 @@ class Published:
         k = self.manifest["k"]
         person, group = attack.person_found, attack.group_found
         sentences = [
-            f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of the people "
-            f"and the person in it, by a blind pick among the group, of {person.rate:.1%} "
+            f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of the "
+            f"people and the person in it, by a blind pick among the group, of {person.rate:.1%} "
             f"({person.low:.1%} to {person.high:.1%}); the promise is at most {1 / k:.1%}."
         ]
         if attack.exact.rate > 0:
