@@ -30,7 +30,8 @@ from recveil.ratings import Ratings
 
 _SHARES = (0.5, 0.9)
 _MOST_KNOWN = 16
-_RISK_DRAWS = 10
+# Everybody is looked for so many times in all, at least once and at most ten times each.
+_RISK_ATTACKS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class Audit:
             for tenth in range(10)
         ]
         name = self.attacks[0].adversary.name or "this adversary"
-        return {"adversary": name, "draws": _RISK_DRAWS, "bins": bins}
+        return {"adversary": name, "draws": _risk_draws(self.ratings.n_users), "bins": bins}
 
 
 def audit(
@@ -188,7 +189,11 @@ def audit(
 
 def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Take away what nobody can know about this table: dates that it has not."""
-    return adversary if ratings.days is not None else adversary.without_dates()
+    if ratings.days is not None or adversary.date_error is None:
+        return adversary
+    note = "Here he knows no dates: the table has none."
+    blunted = adversary.without_dates()
+    return replace(blunted, description=f"{adversary.description} {note}".strip())
 
 
 def _sufficient(
@@ -220,11 +225,15 @@ def _risk(
     """Return for each user how often he is found, over some draws of knowledge."""
     everybody, record_of = np.arange(ratings.n_users), np.arange(ratings.n_users)
     found = np.zeros(ratings.n_users)
-    for draw in range(_RISK_DRAWS):
+    for draw in range(_risk_draws(ratings.n_users)):
         knowledge = draw_knowledge(ratings, adversary, everybody, seed + 1 + draw)
         guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
         found[knowledge.targets] += guesses.own_is_top / guesses.tied_people
-    return found / _RISK_DRAWS
+    return found / _risk_draws(ratings.n_users)
+
+
+def _risk_draws(n_users: int) -> int:
+    return max(1, min(10, _RISK_ATTACKS // n_users))
 
 
 def _theory(n_users: int) -> list[dict[str, Any]]:
