@@ -30,7 +30,9 @@ def test_everything_is_plain_data(found):
     assert [figure["number"] for figure in plain["figures"]] == [
         *("1", "4", "5", "6", "7", "8", "9", "10", "11", "12")
     ]
-    assert sum(entry["people"] for entry in plain["risk"]["bins"]) == 200
+    attacked = int((found.ratings.activity >= 4).sum())  # the colleague knows four ratings
+    assert sum(entry["people"] for entry in plain["risk"]["bins"]) == attacked
+    assert np.isnan(found.risk).sum() == 200 - attacked
     assert all(check["holds"] for check in plain["checks"])
 
 

@@ -56,6 +56,8 @@ def test_a_preset_can_be_changed(run):
         ("--preset", "spy"),
         ("--targets", "some"),
         ("--targets", 0),
+        ("--targets", "nan"),
+        ("--targets", 1.5),
         ("--rating-error", "none"),
         ("--known", 0),
         ("--known", 3, "--right", 4),
@@ -77,7 +79,18 @@ def test_everybodys_risk_is_the_owners_alone(run, tmp_path):
     assert stat.S_IMODE((tmp_path / "risk.csv").stat().st_mode) == 0o600
     rows = list(csv.DictReader((tmp_path / "risk.csv").read_text().splitlines()))
     assert len(rows) == 120
-    assert all(0 <= float(row["found"]) <= 1 for row in rows)
+    assert all(row["found"] == "" or 0 <= float(row["found"]) <= 1 for row in rows)
+
+
+@pytest.mark.parametrize("option", ["--html", "--risk", "--json"])
+def test_inputs_and_releases_are_not_written_to(run, tmp_path, option):
+    run("anonymize", "ratings.csv", "-o", "out", "--k", 4)
+    before = (tmp_path / "ratings.csv").read_bytes()
+    assert run("audit", "ratings.csv", "--targets", 9, option, "ratings.csv")[0] == 2
+    assert (tmp_path / "ratings.csv").read_bytes() == before
+    if option != "--json":
+        assert run("audit", "ratings.csv", "--release", "out", option, "out/x")[0] == 2
+        assert not (tmp_path / "out" / "x").exists()
 
 
 def test_outside_knowledge(run, tmp_path):

@@ -51,7 +51,8 @@ class Audit:
     sufficient : list of dict
         The smallest number of known ratings that finds half, and nine tenths, of the people.
     risk : ndarray of float64, shape (n_users,), or None
-        For each user, how often the first adversary finds him (private).
+        For each user, how often the first adversary finds him (private); nan for those who have
+        too few ratings for that adversary.
     suspects : list of Suspects
         The best candidates for each target of somebody's own file.
     published : Published or None
@@ -96,7 +97,8 @@ class Audit:
     def _risk_bins(self) -> dict[str, Any] | None:
         if self.risk is None:
             return None
-        tenths = np.minimum(np.floor(self.risk * 10 + 1e-9), 9).astype(int)
+        known = self.risk[~np.isnan(self.risk)]
+        tenths = np.minimum(np.floor(known * 10 + 1e-9), 9).astype(int)
         people = np.bincount(tenths, minlength=10)
         bins = [
             {"low": tenth / 10, "high": (tenth + 1) / 10, "people": int(people[tenth])}
@@ -229,7 +231,10 @@ def _risk(
         knowledge = draw_knowledge(ratings, adversary, everybody, seed + 1 + draw)
         guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
         found[knowledge.targets] += guesses.own_is_top / guesses.tied_people
-    return found / _risk_draws(ratings.n_users)
+    attacked = np.zeros(ratings.n_users, bool)
+    attacked[knowledge.targets] = True
+    # Whoever has too few ratings for this adversary was not looked for: that is no low risk.
+    return np.where(attacked, found / _risk_draws(ratings.n_users), np.nan)
 
 
 def _risk_draws(n_users: int) -> int:

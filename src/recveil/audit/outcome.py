@@ -77,7 +77,8 @@ class Outcome:
             "targets_skipped": self.skipped,
             **{name: getattr(self, name)._asdict() for name in rates},
             "entropy_bits": self.entropy_bits.mean if self.attacked else None,
-            "entropy_bits_interval": self.entropy_bits._asdict() if self.attacked else None,
+            # One target alone has no interval, and JSON knows no infinity.
+            "entropy_bits_interval": self.entropy_bits._asdict() if self.attacked > 1 else None,
             "baseline": self.baseline,
         }
 

@@ -17,6 +17,7 @@ from recveil.attack import (
     ReleaseAttack,
     ReleasedTable,
     attack_release,
+    choose_targets,
     membership,
 )
 from recveil.ratings import Ratings
@@ -71,7 +72,8 @@ class Published:
         sentences = [
             f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of the "
             f"people and the person in it, by a blind pick among the group, of {person.rate:.1%} "
-            f"({person.low:.1%} to {person.high:.1%}); the promise is at most {1 / k:.1%}."
+            f"({person.low:.1%} to {person.high:.1%}); the promise is at most {1 / k:.1%}. Better "
+            f"attacks may find more, up to that."
         ]
         if attack.exact.rate > 0:
             sentences.append(
@@ -116,8 +118,13 @@ def attack_published(
     """
     table = ReleasedTable.from_folder(folder, ratings)
     manifest = json.loads((Path(folder) / "release.json").read_text(encoding="utf-8"))
+    # Whoever is not in the release cannot be found in it, and must not lower the rates.
+    released = np.flatnonzero(table.record_of >= 0)
+    inside = targets[np.isin(targets, released)]
+    if inside.size < min(targets.size, released.size):
+        inside = released[choose_targets(released.size, targets.size, seed)]
     attacks = [
-        (adversary, attack_release(ratings, table, adversary, targets, seed))
+        (adversary, attack_release(ratings, table, adversary, inside, seed))
         for adversary in adversaries
     ]
     anonymizer = _same_again(manifest, seed)

@@ -157,6 +157,6 @@ def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
     ]
     return Check(
         f"a group of {_GROUP} identical records is found with 1/{_GROUP}",
-        bool(np.isclose(rates[0], _GROUP * rates[1])) and rates[1] <= 1 / _GROUP,
+        bool(np.isclose(rates[0], _GROUP * rates[1])) and rates[1] <= 1 / _GROUP + 1e-9,
         f"found {rates[0]:.1%} alone, {rates[1]:.1%} in groups of {_GROUP}",
     )

@@ -32,6 +32,10 @@ def write_verdict(
         f"sure, by the record that stands out, of {_percent(outcome.success)}."
         for outcome in attacks
     ]
+    sentences.append(
+        "These are the finds of one attack, Scoreboard-RH, and therefore lower bounds: who uses "
+        "the bounds of his errors, and the length of the records, finds more."
+    )
     half = [entry for entry in sufficient if entry["share"] == 0.5 and entry["known"]]
     if half:
         fewest = min(half, key=lambda entry: entry["known"])

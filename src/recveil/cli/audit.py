@@ -115,6 +115,8 @@ def audit(
     from recveil.cli.show import write_json
 
     refuse_source_as_json(json, source)
+    for option, path in (("--html", html), ("--risk", risk)):
+        _check_output(option, path, [source, aux], release)
     changes = {
         "known": known,
         "right": right,
@@ -157,6 +159,22 @@ def audit(
                 typer.echo(f"Wrote {name} to {path}.")
 
 
+def _check_output(
+    option: str, path: Path | None, inputs: list[Path | None], release: Path | None
+) -> None:
+    """Refuse to write over an input, or anything private into the folder to be published."""
+    if path is None:
+        return
+    if not path.parent.is_dir() or (path.exists() and not path.is_file()):
+        raise typer.BadParameter(f"{option} {path} cannot be written; expected a file in a folder")
+    if any(given and given.exists() and path.exists() and path.samefile(given) for given in inputs):
+        raise typer.BadParameter(f"{option} {path} is an input itself; name another file")
+    if (path.parent / "release.json").exists() or (
+        release and release.resolve() in path.resolve().parents
+    ):
+        raise typer.BadParameter(f"{option} {path} would stand in a release; name another place")
+
+
 class _Unknown:
     """Stands for "he knows none", which None cannot: that means the option was not given."""
 
@@ -167,7 +185,10 @@ def _number(text: str | None, option: str, none: str) -> Any:
     if text == none:
         return _Unknown
     try:
-        return int(text) if text.lstrip("-").isdigit() else float(text)
+        number = int(text) if text.lstrip("-").isdigit() else float(text)
+        if number - number != 0 or (option == "--targets" and not isinstance(number, int)):
+            raise ValueError(text)  # nan, infinity, or a part of a person
+        return number
     except ValueError:
         raise typer.BadParameter(f"{option} {text!r}: expected a number or {none}") from None
 
@@ -202,14 +223,15 @@ def _write_risk(result: "Audit", path: Path) -> None:
 
     if result.risk is None:
         raise RecveilError("everybody's risk is computed with the curves; leave out --no-curves")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    path.unlink(missing_ok=True)  # an older file may be readable by others
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         import csv
 
         writer = csv.writer(file)
         writer.writerow(["user_id", "found"])
-        writer.writerows(zip(result.ratings.users, result.risk.tolist(), strict=True))
-    path.chmod(0o600)
+        found = ["" if share != share else share for share in result.risk.tolist()]
+        writer.writerows(zip(result.ratings.users, found, strict=True))
 
 
 def _show(plain: dict[str, Any]) -> None:
