@@ -1,0 +1,163 @@
+"""Files that somebody else made, checked as they are written."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.verify import verify
+
+
+class TestAnyFile:
+    """Files that somebody else made."""
+
+    def _csv(self, folder: Path, rows: list[str], header: str = "user_id,item_id,rating") -> Path:
+        file = folder / "some.csv"
+        file.write_text("\n".join([header, *rows]) + "\n")
+        return file
+
+    def test_identical_rows_hold_in_any_order_of_lines(self, tmp_path):
+        file = self._csv(tmp_path, ["b,2,4", "a,1,5", "a,2,4", "b,1,5"])
+        result = verify(file, k=2)
+        assert result.holds
+        assert (result.users, result.classes, result.k_achieved) == (2, 1, 2)
+
+    def test_every_violating_row_is_listed_with_its_line(self, tmp_path):
+        file = self._csv(tmp_path, ["a,1,5", "b,1,5", "c,1,4", "d,2,5"])
+        result = verify(file, k=2)
+        found = [(v.where, v.row, v.user_id) for v in result.violations]
+        assert found == [("some.csv line 4", 3, "c"), ("some.csv line 5", 4, "d")]
+
+    def test_numbers_written_differently_tell_people_apart(self, tmp_path):
+        assert not verify(self._csv(tmp_path, ["a,1,4", "b,1,4.0"]), k=2).holds
+        assert not verify(self._csv(tmp_path, ["a,1,4", "b,01,4"]), k=2).holds
+        many_digits = ["a,1,3.123456789012345678", "b,1,3.123456789012345679"]
+        assert not verify(self._csv(tmp_path, many_digits), k=2).holds
+
+    def test_every_column_counts(self, tmp_path):
+        header = "user_id,item_id,rating,timestamp,town"
+        assert verify(self._csv(tmp_path, ["a,1,4,9,x", "b,1,4,9,x"], header), k=2).holds
+        assert not verify(self._csv(tmp_path, ["a,1,4,9,x", "b,1,4,8,x"], header), k=2).holds
+        assert not verify(self._csv(tmp_path, ["a,1,4,9,x", "b,1,4,9,y"], header), k=2).holds
+        two_times = "user_id,item_id,rating,timestamp,time"
+        assert not verify(self._csv(tmp_path, ["a,1,4,9,1", "b,1,4,9,2"], two_times), k=2).holds
+
+    def test_repeated_pairs_count_as_often_as_they_stand(self, tmp_path):
+        assert not verify(self._csv(tmp_path, ["a,1,4", "a,1,4", "b,1,4"]), k=2).holds
+        assert verify(self._csv(tmp_path, ["a,1,4", "b,1,4", "a,1,4", "b,1,4"]), k=2).holds
+
+    @pytest.mark.parametrize("names", [("x:a", "x:b"), ("t", "t:1")])
+    def test_columns_with_one_stem_are_both_compared(self, tmp_path, names):
+        header = ",".join(["user_id,item_id,rating", *names])
+        for values in (("s,0", "t,0"), ("0,s", "0,t")):
+            rows = [f"{user},7,4,{value}" for user, value in enumerate(values)]
+            assert not verify(self._csv(tmp_path, rows, header), k=2).holds
+
+    def test_a_user_counts_once_however_he_is_stored(self, tmp_path):
+        doubled = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["u", "u", "u"]))
+        for users in (doubled, pa.array([0.0, -0.0, 0.0])):
+            table = pa.table({"user_id": users, "item_id": [1, 1, 1], "rating": [4, 4, 4]})
+            with pa.ipc.new_file(str(tmp_path / "some.arrow"), table.schema) as file:
+                file.write_table(table)
+            assert verify(tmp_path / "some.arrow", k=1).users == 1
+
+    def test_unused_and_doubled_entries_of_a_dictionary_do_no_harm(self, tmp_path):
+        users = pa.DictionaryArray.from_arrays(pa.array([0, 2]), pa.array(["a", "z", "b"]))
+        items = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["i", "i"]))
+        table = pa.table({"user_id": users, "item_id": items, "rating": [4, 4]})
+        with pa.ipc.new_file(str(tmp_path / "some.arrow"), table.schema) as file:
+            file.write_table(table)
+        assert verify(tmp_path / "some.arrow", k=2).holds
+
+    def test_a_missing_user_is_nobody(self, tmp_path):
+        for rows in (["1,7,4", ",7,4"], [",7,4", ",7,4"]):
+            with pytest.raises(RecveilError, match=r"the user is (missing|empty)"):
+                verify(self._csv(tmp_path, rows), k=2)
+
+    def test_a_missing_rating_is_not_a_nan(self, tmp_path):
+        ratings = pa.array([None, float("nan")])
+        table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": ratings})
+        pq.write_table(table, tmp_path / "some.parquet")
+        assert not verify(tmp_path / "some.parquet", k=2).holds
+
+    @pytest.mark.parametrize(
+        "sizes",
+        [
+            pa.array([5, 6], pa.timestamp("s")),
+            pa.array([True, True]),
+            pa.array([2**63 - 1, 5]),
+            pa.array([None, 5]),
+        ],
+    )
+    def test_group_sizes_that_count_nobody_are_bad_input(self, tmp_path, sizes):
+        table = pa.table({"user_id": [1, 2], "item_id": 2 * [1], "rating": 2 * [1]})
+        pq.write_table(table.append_column("group_size", sizes), tmp_path / "some.parquet")
+        with pytest.raises(RecveilError, match="group_size"):
+            verify(tmp_path / "some.parquet", k=2)
+
+    def test_negative_zero_tells_people_apart(self, tmp_path):
+        table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": [0.0, -0.0]})
+        pq.write_table(table, tmp_path / "some.parquet")
+        assert not verify(tmp_path / "some.parquet", k=2).holds
+
+    def test_group_sizes_are_believed_but_must_not_change(self, tmp_path):
+        header = "user_id,item_id,rating,group_size"
+        assert verify(self._csv(tmp_path, ["g,1,4,3", "g,2,4,3"], header), k=3).holds
+        result = verify(self._csv(tmp_path, ["g,1,4,3", "g,2,4,5"], header), k=3)
+        assert not result.holds
+        assert result.violations[0].where == "some.csv line 3"
+        with pytest.raises(RecveilError, match=r"line 2: group_size is not from 1"):
+            verify(self._csv(tmp_path, ["g,1,4,0"], header), k=3)
+        with pytest.raises(RecveilError, match="expected whole numbers"):
+            verify(self._csv(tmp_path, ["g,1,4,many"], header), k=3)
+
+    def test_the_raw_data_does_not_hold(self, tmp_path):
+        pq.write_table(make_ratings(50, 30, 400, seed=1).to_arrow(), tmp_path / "raw.parquet")
+        result = verify(tmp_path / "raw.parquet", k=2)
+        assert not result.holds
+        assert len(result.violations) == 50
+
+    def test_k_must_be_given_and_sane(self, tmp_path):
+        file = self._csv(tmp_path, ["a,1,5"])
+        with pytest.raises(RecveilError, match="say which k it should keep with --k"):
+            verify(file)
+        with pytest.raises(RecveilError, match="k is 0"):
+            verify(file, k=0)
+        assert verify(file, k=1).holds
+
+    def test_folders_and_missing_files(self, tmp_path):
+        with pytest.raises(RecveilError, match=r"without release\.json is no release"):
+            verify(tmp_path, k=2)
+        with pytest.raises(RecveilError, match="nowhere"):
+            verify(tmp_path / "nowhere.csv", k=2)
+
+    @given(data=st.data())
+    def test_k_achieved_is_that_of_a_plain_count(self, data, tmp_path_factory):
+        rows = st.lists(
+            st.tuples(st.integers(0, 4), st.integers(0, 2), st.sampled_from([1.0, 2.5])),
+            min_size=1,
+            max_size=12,
+        )
+        rows = data.draw(rows)
+        users = {}
+        for user, item, rating in rows:
+            users.setdefault(user, []).append((item, rating))
+        counts = Counter(tuple(sorted(labels)) for labels in users.values())
+        table = pa.table(
+            dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True))
+        )
+        file = tmp_path_factory.mktemp("any") / "some.parquet"
+        pq.write_table(table, file)
+        assert verify(file, k=1).k_achieved == min(counts.values())
+        assert verify(file, k=1).classes == len(counts)
+        assert np.array_equal(
+            sorted(v.user_id for v in verify(file, k=2).violations),
+            sorted(str(u) for u, own in users.items() if counts[tuple(sorted(own))] < 2),
+        )
