@@ -15,7 +15,7 @@ from recveil.errors import RecveilError
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 
-class KGather(ClusterMixin, BaseEstimator):
+class Grouping(ClusterMixin, BaseEstimator):
     """A scikit-learn clusterer whose groups all have at least `min_size` members.
 
     Subclasses say how: they store their parameters and implement `_group`.

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.group.base import KGather, RandomState, at_least
+from recveil.group.base import Grouping, RandomState, at_least
 
 
-class BisectingKGather(KGather):
+class BisectingKGather(Grouping):
     """Bisecting k-gather (BKG): halve the rows through their centroid, then halve the halves.
 
     Chen 2012 (thesis), section 3.2, k being `min_size`. What is done with n rows:

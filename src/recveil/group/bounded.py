@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.errors import RecveilError
-from recveil.group.base import KGather, RandomState, at_least, number_by_lowest_member
+from recveil.group.base import Grouping, RandomState, at_least, number_by_lowest_member
 
 
-class BoundedTMeans(KGather):
+class BoundedTMeans(Grouping):
     """Bounded t-means: t clusters around virtual centres, each with a lower bound.
 
     After Thompson & Yao as used by Chang et al., "Predictive Anonymization", section 4.2. The

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.group.base import KGather, RandomState, at_least
+from recveil.group.base import Grouping, RandomState, at_least
 from recveil.group.bounded import bounded_t_means, nearest_centre
 
 
-class PredictiveGrouping(KGather):
+class PredictiveGrouping(Grouping):
     """The groups of predictive anonymization: sample, bins around its centres, groups in bins.
 
     Chang et al., "Predictive Anonymization", Algorithm 1, lines 2 to 5. Bounded t-means clusters a
