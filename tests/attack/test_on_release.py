@@ -12,7 +12,7 @@ from recveil.anonymize.homogenize import Groups, homogenize_simple
 from recveil.anonymize.predictive import GROUPINGS
 from recveil.anonymize.release import Claim, Private, Published, Release
 from recveil.attack import PRESETS, Adversary, Candidates, draw_knowledge
-from recveil.attack.membership import _only, _top_shares, membership
+from recveil.attack.membership import _all_scores, _choose, _only, membership
 from recveil.attack.on_release import attack_release
 from recveil.attack.released import ReleasedTable
 from recveil.datasets import make_ratings
@@ -205,7 +205,8 @@ class TestMembership:
     def test_raw_rows_tell_who_is_inside(self, invented):
         result = membership(invented, InGroups(), Adversary(known=8), seed=1)
         assert result.auc.low > 0.9
-        assert result.members + result.outsiders + result.skipped == 300
+        # Half of those who could be scored chose the score.
+        assert 300 - result.skipped - 2 <= 2 * result.auc.trials <= 300 - result.skipped
         assert result.auc.trials == result.members + result.outsiders
 
     def test_one_row_for_all_tells_little(self, invented):
@@ -221,8 +222,8 @@ class TestMembership:
         assert first == second
         assert first != other
 
-    def test_at_most_five_hundred_are_scored(self):
-        ratings = make_ratings(n_users=1300, n_items=30, n_ratings=13_000, seed=1)
+    def test_at_most_a_thousand_are_scored_and_half_of_them_measured(self):
+        ratings = make_ratings(n_users=2600, n_items=30, n_ratings=26_000, seed=1)
         result = membership(ratings, InGroups(), Adversary(known=1), holdout=0.45)
         assert (result.members, result.outsiders, result.skipped) == (500, 500, 0)
 
@@ -263,7 +264,18 @@ def test_top_shares_against_every_record_by_hand(invented, rating_error):
                     score += weight[item] * math.exp(-off / 1.5)
             scores.append(score)
         expected.append(max(scores) / weight[named].sum())
-    assert np.allclose(_top_shares(Candidates.from_ratings(of_others), known), expected)
+    found = _all_scores(Candidates.from_ratings(of_others), adversary, [known, known], 4.0)
+    assert np.allclose(found[0][0], expected)
+    assert np.array_equal(found[0][0], found[0][1])  # asked twice about the same people
+
+
+def test_the_score_is_chosen_on_other_people_than_it_is_measured_on():
+    # The first score tells the even places apart, the second one the odd ones.
+    first = np.array([9.0, 1, 9, 1]), np.array([2.0, 2, 2, 2])
+    second = np.array([1.0, 9, 1, 9]), np.array([2.0, 2, 2, 2])
+    inside, outside = _choose([second, first])
+    assert inside.tolist() == [1, 1]
+    assert outside.tolist() == [2, 2]
 
 
 def test_only_some_users(invented):

@@ -16,7 +16,7 @@ from recveil.attack import (
     ScoreboardRH,
     choose_targets,
     draw_knowledge,
-    scoreboard_rh,
+    search,
     wilson_interval,
 )
 from recveil.datasets import make_ratings
@@ -236,7 +236,7 @@ def test_like_the_slow_one(kind, seed, shape, known_values, known_days, known_ac
 @pytest.mark.parametrize("n_labels", [5, 4_000])
 def test_like_the_slow_one_over_several_blocks_of_records(n_labels):
     rng = np.random.default_rng(3)
-    n_users, n_items = 3 * scoreboard_rh._BLOCK + 5, 20
+    n_users, n_items = 3 * search._BLOCK + 5, 20
     ratings = make_ratings(n_users, n_items, 4 * n_users, seed=2)
     values = rng.choice(np.linspace(1, 5, n_labels), ratings.n_ratings)
     ratings = Ratings(
@@ -244,7 +244,7 @@ def test_like_the_slow_one_over_several_blocks_of_records(n_labels):
         *(values, ratings.days, RatingScale(1, 5)),
     )
     adversary = Adversary(known=4, rating_error=1, date_error=14, activity_error=0.5)
-    targets = np.array([0, 5, scoreboard_rh._BLOCK, n_users // 2, n_users - 1])
+    targets = np.array([0, 5, search._BLOCK, n_users // 2, n_users - 1])
     known = draw_knowledge(ratings, adversary, np.repeat(targets, 10))
     compare(Candidates.from_ratings(ratings), known, np.arange(n_users))
 
@@ -283,7 +283,7 @@ def test_one_candidate_is_no_match():
 
 def test_no_targets():
     guess = attack(Candidates.from_ratings(table([[5, 3]])), knows())
-    assert [column.size for column in guess] == [0] * 6
+    assert [column.size for column in guess] == [0] * 7
 
 
 def test_a_target_without_a_record_has_no_bits():
@@ -388,7 +388,7 @@ def test_threads_and_chunks_do_not_matter(preset, monkeypatch):
     known = draw_knowledge(ratings, Adversary(known=6, **preset), choose_targets(700, None, 0))
     found = Candidates.from_ratings(ratings)
     one, two = attack(found, known, threads=1), attack(found, known, threads=2)
-    monkeypatch.setattr(scoreboard_rh, "_CHUNK", 7)
+    monkeypatch.setattr(search, "_CHUNK", 7)
     for guesses in (two, attack(found, known, threads=2)):
         for column, other in zip(one, guesses, strict=True):
             assert column.tobytes() == other.tobytes()

@@ -32,7 +32,7 @@ def test_everything_is_plain_data(found):
     ]
     attacked = int((found.ratings.activity >= 4).sum())  # the colleague knows four ratings
     assert sum(entry["people"] for entry in plain["risk"]["bins"]) == attacked
-    assert np.isnan(found.risk).sum() == 200 - attacked
+    assert np.isnan(found.risk.found).sum() == 200 - attacked
     assert all(check["holds"] for check in plain["checks"])
 
 
@@ -41,10 +41,10 @@ def test_the_same_seed_gives_the_same_audit(file, found):
 
 
 def test_the_headline_names_the_worst(found):
-    worst = max(found.attacks, key=lambda outcome: outcome.top1.rate)
+    worst = max(found.attacks, key=lambda outcome: outcome.found.rate)
     headline = found.to_dict()["verdict"][0]
     assert worst.adversary.name in headline
-    assert f"{worst.top1.rate:.1%}" in headline
+    assert f"{worst.found.rate:.1%}" in headline
 
 
 def test_nothing_reassuring_without_coverage(file):

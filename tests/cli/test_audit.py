@@ -130,3 +130,127 @@ def test_selftest(run):
     assert out.count("holds") == 4
     code, out, _ = run("selftest", "ratings.csv", "--json", "-")
     assert json.loads(out)["holds"] is True
+
+
+@pytest.fixture
+def likes(run, tmp_path):
+    """The same people's ratings as likes: every rating is 1, and there are no dates."""
+    ratings = make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3)
+    pairs = zip(ratings.user_positions(), ratings.indices, strict=True)
+    (tmp_path / "likes.csv").write_text("\n".join(f"{user},{item},1" for user, item in pairs))
+    return "likes.csv"
+
+
+NEVER_RATED = "Here his wrong entries are items that the target never rated"
+
+
+def test_likes(run, likes):
+    code, out, err = run("audit", likes, "--targets", 30, "--html", "page.html", "--json", "-")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    kinds = {attack["name"]: attack["wrong_kind"] for attack in result["attacks"]}
+    assert [name for name, kind in kinds.items() if kind == "item"] == ["paper", "film-buff"]
+    assert NEVER_RATED in run("audit", likes, "--targets", 9, "--no-curves")[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--preset", "paper", "--known", 8, "--right", 6, "--rating-error", "any"),
+        ("--preset", "film-buff", "--outside-top", 0),
+        ("--known", 8, "--right", 6, "--rating-error", "any", "--date-error", 14),
+        ("--known", 8, "--right", 6, "--rating-error", 0, "--date-error", 14),
+    ],
+)
+def test_what_the_table_makes_impossible_falls_back(run, likes, options):
+    code, out, err = run("audit", likes, "--no-curves", *options, "--json", "-")
+    assert (code, err) == (0, "")
+    (attack,) = json.loads(out)["attacks"]
+    assert NEVER_RATED in attack["description"]
+    assert (attack["wrong_kind"], attack["known"], attack["right"]) == ("item", 8, 6)
+    assert attack["targets_attacked"] > 0
+
+
+@pytest.mark.parametrize("rating_error", ["any", 0])
+def test_what_was_impossible_as_given_exits_with_2(run, likes, rating_error):
+    options = ("--known", 8, "--right", 6, "--rating-error", rating_error)
+    code, out, err = run("audit", likes, "--no-curves", *options)
+    assert (code, out) == (2, "")
+    assert "--wrong-kind item" in " ".join(err.split())
+
+
+def test_likes_against_a_release(run, likes):
+    assert run("anonymize", likes, "-o", "out", "--k", 4)[0] == 0
+    code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")
+    assert (code, err) == (0, "")
+    attacks = json.loads(out)["release"]["attacks"]
+    changed = [attack["name"] for attack in attacks if NEVER_RATED in attack["description"]]
+    assert changed == ["paper", "film-buff"]
+
+
+def test_dates_are_no_help_against_a_release(run):
+    # In the dated table his dates are wrong; the release has none, and he knows no ratings.
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    options = ("--known", 4, "--right", 3, "--rating-error", "any", "--date-error", 14)
+    options = (*options, "--release", "out", "--no-curves", "--targets", 40, "--json", "-")
+    code, out, err = run("audit", "ratings.csv", *options)
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert NEVER_RATED not in result["attacks"][0]["description"]
+    (attack,) = result["release"]["attacks"]
+    expected = f"{NEVER_RATED}: he knows neither ratings nor dates."
+    assert "Here he knows no dates: homogenized records carry none." in attack["description"]
+    assert expected in attack["description"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [
+        ("out", "."),
+        ("out", "./"),
+        ("", "out/"),
+        ("", "./out//"),
+        ("other", "../out/"),
+        ("out/empty", ".."),
+        ("", "latest"),
+    ],
+)
+def test_a_release_by_any_name(run, tmp_path, monkeypatch, inside, name):
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    (tmp_path / inside).mkdir(exist_ok=True)
+    (tmp_path / "latest").symlink_to("out")
+    monkeypatch.chdir(tmp_path / inside)
+    source = tmp_path / "ratings.csv"
+    code, out, err = run("audit", source, "--release", name, "--targets", 20, "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["release"]["name"] == "out"
+    assert (tmp_path / "out.private" / "risk.csv").exists()
+
+
+def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypatch):
+    def audit(*_, **__):
+        raise AssertionError("the work began")
+
+    monkeypatch.setattr("recveil.audit.audit", audit)
+    options = ("--no-curves", "--risk", "risk.csv", "--html", "page.html")
+    code, out, err = run("audit", "ratings.csv", *options)
+    assert (code, out) == (2, "")
+    assert "--no-curves" in err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_outside_knowledge_in_columns_of_ones_own(run, tmp_path):
+    import gzip
+
+    lines = (tmp_path / "ratings.csv").read_text().splitlines()
+    (tmp_path / "own.csv").write_text("\n".join(["who,what,how,when", *lines[1:]]))
+    rows = [line.split(",")[1:3] for line in lines[1:] if line.startswith("7,")]
+    known = "\n".join(['"target","what","rating"', *(f"alice,{i},{v}" for i, v in rows)])
+    (tmp_path / "aux.csv.gz").write_bytes(gzip.compress(known.encode()))
+    names = ("--user", "who", "--item", "what", "--rating", "how", "--time", "when")
+    options = ("--aux", "aux.csv.gz", "--no-curves", "--targets", 9, "--json", "-")
+    code, out, err = run("audit", "own.csv", *names, *options)
+    assert (code, err) == (0, "")
+    (alice,) = json.loads(out)["suspects"]
+    assert (alice["target"], alice["users"][0]) == ("alice", "7")
+    assert alice["known"] == alice["matched"] == len(rows)

@@ -46,7 +46,8 @@ def result(invented: Ratings) -> dict:
             {"adversary": "colleague", "share": 0.9, "known": None},
         ],
         "risk": {
-            "adversary": "colleague",
+            "people_by_adversary": {"colleague": 300},
+            "nobody_looked_for": 7,
             "draws": 10,
             "bins": [
                 {"low": 0.0, "high": 0.5, "people": 181},
@@ -62,6 +63,9 @@ def result(invented: Ratings) -> dict:
                 {
                     "name": "colleague",
                     "description": "Talks with you.",
+                    "targets_requested": 300,
+                    "targets_attacked": 280,
+                    "targets_skipped": 20,
                     "group_found": RATE,
                     "person_found": RATE | {"rate": 0.0617},
                     "baseline": 1 / 300,
@@ -147,14 +151,15 @@ def test_steps_keep_their_order(result):
 def test_numbers_are_those_of_the_audit(page, result):
     text = _text(page)
     for attack in result["attacks"]:
-        for name in ("top1", "success", "wrong_match", "no_match", "control"):
+        for name in ("found", "success", "wrong_match", "no_match", "control"):
             rate, low, high = (attack[name][key] for key in ("rate", "low", "high"))
-            assert f"{rate:.1%} {low:.1%} – {high:.1%}" in text
+            shown = "–" if rate is None else f"{rate:.1%}"  # None: nobody was attacked
+            assert f"{shown} {low:.1%} – {high:.1%}" in text
         assert attack["description"] in text
     for figure in result["figures"]:
         for point in figure["points"]:
             assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
-    release = "12.3% 10.1% – 14.6% 6.2% 10.1% – 14.6% 0.3% 31.4% – 0.93 – –"
+    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 10.1% – 14.6% 0.3% 31.4% – 0.93 – –"
     for found in (
         "people 300 ",
         "ratings 6,000 ",
@@ -181,7 +186,8 @@ def test_a_failed_check_is_red(page):
 def test_labels_are_not_trusted(result):
     evil = "<img src=x onerror=alert(1)>\"'&"
     poisoned = json.loads(json.dumps(result))
-    poisoned["data"]["source"] = poisoned["risk"]["adversary"] = evil
+    poisoned["data"]["source"] = evil
+    poisoned["risk"]["people_by_adversary"] = {evil: 3}
     poisoned["verdict"] = poisoned["warnings"] = [evil, evil]
     poisoned["release"] |= {"name": evil, "claim": evil}
     for entry in (*poisoned["attacks"], *poisoned["release"]["attacks"]):

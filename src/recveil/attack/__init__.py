@@ -10,13 +10,15 @@ from recveil.attack.graph import (
     match_known_ratings,
     structure_based,
 )
+from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
+from recveil.attack.likelihood import Likelihood
 from recveil.attack.membership import Anonymizer, Membership, membership
 from recveil.attack.nearest import Nearby, find_nearest
 from recveil.attack.on_release import RatingErrors, ReleaseAttack, attack_release
 from recveil.attack.released import ReleasedTable
 from recveil.attack.scoreboard import Lineups, Scoreboard
-from recveil.attack.scoreboard_rh import Guesses, ScoreboardRH
+from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.sparsity import (
     ItemInformation,
     information_by_rank,
@@ -41,6 +43,7 @@ __all__ = [
     "Interval",
     "ItemInformation",
     "Knowledge",
+    "Likelihood",
     "Lineups",
     "Matches",
     "Mean",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from recveil.attack.adversary import Adversary
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 
 # How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
 _TOLERANCE = 1e-3
@@ -148,7 +148,7 @@ def _check(ratings: Ratings, adversary: Adversary) -> None:
     if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:
         raise RecveilError(
             "the adversary knows neither ratings nor dates, so no value of his can be wrong; "
-            "set wrong_kind to 'item'"
+            "set wrong_kind to 'item' (--wrong-kind item)"
         )
 
 
@@ -198,6 +198,40 @@ def _draw_items(
     return items, places
 
 
+def steps_within(
+    scale: RatingScale, truth: NDArray[np.float64], error: float
+) -> tuple[float, int, NDArray[np.int64], NDArray[np.int64]]:
+    """Find the ratings of a scale that lie within an error of true ones, counted in steps.
+
+    Parameters
+    ----------
+    scale : RatingScale
+        A continuous one counts as having a thousand steps.
+    truth : ndarray of float64
+        Ratings.
+    error : float
+        In rating points.
+
+    Returns
+    -------
+    step : float
+    top : int
+        How many steps the highest rating lies above the lowest.
+    first, last : ndarray of int64, each of the shape of `truth`
+        Steps above the lowest rating. Where `last` is below `first`, no step lies within.
+
+    Examples
+    --------
+    >>> steps_within(RatingScale(1, 5, 1), np.array([1.0, 3.0]), 2)
+    (1.0, 4, array([0, 0]), array([2, 4]))
+    """
+    step = scale.step or scale.range / 1000 or 1.0
+    top = round(scale.range / step)
+    first = np.ceil(np.maximum((truth - error - scale.low) / step - _TOLERANCE, 0))
+    last = np.floor(np.minimum((truth + error - scale.low) / step + _TOLERANCE, top))
+    return step, top, first.astype(np.int64), last.astype(np.int64)
+
+
 def _know_ratings(
     rng: np.random.Generator,
     ratings: Ratings,
@@ -212,19 +246,15 @@ def _know_ratings(
     error = adversary.rating_error
     if error == 0 and not wrong.any():
         return truth
-    # Counted in steps from the low end; a continuous scale counts as having a thousand.
-    step = scale.step or scale.range / 1000 or 1.0
-    top = round(scale.range / step)
-    first = np.ceil(np.maximum((truth - error - scale.low) / step - _TOLERANCE, 0)).astype(int)
-    last = np.floor(np.minimum((truth + error - scale.low) / step + _TOLERANCE, top)).astype(int)
+    step, top, first, last = steps_within(scale, truth, error)
     # Between the steps of a continuous scale, a small error may leave nothing but the truth.
     known = rng.integers(first, np.maximum(first, last) + 1)
     exact = (error == 0) | (last < first)
     n_beyond = top + 1 - (last - first + 1)
     if (n_beyond[wrong] == 0).any() and adversary.date_error is None:
         raise RecveilError(
-            f"every rating of the scale {scale} is within {error:g} of some true "
-            f"one, so it cannot be wrong; lower rating_error, or set wrong_kind to 'item'"
+            f"every rating of the scale {scale} is within {error:g} of some true one, so it "
+            f"cannot be wrong; lower rating_error, or set wrong_kind to 'item' (--wrong-kind item)"
         )
     beyond = rng.integers(0, np.maximum(n_beyond, 1))
     beyond += np.where(beyond >= first, last - first + 1, 0)

@@ -1,6 +1,6 @@
 """Membership: can an adversary tell who was in the data at all?"""
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge, draw_knowledge
-from recveil.attack.on_release import without_unpublished
+from recveil.attack.likelihood import Likelihood
+from recveil.attack.on_release import SPREADS, without_unpublished
 from recveil.attack.released import ReleasedTable
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import Interval, area_under_curve
@@ -18,8 +19,10 @@ from recveil.ratings import Ratings
 if TYPE_CHECKING:
     from recveil.anonymize import Release
 
+# Of members, and of outsiders.
+_Scores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 # At most so many people inside, and so many outside, are scored.
-_MOST_SCORED = 500
+_MOST_SCORED = 1000
 
 
 class Anonymizer(Protocol):
@@ -37,7 +40,7 @@ class Membership(NamedTuple):
     auc : Interval
         How often somebody inside scores above somebody outside; 0.5 means that he cannot tell.
     members, outsiders : int
-        How many people inside and outside were scored.
+        How many people inside and outside the area was measured on.
     skipped : int
         People who were asked for, but of whom the adversary cannot know enough.
     """
@@ -57,9 +60,10 @@ def membership(
 ) -> Membership:
     """Anonymize some of the people, and see whether an adversary can tell them from the others.
 
-    Everybody's score is the highest Scoreboard-RH score that the adversary's knowledge about him
-    reaches on a released record, divided by the sum of the weights of the known items: the most
-    it could be. Members should reach more.
+    Everybody's score is the highest that the adversary's knowledge about him reaches on a released
+    record, by Scoreboard-RH (as a share of the most it could be) or by `Likelihood` (with several
+    spreads; with and without regard to how rare the known items are). Members should reach more.
+    Half of the people decide which score tells best; the area is measured on the other half.
 
     Parameters
     ----------
@@ -80,8 +84,8 @@ def membership(
 
     Notes
     -----
-    At most 500 people inside and 500 outside are scored. An area within its interval of 0.5 says
-    that this score does not tell; another one might.
+    At most 1,000 people inside and 1,000 outside are scored. An area within its interval of 0.5
+    says that this score does not tell; another one might.
 
     Examples
     --------
@@ -91,7 +95,7 @@ def membership(
     >>> anonymizer = PredictiveAnonymizer(k=5, seed=1)
     >>> result = membership(ratings, anonymizer, Adversary(known=4), holdout=0.25)
     >>> result.members, result.outsiders, result.skipped  # three have too few ratings
-    (43, 14, 3)
+    (21, 7, 3)
     """
     n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
     if not 0 < n_outside < ratings.n_users:
@@ -110,10 +114,13 @@ def membership(
         )
     candidates = ReleasedTable.from_release(release, ratings).candidates
     asked = np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED])
-    known = [
-        draw_knowledge(ratings, without_unpublished(adversary), users, seed) for users in asked
-    ]
-    of_members, of_outsiders = (_top_shares(candidates, about) for about in known)
+    blunted = without_unpublished(ratings, adversary)
+    known = [draw_knowledge(ratings, blunted, users, seed) for users in asked]
+    if not all(about.targets.size for about in known):
+        none = area_under_curve([], [])
+        return Membership(none, 0, 0, sum(about.skipped for about in known))
+    scores = _all_scores(candidates, blunted, known, ratings.scale.range)
+    of_members, of_outsiders = _choose(scores)
     return Membership(
         auc=area_under_curve(of_members, of_outsiders),
         members=of_members.size,
@@ -139,21 +146,33 @@ def _only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
     return Ratings(ratings.users[users], ratings.items, *rows, ratings.scale)
 
 
-def _top_shares(candidates: Candidates, known: Knowledge) -> NDArray[np.float64]:
-    """Return the highest score about each target, as a share of the highest possible one."""
-    weights = 1 / np.log(np.maximum(candidates.support, 2))
-    width = ScoreboardRH().rating_width
-    shares = np.empty(known.targets.size)
-    for target in range(shares.size):
-        scores, possible = np.zeros(candidates.n_records), 0.0
-        for entry in range(known.indptr[target], known.indptr[target + 1]):
-            item = known.items[entry]
-            listed = slice(candidates.indptr[item], candidates.indptr[item + 1])
-            points = np.ones(listed.stop - listed.start)
-            if known.values is not None:
-                labels = candidates.levels[candidates.codes[listed]]
-                points = np.exp(-np.abs(labels - known.values[entry]) / width)
-            scores[candidates.records[listed]] += weights[item] * points
-            possible += weights[item]
-        shares[target] = scores.max() / possible
-    return shares
+def _choose(scores: list[_Scores]) -> _Scores:
+    """Return the scores that tell best, judged on every other person; keep the rest to report on.
+
+    Who picks the best of several scores and measures it on the same people sees more than is there.
+    """
+    areas = [area_under_curve(inside[::2], outside[::2]).rate for inside, outside in scores]
+    inside, outside = scores[int(np.argmax(areas))]
+    return inside[1::2], outside[1::2]
+
+
+def _all_scores(
+    candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale_range: float
+) -> list[_Scores]:
+    """Score members and outsiders in several ways; all are higher for those who fit better."""
+    support = np.maximum(candidates.support, 1)
+    # A score is worth more if the known items are rare: much of it cannot be chance.
+    weights, rarity = 1 / np.log(np.maximum(support, 2)), np.log(candidates.n_people / support)
+    nobody = np.full(max(int(about.targets.max(initial=0)) for about in known) + 1, -1)
+    ways = [Likelihood.of(adversary, share * scale_range) for share in SPREADS]
+    scores: list[list[NDArray[np.float64]]] = []
+    for about in known:
+        top = ScoreboardRH().attack(candidates, about, nobody).score
+        odds = [way.attack(candidates, about, nobody).score for way in ways]
+        rare = _sum_by_target(about, rarity)
+        scores.append([top / _sum_by_target(about, weights), *odds, *(odd + rare for odd in odds)])
+    return list(zip(*scores, strict=True))
+
+
+def _sum_by_target(known: Knowledge, of_item: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.add.reduceat(of_item[known.items], known.indptr[:-1])

@@ -113,7 +113,7 @@ class ReleasedTable:
             is missing or belongs to another release, or an item or a user of the release is
             unknown to the ratings.
         """
-        published = Path(folder).absolute()
+        published = Path(folder).resolve()  # its name is needed, and . has none
         manifest = _read_json(published / "release.json")
         private = published.with_name(f"{published.name}.private")
         _check_twin(published, private)

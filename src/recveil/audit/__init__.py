@@ -4,6 +4,7 @@ from recveil.audit.audit import Audit, audit
 from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for
+from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.selftest import Check, check_attack, selftest
 
 __all__ = [
@@ -11,11 +12,13 @@ __all__ = [
     "Check",
     "Figure",
     "Outcome",
+    "Risk",
     "Suspects",
     "audit",
     "check_attack",
     "draw_figures",
     "look_for",
+    "measure_risk",
     "run_attack",
     "selftest",
 ]

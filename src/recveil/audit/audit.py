@@ -13,15 +13,15 @@ from recveil.attack import (
     PRESETS,
     Adversary,
     Candidates,
-    ScoreboardRH,
     choose_targets,
-    draw_knowledge,
     items_needed,
 )
+from recveil.attack.fitting import with_wrong_items, without_dates
 from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
-from recveil.audit.outside import Suspects, look_for
+from recveil.audit.outside import Suspects, look_for, reading_of
 from recveil.audit.published import Published, attack_published
+from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.selftest import Check, check_attack
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.errors import RecveilError
@@ -30,8 +30,6 @@ from recveil.ratings import Ratings
 
 _SHARES = (0.5, 0.9)
 _MOST_KNOWN = 16
-# Everybody is looked for so many times in all, at least once and at most ten times each.
-_RISK_ATTACKS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +48,8 @@ class Audit:
         The positive controls: does the attack itself work on this data?
     sufficient : list of dict
         The smallest number of known ratings that finds half, and nine tenths, of the people.
-    risk : ndarray of float64, shape (n_users,), or None
-        For each user, how often the first adversary finds him (private); nan for those who have
-        too few ratings for that adversary.
+    risk : Risk or None
+        How often each user is found (private).
     suspects : list of Suspects
         The best candidates for each target of somebody's own file.
     published : Published or None
@@ -65,7 +62,7 @@ class Audit:
     figures: list[Figure]
     checks: list[Check]
     sufficient: list[dict[str, Any]]
-    risk: NDArray[np.float64] | None
+    risk: Risk | None
     suspects: list[Suspects]
     published: Published | None
 
@@ -88,24 +85,11 @@ class Audit:
             "figures": [figure.to_dict() for figure in self.figures],
             "checks": [check._asdict() for check in self.checks],
             "sufficient": self.sufficient,
-            "risk": self._risk_bins(),
+            "risk": self.risk and self.risk.to_dict(),
             "release": self.published and self.published.to_dict(),
             "suspects": [suspects.to_dict() for suspects in self.suspects],
             "theory": _theory(ratings.n_users),
         }
-
-    def _risk_bins(self) -> dict[str, Any] | None:
-        if self.risk is None:
-            return None
-        known = self.risk[~np.isnan(self.risk)]
-        tenths = np.minimum(np.floor(known * 10 + 1e-9), 9).astype(int)
-        people = np.bincount(tenths, minlength=10)
-        bins = [
-            {"low": tenth / 10, "high": (tenth + 1) / 10, "people": int(people[tenth])}
-            for tenth in range(10)
-        ]
-        name = self.attacks[0].adversary.name or "this adversary"
-        return {"adversary": name, "draws": _risk_draws(self.ratings.n_users), "bins": bins}
 
 
 def audit(
@@ -129,7 +113,9 @@ def audit(
     release : path, optional
         A release of the same people, to be attacked, too; its private twin judges.
     adversaries : iterable of Adversary, optional
-        All of `PRESETS` if not given; without their dates if the table has none.
+        All of `PRESETS` if not given. Without their dates if the table has none; and where no
+        value could be wrong without them, or a preset's value could not (all ratings are equal,
+        say), wrong entries are items that the target never rated. The descriptions say so.
     targets : int or None
         How many people each adversary looks for; None for all.
     draws : int
@@ -140,7 +126,8 @@ def audit(
     aux : path, optional
         Somebody's own file of outside knowledge: (target, item, rating[, date]).
     **reading
-        Passed to `read_ratings`.
+        Passed to `read_ratings`. Of `aux`, columns with these names are read if it has them, else
+        those with the usual names; and `duplicates` holds for it, too.
 
     Returns
     -------
@@ -149,7 +136,8 @@ def audit(
     Raises
     ------
     RecveilError
-        If a file cannot be read, or a number makes no sense.
+        If a file cannot be read, a number makes no sense, or an adversary of somebody's own is to
+        have wrong values where none can be wrong.
 
     Examples
     --------
@@ -167,8 +155,11 @@ def audit(
             raise RecveilError(f"{name} is {number}; expected at least 1")
     ratings = read_ratings(source, **reading)
     candidates = Candidates.from_ratings(ratings)
+    # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.
+    suspects = [] if aux is None else look_for(ratings, candidates, aux, **reading_of(aux, reading))
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
+    published = None if release is None else attack_published(ratings, release, chosen, users, seed)
     attacks = [
         run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
         for adversary in chosen
@@ -181,21 +172,18 @@ def audit(
         figures=figures,
         checks=check_attack(ratings, seed),
         sufficient=_sufficient(ratings, candidates, chosen, users, seed) if curves else [],
-        risk=_risk(ratings, candidates, chosen[0], seed) if curves else None,
-        suspects=[] if aux is None else look_for(ratings, candidates, aux),
-        published=None
-        if release is None
-        else attack_published(ratings, release, chosen, users, seed),
+        risk=measure_risk(ratings, candidates, attacks, seed) if curves else None,
+        suspects=suspects,
+        published=published,
     )
 
 
 def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Take away what nobody can know about this table: dates that it has not."""
-    if ratings.days is not None or adversary.date_error is None:
-        return adversary
-    note = "Here he knows no dates: the table has none."
-    blunted = adversary.without_dates()
-    return replace(blunted, description=f"{adversary.description} {note}".strip())
+    """Take away what nobody can know about this table, and errors that nobody can make in it."""
+    if ratings.days is None:
+        adversary = without_dates(ratings, adversary, "the table has none")
+    # A preset is made for any table; an adversary of somebody's own is taken at his word.
+    return with_wrong_items(ratings, adversary) if adversary.name in PRESETS else adversary
 
 
 def _sufficient(
@@ -211,7 +199,7 @@ def _sufficient(
         rates = {}
         for known in range(1, _MOST_KNOWN + 1):
             more = replace(adversary, known=known, right=known)
-            rates[known] = run_attack(ratings, candidates, more, users, seed=seed).top1.rate
+            rates[known] = run_attack(ratings, candidates, more, users, seed=seed).found.rate
             if rates[known] >= max(_SHARES):
                 break
         for share in _SHARES:
@@ -219,26 +207,6 @@ def _sufficient(
             known_or_none = min(enough) if enough else None
             found.append({"adversary": adversary.name, "share": share, "known": known_or_none})
     return found
-
-
-def _risk(
-    ratings: Ratings, candidates: Candidates, adversary: Adversary, seed: int
-) -> NDArray[np.float64]:
-    """Return for each user how often he is found, over some draws of knowledge."""
-    everybody, record_of = np.arange(ratings.n_users), np.arange(ratings.n_users)
-    found = np.zeros(ratings.n_users)
-    for draw in range(_risk_draws(ratings.n_users)):
-        knowledge = draw_knowledge(ratings, adversary, everybody, seed + 1 + draw)
-        guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
-        found[knowledge.targets] += guesses.own_is_top / guesses.tied_people
-    attacked = np.zeros(ratings.n_users, bool)
-    attacked[knowledge.targets] = True
-    # Whoever has too few ratings for this adversary was not looked for: that is no low risk.
-    return np.where(attacked, found / _risk_draws(ratings.n_users), np.nan)
-
-
-def _risk_draws(n_users: int) -> int:
-    return max(1, min(10, _RISK_ATTACKS // n_users))
 
 
 def _theory(n_users: int) -> list[dict[str, Any]]:

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from recveil.attack import (
     Adversary,
     Candidates,
+    Interval,
     information_by_rank,
     nearest_similarity,
     share_at_least,
+    wilson_interval,
 )
+from recveil.attack.fitting import with_wrong_items
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.progress import track
 from recveil.ratings import Ratings
@@ -21,6 +24,9 @@ from recveil.ratings import Ratings
 # "n of m": m known entries, n of them right, as on the paper's axes.
 RIGHT_OF_KNOWN = ((2, 2), (3, 3), (4, 4), (3, 4), (6, 6), (4, 6), (8, 8), (6, 8))
 EXACT_OF_KNOWN = ((2, 2), (4, 4), (6, 6), (8, 8))
+_RIGHT = "right entries of known ones"
+# Series, place on the x axis, and what was found there.
+_Outcomes = list[tuple[str, str, Outcome]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,10 @@ class Figure:
     x, y : str
         What the axes count.
     points : list of dict
-        Each with ``series``, ``x``, ``y`` and, where it is a rate or a mean, ``low`` and ``high``.
+        Each with ``series``, ``x``, ``y`` and, where it is a rate or a mean, ``low`` and ``high``,
+        and ``attacked``: how many targets had enough ratings. Where none had, there is no point.
+    note : str
+        Whom the figure is about, and what this table changed about the adversaries.
     """
 
     number: str
@@ -44,10 +53,11 @@ class Figure:
     x: str
     y: str
     points: list[dict[str, Any]]
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as plain data, for JSON."""
-        return {key: getattr(self, key) for key in ("number", "title", "x", "y", "points")}
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -90,18 +100,12 @@ def draw_figures(
         for name, family in track(_families(ratings).items(), "Drawing curves")
     }
     by_dates = outcomes["dates"]
-    dated = ratings.days is not None
-    error = "±1, dates ±14 days" if dated else "±1"
+    error = f"±{_one_step(ratings):g}"
+    error += ", dates ±14 days" if ratings.days is not None else ""
     return [
         _sparsity(ratings, targets.size, seed),
         _rates("4", "How many people are found by exact ratings", by_dates),
-        Figure(
-            "5",
-            "The same attack must also notice that somebody is not in the data",
-            *("right entries of known ones", "share of targets handled rightly"),
-            _points(by_dates, lambda o: o.success, " (in the data)")
-            + _points(by_dates, _noticed, " (not in the data)"),
-        ),
+        _in_or_out(by_dates),
         _bits("6", "Bits that the adversary still needs, exact ratings", by_dates),
         _information(ratings),
         _rates("8", "Exact ratings, no dates: rarer items tell more", outcomes["pools"]),
@@ -128,10 +132,10 @@ def _families(ratings: Ratings) -> dict[str, _Family]:
         f"dates ±{d} days" if d else "no dates": Adversary(date_error=d, rating_error=0)
         for d in dates
     }
-    wrong = {
-        "wrong value": blurred,
-        "item never rated": replace(blurred, wrong_kind="item"),
-    }
+    able = with_wrong_items(ratings, replace(blurred, right=0))
+    wrong = {"item never rated": replace(able, wrong_kind="item")}
+    if able.wrong_kind == "value":
+        wrong = {"wrong value": blurred, **wrong}
     activity = {
         "unknown": blurred,
         "known within 50 %": replace(blurred, activity_error=0.5),
@@ -157,35 +161,73 @@ def _run(
     targets: NDArray[np.int64],
     family: _Family,
     seed: int,
-) -> list[tuple[str, str, Outcome]]:
-    return [
-        (series, x, run_attack(ratings, candidates, adversary, targets, seed=seed))
-        for series, x, adversary in family.members()
-    ]
+) -> _Outcomes:
+    outcomes = []
+    for series, x, adversary in family.members():
+        able = with_wrong_items(ratings, adversary)
+        outcomes.append((series, x, run_attack(ratings, candidates, able, targets, seed=seed)))
+    return outcomes
 
 
-def _rates(number: str, title: str, outcomes: list[tuple[str, str, Outcome]]) -> Figure:
+def _rates(number: str, title: str, outcomes: _Outcomes) -> Figure:
     points = _points(outcomes, lambda outcome: outcome.success, ", stands out")
-    points += _points(outcomes, lambda outcome: outcome.top1, ", best guess")
-    return Figure(number, title, "right entries of known ones", "share of targets found", points)
+    points += _points(outcomes, lambda outcome: outcome.found, ", best attack")
+    note = _note(outcomes, "the others count as not found, so among these the rates are higher")
+    return Figure(number, title, _RIGHT, "share of targets found", points, note)
 
 
-def _bits(number: str, title: str, outcomes: list[tuple[str, str, Outcome]]) -> Figure:
+def _in_or_out(outcomes: _Outcomes) -> Figure:
+    """Draw both curves for the same people: those who were attacked.
+
+    Who has too few ratings is neither found nor missed, and noticing that he is not in the data
+    would be no achievement.
+    """
+    points = _points(outcomes, lambda o: _of_attacked(o.success, o), " (in the data)")
+    points += _points(outcomes, _noticed, " (not in the data)")
+    title = "The same attack must also notice that somebody is not in the data"
+    note = _note(outcomes, "the shares are of these")
+    return Figure("5", title, _RIGHT, "share of attacked targets handled rightly", points, note)
+
+
+def _bits(number: str, title: str, outcomes: _Outcomes) -> Figure:
     points = _points(outcomes, lambda outcome: outcome.entropy_bits, "")
-    return Figure(number, title, "right entries of known ones", "bits still needed", points)
+    note = _note(outcomes, "the means are over these")
+    return Figure(number, title, _RIGHT, "bits still needed", points, note)
 
 
-def _points(outcomes: list[tuple[str, str, Outcome]], measure: Any, suffix: str) -> list[Any]:
+def _points(outcomes: _Outcomes, measure: Any, suffix: str) -> list[Any]:
     points = []
     for series, x, outcome in outcomes:
         value, low, high, _ = measure(outcome)
-        if np.isfinite(value):
-            points.append({"series": series + suffix, "x": x, "y": value, "low": low, "high": high})
+        # Nobody attacked is not the same as nobody found.
+        if outcome.attacked and np.isfinite(value):
+            interval = {"y": value, "low": low, "high": high, "attacked": outcome.attacked}
+            points.append({"series": series + suffix, "x": x, **interval})
     return points
 
 
+def _note(outcomes: _Outcomes, of_these: str) -> str:
+    """Say how many targets were attacked, what that means, and what this table changed."""
+    attacked = [outcome.attacked for _, _, outcome in outcomes]
+    requested, least, most = outcomes[0][2].requested, min(attacked), max(attacked)
+    number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    enough = "had enough ratings to be attacked"
+    people = f"Of {requested:,} targets asked for, {number} {enough}; {of_these}."
+    if least == requested:
+        people = f"All {requested:,} targets {enough}."
+    return " ".join(
+        filter(None, dict.fromkeys([people, *(o.adversary.description for _, _, o in outcomes)]))
+    )
+
+
+def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
+    """Turn a share of any number of targets into one of those who were attacked."""
+    successes = interval.rate * interval.trials if interval.trials else 0.0
+    return wilson_interval(min(successes, outcome.attacked), outcome.attacked)
+
+
 def _noticed(outcome: Outcome) -> tuple[float, float, float, int]:
-    rate, low, high, trials = outcome.control
+    rate, low, high, trials = _of_attacked(outcome.control, outcome)
     return 1 - rate, 1 - high, 1 - low, trials
 
 
@@ -212,7 +254,7 @@ def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
 def _information(ratings: Ratings) -> Figure:
     kinds: dict[str, tuple[float | None, int | None]] = {
         "item alone": (None, None),
-        "and the rating ±1": (_one_step(ratings), None),
+        f"and the rating ±{_one_step(ratings):g}": (_one_step(ratings), None),
     }
     if ratings.days is not None:
         kinds["and the date ±14 days"] = (None, 14)

@@ -1,18 +1,31 @@
 """Outside knowledge: an adversary's own file of what he knows about his targets."""
 
+import csv
+import io
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.errors import RecveilError
 from recveil.io import read_ratings
+from recveil.io.delimited import DIALECTS
+from recveil.io.files import naming, open_bytes, open_random_access
+from recveil.io.formats import resolve_format
+from recveil.io.source import COLUMNS
 from recveil.ratings import Ratings
 
 _SHOWN = 5
+# As RecBole writes it, too: "target:token".
+_TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,19 +78,23 @@ def look_for(
     candidates : Candidates
         The same ratings, listed by item.
     path : path
-        A file of (target, item, rating[, date]) in any format that `read_ratings` reads; the items
-        carry the table's own ids.
+        A file of (target, item, rating[, date]), gzipped or not, in any format that `read_ratings`
+        reads; the items carry the table's own ids.
     rating_width, day_width : float
         See `ScoreboardRH`.
     **reading
-        Passed to `read_ratings`, such as `user` for the name of the target column.
+        Passed to `read_ratings`, such as `user` for the name of the target column, which otherwise
+        is "target" or one of the usual names for users.
 
     Raises
     ------
     RecveilError
         If the file cannot be read, or none of its items stands in the table.
     """
-    known = read_ratings(path, **({"user": _target_column(path)} | reading))
+    if reading.get("user") is None:
+        names = _column_names(Path(path), reading.get("format"))
+        reading["user"] = _find_target(names)
+    known = read_ratings(path, **reading)
     place = {str(label): position for position, label in enumerate(ratings.items)}
     item_of = np.array([place.get(str(label), -1) for label in known.items], np.int64)
     if (item_of < 0).all():
@@ -101,14 +118,70 @@ def look_for(
     return found
 
 
-def _target_column(path: str | PathLike[str]) -> str | None:
-    """Return "target" if the file's header has it; other names are found as usual."""
+def reading_of(path: str | PathLike[str], reading: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Return those of a table's reading options that fit a file of outside knowledge.
+
+    Parameters
+    ----------
+    path : path
+        The file of outside knowledge.
+    reading : mapping
+        What `read_ratings` was told about the table.
+
+    Returns
+    -------
+    dict
+        How duplicates count, and the names of those columns that the file has, too. A column
+        called "target" goes before the table's user column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "aux.csv")
+    ...     _ = path.write_text("target,film,rating\nalice,Heat,5\n")
+    ...     reading_of(path, {"user": "person", "item": "film", "duplicates": "last"})
+    {'duplicates': 'last', 'item': 'film'}
+    """
+    names = _column_names(Path(path), None)
+    fitting = {"duplicates": reading["duplicates"]} if "duplicates" in reading else {}
+    for role in COLUMNS:
+        if reading.get(role) in names and not (role == "user" and _find_target(names)):
+            fitting[role] = reading[role]
+    return fitting
+
+
+def _find_target(names: list[str]) -> str | None:
+    """Return what a file calls its column "target"; other names are found as usual."""
+    return next((name for name in names if _TARGET.fullmatch(name)), None)
+
+
+def _column_names(path: Path, format: str | None) -> list[str]:
+    """Return the names of a file's columns; none if it has no header."""
+    with naming(path):
+        format = resolve_format(path, format)
+        if format in ("parquet", "arrow"):
+            with open_random_access(path) as file:
+                return _schema(file, format).names
+        dialect = DIALECTS.get(format)
+        if dialect is None or not dialect.header:
+            return []
+        with open_bytes(path) as raw:
+            text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace", newline="")
+            try:
+                return next(filter(None, csv.reader(text, delimiter=dialect.character)), [])
+            except csv.Error:
+                return []  # the reader will say what is wrong
+
+
+def _schema(file: Any, format: str) -> pa.Schema:
+    if format == "parquet":
+        return pq.read_schema(file)
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            names = file.readline().strip().replace("\t", ",").split(",")
-    except (OSError, UnicodeDecodeError):
-        return None  # the reader will say what is wrong
-    return "target" if "target" in names else None
+        return pa.ipc.open_file(file).schema
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return pa.ipc.open_stream(file).schema
 
 
 def _scores(

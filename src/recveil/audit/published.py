@@ -20,6 +20,8 @@ from recveil.attack import (
     choose_targets,
     membership,
 )
+from recveil.attack.on_release import without_unpublished
+from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.ratings import Ratings
 
 _PREDICTORS = {"FunkSVD": "funk-svd", "ItemMean": "item-mean"}
@@ -62,7 +64,16 @@ class Published:
             and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
             "ratings_as_they_are": self.lone_share,
             "verdict": self.verdict(),
+            "warnings": self.warnings(),
         }
+
+    def warnings(self) -> list[str]:
+        """Say which adversaries looked for too few of the people to show anything."""
+        return [
+            not_covered(f"In the release, “{adversary.name}”", attack.skipped, attack.requested)
+            for adversary, attack in self.attacks
+            if attack.requested - attack.skipped < COVERAGE * attack.requested
+        ]
 
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
@@ -70,11 +81,14 @@ class Published:
         k = self.manifest["k"]
         person, group = attack.person_found, attack.group_found
         sentences = [
-            f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of the "
-            f"people and the person in it, by a blind pick among the group, of {person.rate:.1%} "
-            f"({person.low:.1%} to {person.high:.1%}); the promise is at most {1 / k:.1%}. Better "
-            f"attacks may find more, up to that."
+            f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of "
+            f"{attack.requested:,} people and the person in it, by a blind pick among the group, "
+            f"of {person.rate:.1%} ({person.low:.1%} to {person.high:.1%}); the promise is at most "
+            f"{1 / k:.1%}. Better attacks may find more, up to that."
         ]
+        if attack.skipped == attack.requested:
+            sentences = []
+        sentences += self.warnings()
         if attack.exact.rate > 0:
             sentences.append(
                 f"Of the ratings that he did not know of those whose group he found, "
@@ -116,13 +130,15 @@ def attack_published(
     RecveilError
         If the release or its twin cannot be read, or is not one of these ratings.
     """
+    folder = Path(folder).resolve()  # its name is needed, and . has none
     table = ReleasedTable.from_folder(folder, ratings)
-    manifest = json.loads((Path(folder) / "release.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     # Whoever is not in the release cannot be found in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
     inside = targets[np.isin(targets, released)]
     if inside.size < min(targets.size, released.size):
         inside = released[choose_targets(released.size, targets.size, seed)]
+    adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
     attacks = [
         (adversary, attack_release(ratings, table, adversary, inside, seed))
         for adversary in adversaries
@@ -130,11 +146,10 @@ def attack_published(
     anonymizer = _same_again(manifest, seed)
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
     told = None if anonymizer is None else membership(ratings, anonymizer, strongest, seed=seed)
-    twin = json.loads(Path(f"{folder}.private", "private.json").read_text(encoding="utf-8"))
+    private = folder.with_name(f"{folder.name}.private")
+    twin = json.loads((private / "private.json").read_text(encoding="utf-8"))
     lone = twin.get("lone_ratings")
-    return Published(
-        Path(folder).name, manifest, attacks, told, lone and float(lone["rating_share"])
-    )
+    return Published(folder.name, manifest, attacks, told, lone and float(lone["rating_share"]))
 
 
 def _same_again(manifest: dict[str, Any], seed: int) -> PredictiveAnonymizer | None:
@@ -161,6 +176,9 @@ def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
         "name": adversary.name,
         "description": adversary.description,
         "attack": attack.attack,
+        "targets_requested": attack.requested,
+        "targets_attacked": attack.requested - attack.skipped,
+        "targets_skipped": attack.skipped,
         "group_found": attack.group_found._asdict(),
         "person_found": attack.person_found._asdict(),
         "baseline": attack.baseline,

@@ -7,7 +7,7 @@ from recveil.audit.outcome import Outcome
 from recveil.audit.selftest import Check
 
 # Of the targets asked for, so many must have been attacked before a low rate may reassure.
-_COVERAGE = 0.95
+COVERAGE = 0.95
 # Somebody found in this share of the tries or less counts as hard to find.
 _RARELY = 0.05
 
@@ -25,17 +25,13 @@ def write_verdict(
     sufficient : list of dict
         See `Audit`.
     """
-    worst = max(attacks, key=lambda outcome: outcome.top1.rate)
+    worst = max(attacks, key=lambda outcome: outcome.found.rate)
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
     sentences += [
-        f"{_who(outcome)} finds {_percent(outcome.top1)} of {outcome.requested:,} people and is "
-        f"sure, by the record that stands out, of {_percent(outcome.success)}."
+        f"{_who(outcome)} finds {_percent(outcome.found)} of {outcome.requested:,} people; by the "
+        f"paper's attack he is sure of {_percent(outcome.success)}."
         for outcome in attacks
     ]
-    sentences.append(
-        "These are the finds of one attack, Scoreboard-RH, and therefore lower bounds: who uses "
-        "the bounds of his errors, and the length of the records, finds more."
-    )
     half = [entry for entry in sufficient if entry["share"] == 0.5 and entry["known"]]
     if half:
         fewest = min(half, key=lambda entry: entry["known"])
@@ -53,17 +49,35 @@ def warnings_of(attacks: list[Outcome], checks: list[Check]) -> list[str]:
         for check in checks
         if not check.holds
     ]
-    for outcome in attacks:
-        if outcome.attacked < _COVERAGE * outcome.requested:
-            warnings.append(
-                f"{_who(outcome)}: {outcome.skipped:,} of {outcome.requested:,} targets have too "
-                f"few ratings for him and count as not found; among the others his rate is higher."
-            )
+    warnings += [
+        not_covered(_who(outcome), outcome.skipped, outcome.requested)
+        for outcome in attacks
+        if outcome.attacked < COVERAGE * outcome.requested
+    ]
     return warnings
 
 
+def not_covered(who: str, skipped: int, requested: int) -> str:
+    """Say that a rate is about fewer people than were asked for.
+
+    Examples
+    --------
+    >>> not_covered("He", 3, 3)
+    'He: all 3 targets have too few ratings for him: nobody was looked for, which shows nothing.'
+    """
+    if skipped == requested:
+        return (
+            f"{who}: all {requested:,} targets have too few ratings for him: nobody was looked "
+            f"for, which shows nothing."
+        )
+    return (
+        f"{who}: {skipped:,} of {requested:,} targets have too few ratings for him and count as "
+        f"not found; among the others his rate is higher, unless it is 0."
+    )
+
+
 def _headline(worst: Outcome, *, may_reassure: bool) -> str:
-    rate = worst.top1
+    rate = worst.found
     who = _who(worst)
     if rate.rate >= 0.5:
         return f"Most people in this table are found again: {_percent(rate)} by {who}."

@@ -10,8 +10,10 @@ from recveil.cli import options
 from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_as_json
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from recveil.attack import Adversary
-    from recveil.audit import Audit
+    from recveil.audit import Risk
 
 _ADVERSARY = "Adversary (all presets, if nothing here is given)"
 
@@ -117,6 +119,8 @@ def audit(
     refuse_source_as_json(json, source)
     for option, path in (("--html", html), ("--risk", risk)):
         _check_output(option, path, [source, aux], release)
+    if risk is not None and not curves:
+        raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
     changes = {
         "known": known,
         "right": right,
@@ -149,9 +153,9 @@ def audit(
 
         write_audit_page(plain, html)
     if risk is None and release is not None and result.risk is not None:
-        risk = Path(f"{release}.private") / "risk.csv"
-    if risk is not None:
-        _write_risk(result, risk)
+        risk = _private_twin(release) / "risk.csv"
+    if risk is not None and result.risk is not None:
+        _write_risk(result.ratings.users, result.risk, risk)
     if write_json(plain, json):
         _show(plain)
         for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
@@ -173,6 +177,12 @@ def _check_output(
         release and release.resolve() in path.resolve().parents
     ):
         raise typer.BadParameter(f"{option} {path} would stand in a release; name another place")
+
+
+def _private_twin(release: Path) -> Path:
+    """Return the folder beside a release, which may have been named by ".", ".." or a link."""
+    published = release.resolve()
+    return published.with_name(f"{published.name}.private")
 
 
 class _Unknown:
@@ -217,21 +227,17 @@ def _choose(presets: list[str], changes: dict[str, Any]) -> "list[Adversary] | N
     return [replace(PRESETS[name], **given) for name in presets]
 
 
-def _write_risk(result: "Audit", path: Path) -> None:
+def _write_risk(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
     """Write who is found how often, readable by the owner alone."""
-    from recveil.errors import RecveilError
-
-    if result.risk is None:
-        raise RecveilError("everybody's risk is computed with the curves; leave out --no-curves")
     path.unlink(missing_ok=True)  # an older file may be readable by others
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         import csv
 
         writer = csv.writer(file)
-        writer.writerow(["user_id", "found"])
-        found = ["" if share != share else share for share in result.risk.tolist()]
-        writer.writerows(zip(result.ratings.users, found, strict=True))
+        writer.writerow(["user_id", "found", "adversary"])
+        found = ["" if share != share else share for share in risk.found.tolist()]
+        writer.writerows(zip(users, found, risk.adversary, strict=True))
 
 
 def _show(plain: dict[str, Any]) -> None:
@@ -241,12 +247,12 @@ def _show(plain: dict[str, Any]) -> None:
 
     console = Console()
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
-    table = Table("adversary", "best guess", "stands out", "wrong match", "bits", "not in data")
+    table = Table("adversary", "found", "stands out", "wrong match", "bits", "not in data")
     for attack in plain["attacks"]:
-        bits = attack["entropy_bits"]
+        bits = attack["likelihood_bits"]
         table.add_row(
             escape(attack["name"]),
-            _share(attack["top1"]),
+            _share(attack["found"]),
             _share(attack["success"]),
             _share(attack["wrong_match"]),
             "" if bits is None else f"{bits:.1f}",
@@ -256,8 +262,10 @@ def _show(plain: dict[str, Any]) -> None:
     trials = plain["attacks"][0]
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
-        f"guess finds {trials['baseline']:.2%}. Not in data: how often somebody who is not in the "
-        f"table is taken for somebody who is."
+        f"guess finds {trials['baseline']:.2%}. Found: by the better of "
+        f"two attacks, Scoreboard-RH and the likeliest record; stands out: by Scoreboard-RH. Not "
+        f"in data: of those with enough ratings, how often somebody whose record was taken out is "
+        f"taken for somebody else."
     )
     for attack in plain["attacks"]:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
@@ -284,10 +292,11 @@ def _show_release(console: Any, release: dict[str, Any] | None) -> None:
 
     if release is None:
         return
-    table = Table("against the release", "group found", "person found", "bound 1/k")
+    table = Table("against the release", "looked for", "group found", "person found", "bound 1/k")
     for attack in release["attacks"]:
         table.add_row(
             attack["name"],
+            f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
             _share(attack["group_found"]),
             _share(attack["person_found"]),
             f"{1 / release['k']:.1%}",
@@ -297,7 +306,9 @@ def _show_release(console: Any, release: dict[str, Any] | None) -> None:
         console.print(sentence)
 
 
-def _share(interval: dict[str, float]) -> str:
+def _share(interval: dict[str, Any]) -> str:
     """Put the interval under the rate, so that the table fits a narrow terminal."""
+    if interval["rate"] is None:
+        return ""  # of nobody
     low, high = 100 * interval["low"], 100 * interval["high"]
     return f"{interval['rate']:.1%}\n[dim]{low:.1f}–{high:.1f}[/]"

@@ -104,8 +104,8 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
 
 def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
     measures = {
-        "found: the best guess is right": "top1",
-        "found for sure: it also stands out": "success",
+        "found: the best guess is right": "found",
+        "found for sure: the paper's guess is right and stands out": "success",
         "control: a record stands out though the person is not in the data": "control",
     }
     return _chart_rates(attacks, measures, "share of the people looked for")
@@ -128,6 +128,7 @@ def _chart_rates(
         {"name": attack["name"] or "this adversary", "series": series, **attack[key]}
         for attack in attacks
         for series, key in measures.items()
+        if attack[key]["rate"] is not None  # nobody was attacked
     ]
     return draw_rates(rows, title) if rows else None
 
@@ -135,7 +136,7 @@ def _chart_rates(
 def _chart_risk(risk: dict[str, Any] | None) -> Chart | None:
     if not risk or not risk["bins"]:
         return None
-    x = f"probability of being found by {risk['adversary']} ({risk['draws']} draws of knowledge)"
+    x = f"probability of being found ({risk['draws']} draws of knowledge)"
     return draw_histogram(risk["bins"], x, "people")
 
 

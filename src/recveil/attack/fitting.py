@@ -1,0 +1,108 @@
+"""Fitting: an adversary cannot know what a table does not tell, nor be wrong about it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from recveil.attack.adversary import Adversary
+from recveil.attack.knowledge import steps_within
+from recveil.ratings import Ratings
+
+
+def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
+    """Say why the wrong values that an adversary is to have cannot be wrong in this table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+
+    Returns
+    -------
+    str or None
+        The reason, as the end of a sentence. None if every value can be wrong, or none has to be.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
+    >>> why_never_wrong(likes, Adversary(known=2, right=1))
+    'the table has one rating value only'
+    >>> why_never_wrong(likes, Adversary(known=2, right=1, date_error=14))  # the date can be
+    """
+    is_right = adversary.n_right == adversary.known or adversary.wrong_kind == "item"
+    if is_right or adversary.date_error is not None:
+        return None
+    if adversary.rating_error is None:
+        return "he knows neither ratings nor dates"
+    scale, error = ratings.scale, adversary.rating_error
+    if scale.range == 0:
+        return "the table has one rating value only"
+    # An error of clearly less than half of the scale covers the whole of it for no rating.
+    if 2.1 * error < scale.range:
+        return None
+    _, top, first, last = steps_within(scale, np.unique(ratings.values).astype(np.float64), error)
+    if ((first > 0) | (last < top)).all():
+        return None
+    return f"every rating of the scale {scale} is within {error:g} of some true one"
+
+
+def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Let an adversary's wrong entries be items never rated if no value of his can be wrong.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+
+    Returns
+    -------
+    Adversary
+        He himself if his wrong values can be wrong; else one whose description says what was
+        changed, and why.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
+    >>> with_wrong_items(likes, Adversary(known=2, right=1)).wrong_kind
+    'item'
+    """
+    reason = why_never_wrong(ratings, adversary)
+    if reason is None:
+        return adversary
+    note = f"Here his wrong entries are items that the target never rated: {reason}."
+    return replace(_noted(adversary, note), wrong_kind="item")
+
+
+def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversary:
+    """Take away the dates that an adversary cannot use, with what only dates made possible.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What he knows is drawn from them.
+    adversary : Adversary
+        If he knows no dates, he stays as he is: what is impossible about him was so before.
+    where : str
+        Why dates are of no use, as the end of a sentence.
+
+    Returns
+    -------
+    Adversary
+        Without dates; his description says so.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
+    >>> paper = Adversary(known=2, right=1, date_error=14)
+    >>> print(without_dates(likes, paper, "the table has none").description)
+    Here he knows no dates: the table has none. Here his wrong entries are items that the target \
+never rated: the table has one rating value only.
+    """
+    if adversary.date_error is None:
+        return adversary
+    blunted = _noted(adversary.without_dates(), f"Here he knows no dates: {where}.")
+    return with_wrong_items(ratings, blunted)
+
+
+def _noted(adversary: Adversary, note: str) -> Adversary:
+    return replace(adversary, description=f"{adversary.description} {note}".strip())

@@ -1,0 +1,111 @@
+"""Guesses: from the scores about one target to what the adversary says about him."""
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.statistics import (
+    count_people,
+    deviation,
+    find_top,
+    sum_likelihoods,
+    sum_up,
+)
+from recveil.compiled import compiled
+
+
+class Guesses(NamedTuple):
+    """What the attack says about each target; arrays of shape (n_targets,).
+
+    Attributes
+    ----------
+    best : ndarray of int64
+        The record with the highest score; -1 if several share it.
+    tied_people : ndarray of int64
+        People behind all records that share the highest score.
+    eccentricity : ndarray of float64
+        (highest - second highest score) / σ; 0 if the top score ties or σ is 0.
+    own_is_top : ndarray of bool
+        Whether the target's own record has the highest score, alone or with others.
+    bits : ndarray of float64
+        What the adversary still needs to name the target: -log2 of the probability that he gives
+        to each person behind the target's record. nan for a target without a record.
+    eccentricity_without : ndarray of float64
+        The eccentricity after the target's own record was taken out.
+    score : ndarray of float64
+        The highest score.
+    """
+
+    best: NDArray[np.int64]
+    tied_people: NDArray[np.int64]
+    eccentricity: NDArray[np.float64]
+    own_is_top: NDArray[np.bool_]
+    bits: NDArray[np.float64]
+    eccentricity_without: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n_targets: int) -> Self:
+        """Return arrays to be filled."""
+        return cls(
+            best=np.empty(n_targets, np.int64),
+            tied_people=np.empty(n_targets, np.int64),
+            eccentricity=np.empty(n_targets),
+            own_is_top=np.empty(n_targets, np.bool_),
+            bits=np.empty(n_targets),
+            eccentricity_without=np.empty(n_targets),
+            score=np.empty(n_targets),
+        )
+
+
+@compiled()
+def guess(
+    search: Any,
+    listed: NDArray[Any],
+    scores: NDArray[Any],
+    own: int,
+    own_score: float,
+    target: int,
+    guesses: Guesses,
+) -> None:
+    """Turn one target's scores into a row of `Guesses`."""
+    sizes, n_people = search.sizes, search.n_people
+    own_size = 0 if own < 0 else count_people(sizes, own)
+    total, squares, n_scoring = sum_up(scores, listed, sizes)
+    n_zero = n_people - own_size - n_scoring
+    top, second, best, n_top = find_top(scores, listed, sizes)
+    for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
+        if top < 0.0:  # records with score 0 may tie; only the one record there is can win with it
+            top, best, n_top = 0.0, 0, n_zero
+        elif second < 0.0:
+            second = 0.0
+    fixed = search.sigma
+    sigma = fixed if fixed else deviation(total, squares, n_people - own_size)
+    guesses.eccentricity_without[target] = _eccentricity(top, second, sigma)
+
+    score = -1.0 if own < 0 else own_score
+    highest, next_highest = max(score, top), min(max(second, score), top)
+    if not fixed:
+        total, squares = total + own_size * own_score, squares + own_size * own_score**2
+        sigma = deviation(total, squares, n_people)
+    guesses.best[target] = own if score > top else best if top > max(second, score) else -1
+    guesses.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)
+    guesses.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
+    guesses.score[target] = highest
+    guesses.own_is_top[target] = own >= 0 and score == highest
+    if own < 0:
+        guesses.bits[target] = np.nan
+    elif sigma == 0.0:
+        guesses.bits[target] = math.log2(n_people)
+    else:
+        mass = sum_likelihoods(scores, listed, sizes, highest, sigma)
+        mass += own_size * math.exp((score - highest) / sigma) + n_zero * math.exp(-highest / sigma)
+        guesses.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
+
+
+@compiled()
+def _eccentricity(top: float, second: float, sigma: float) -> float:
+    """Return how far the first is ahead of the second; 0 if there are no two, or no differences."""
+    return (top - second) / sigma if second >= 0.0 and sigma > 0.0 else 0.0

@@ -1,0 +1,179 @@
+"""Likelihood: the attack of somebody who knows how his own knowledge came about."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.adversary import Adversary, WrongKind
+from recveil.attack.candidates import Candidates
+from recveil.attack.guesses import Guesses
+from recveil.attack.knowledge import Knowledge
+from recveil.attack.search import BELL, WITHIN, Points, longest_span, search
+from recveil.errors import RecveilError
+
+# How likely something is that the adversary holds for impossible: knowledge may be worse than
+# its owner thinks, and then somebody must still be the likeliest.
+_SURPRISE = 1e-3
+# Ratings are held in single precision.
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Scores each record by the logarithm of how likely the knowledge is if it is the target's.
+
+    If a record with n labels is the target's, each known item is one of the n, and its rating and
+    date lie within the adversary's errors; but for the share of entries that are wrong. So a
+    record that agrees with more entries is likelier, and of two that agree with as many the
+    shorter one. Scoreboard-RH knows neither the bounds of the errors nor the lengths.
+
+    Parameters
+    ----------
+    right : float
+        Share of the entries that are right, from 0 to 1.
+    wrong_kind : {"value", "item"}
+        A wrong entry has a wrong value, or is an item that the target did not rate.
+    rating_error : float or None
+        Right ratings are up to so many points off; None: ratings are not compared.
+    date_error : int or None
+        Right dates are up to so many days off; None: dates are not compared.
+    label_spread : float
+        Standard deviation of the ratings behind a published label, in points: 0 for records of
+        true ratings; above 0 for means of groups, whose labels then count by their distance.
+    outside_top : int
+        Known items are drawn from outside the so many most rated ones, so that a record's length
+        counts these only.
+    threads : int
+        The result does not depend on it.
+
+    Raises
+    ------
+    RecveilError
+        If a number makes no sense.
+
+    Notes
+    -----
+    With `right` n of m, levels L of the scale and days D of the table, an entry gives a record
+    that carries the item ``log(q R / n)`` if it agrees, where R is one in the number of values
+    within the errors, and ``log((1 - q) / (L D n))`` if not; q is (n + 1/2) / (m + 1) of m = 8,
+    because nobody is sure that all is right. Scores are relative to a record without the item.
+    Eccentricity is the logarithm of the odds between the two best, `bits` those of the posterior
+    with everybody equally likely beforehand.
+
+    Under the adversary's own model of his knowledge no attack finds more people than the most
+    likely record (up to the approximations above: errors at the ends of the scale, and an unknown
+    instead of a given number of wrong entries).
+    """
+
+    right: float = 1.0
+    wrong_kind: WrongKind = "value"
+    rating_error: float | None = 0
+    date_error: int | None = None
+    label_spread: float = 0.0
+    outside_top: int = 0
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("rating_error", "date_error", "label_spread", "outside_top"):
+            value = getattr(self, name)
+            # The comparison is written so that nan fails it, too.
+            if value is not None and not value >= 0:
+                raise RecveilError(f"{name} is {value}; expected at least 0")
+        if not 0 <= self.right <= 1:
+            raise RecveilError(f"right is {self.right}; expected a share from 0 to 1")
+
+    @classmethod
+    def of(cls, adversary: Adversary, label_spread: float = 0.0) -> Self:
+        """Return the attack that suits an adversary's knowledge.
+
+        Examples
+        --------
+        >>> Likelihood.of(Adversary(known=8, right=6, rating_error=1)).right
+        0.75
+        """
+        return cls(
+            right=adversary.n_right / adversary.known,
+            wrong_kind=adversary.wrong_kind,
+            rating_error=adversary.rating_error,
+            date_error=adversary.date_error,
+            label_spread=label_spread,
+            outside_top=adversary.outside_top,
+        )
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Look for every target among the candidates; see `ScoreboardRH.attack`.
+
+        Examples
+        --------
+        Both records carry both items; the shorter one is likelier.
+
+        >>> from recveil.attack import draw_knowledge
+        >>> from recveil.ratings import Ratings
+        >>> ratings = Ratings.from_columns([1, 1, 1, 2, 2], list("abcab"), [5, 3, 4, 5, 3])
+        >>> known = draw_knowledge(ratings, Adversary(known=2), np.array([1]))
+        >>> guesses = Likelihood().attack(Candidates.from_ratings(ratings), known, np.arange(2))
+        >>> guesses.best
+        array([1])
+        """
+        points = self._points(candidates, knowledge)
+        return search(candidates, knowledge, record_of, points, self.threads)
+
+    def _points(self, candidates: Candidates, knowledge: Knowledge) -> Points:
+        q = (8 * self.right + 0.5) / 9
+        # Relative to a record without the item: there the entry is either wrong or a surprise.
+        if self.wrong_kind == "item":
+            absent, beyond = 1 - q, (1 - q) * _SURPRISE
+        else:
+            absent, beyond = _SURPRISE, 1 - q
+        days = self._days(longest_span(candidates, knowledge))
+        certainty = self._rating_certainty(candidates, knowledge) * self._date_certainty(days)
+        spread = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
+        return Points(
+            rule=BELL if self.label_spread else WITHIN,
+            weights=np.ones(candidates.indptr.size - 1, np.float32),
+            width=spread if self.label_spread else (self.rating_error or 0) + _TOLERANCE,
+            agree=math.log(q * certainty / absent),
+            floor=math.log(beyond / absent),
+            days=np.where(days, np.float32(0), np.float32(-1e30)),
+            bonus=self._room(candidates),
+            sigma=1.0,
+        )
+
+    def _rating_certainty(self, candidates: Candidates, knowledge: Knowledge) -> float:
+        """Return how much likelier a known rating is if it belongs to the label it is near to."""
+        if knowledge.values is None or candidates.levels.size < 2:
+            return 1.0
+        step = float(np.diff(candidates.levels).min())
+        span = float(np.ptp(candidates.levels))
+        if self.label_spread:
+            width = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
+            return max(1.0, span / (width * math.sqrt(2 * math.pi)))
+        within = 2 * math.floor((self.rating_error or 0) / step + _TOLERANCE) + 1
+        return max(1.0, (round(span / step) + 1) / within)
+
+    def _days(self, span: int) -> NDArray[np.bool_]:
+        """Mark which numbers of days apart agree; empty if dates are not compared."""
+        if self.date_error is None:
+            return np.empty(0, np.bool_)
+        return np.arange(span + 1) <= self.date_error
+
+    def _date_certainty(self, days: NDArray[np.bool_]) -> float:
+        return max(1.0, days.size / (2 * (self.date_error or 0) + 1)) if days.size else 1.0
+
+    def _room(self, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the logarithm of how much likelier an item of the record is than one of all."""
+        n_items = candidates.indptr.size - 1
+        lengths = candidates.activity.astype(np.float64)
+        if self.outside_top:
+            popular = np.argsort(-candidates.support, kind="stable")[: self.outside_top]
+            for item in popular.tolist():
+                lengths[
+                    candidates.records[candidates.indptr[item] : candidates.indptr[item + 1]]
+                ] -= 1
+            n_items -= popular.size
+        return np.log(max(n_items, 1) / np.maximum(lengths, 1)).astype(np.float32)

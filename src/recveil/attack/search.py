@@ -1,0 +1,320 @@
+"""Search: the engine of the scoring attacks, which adds up points over the lists of known items."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.candidates import Candidates
+from recveil.attack.guesses import Guesses, guess
+from recveil.attack.knowledge import Knowledge
+from recveil.compiled import compiled
+from recveil.errors import RecveilError
+from recveil.progress import track
+
+# Targets that one thread takes at a time.
+_CHUNK = 256
+# Records that are scored at a time: their scores should stay in a core's own cache.
+_BLOCK = 1 << 15
+# Up to so many labels, what each is worth is tabulated before the records are looked at.
+_FEW_LEVELS = 256
+# The least that a known item adds to a score. A score of 0 thereby means that no item is there,
+# even where exp(-distance) is too small for a float32.
+_LEAST = float(np.finfo(np.float32).tiny)
+
+# How a label that lies `apart` from the known rating earns its points.
+DECAY, WITHIN, BELL = 0, 1, 2
+# Points of what disagrees, which `floor` replaces; sums with others stay below half of it.
+NEVER = -1e30
+_LOST = NEVER / 2
+
+
+class Points(NamedTuple):
+    """What an attack gives for a known item that a record carries.
+
+    An item of weight w, whose label is `apart` points and `n` days off, gives
+    ``rating points + w * days[n] + bonus[record]``, or ``floor + bonus[record]`` if one of them is
+    `NEVER`; and never less than the smallest positive number.
+
+    Attributes
+    ----------
+    rule : int
+        The rating points. `DECAY`: ``w * exp(-apart / width)``, or w if the adversary knows
+        neither ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond.
+        `BELL`: ``agree - (apart / width)² / 2``, but not below `floor`. The latter two give `agree`
+        if ratings are unknown.
+    weights : ndarray of float32, shape (n_items,)
+    width, agree, floor : float
+    days : ndarray of float32, shape (n_days,)
+        By the number of days apart; empty if dates are unknown.
+    bonus : ndarray of float32, shape (n_records,)
+        Empty for none.
+    sigma : float
+        The unit of eccentricity and likelihood; 0: the standard deviation of each target's scores.
+    """
+
+    rule: int
+    weights: NDArray[np.float32]
+    width: float
+    agree: float
+    floor: float
+    days: NDArray[np.float32]
+    bonus: NDArray[np.float32]
+    sigma: float
+
+
+def search(
+    candidates: Candidates,
+    knowledge: Knowledge,
+    record_of: NDArray[np.int64],
+    points: Points,
+    threads: int,
+) -> Guesses:
+    """Score the candidates for every target; see `ScoreboardRH.attack`."""
+    own = np.asarray(record_of, np.int64)[knowledge.targets]
+    _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
+    _check_positions("a record", own, -1, candidates.n_records)
+    whole = _gather(candidates, knowledge, points)
+    guesses = Guesses.empty(own.size)
+
+    def look_for(first: int) -> None:
+        _look_for(whole, own, first, min(first + _CHUNK, own.size), guesses)
+
+    starts = range(0, own.size, _CHUNK)
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in track(pool.map(look_for, starts), "Attacking", len(starts)):
+            pass
+    return guesses
+
+
+def longest_span(candidates: Candidates, knowledge: Knowledge) -> int:
+    """Return the most days that a record and the knowledge can be apart; -1 without dates."""
+    days = [known for known in (candidates.days, knowledge.days) if known is not None]
+    if len(days) < 2 or not all(known.size for known in days):
+        return -1
+    return max(int(known.max()) for known in days) - min(int(known.min()) for known in days)
+
+
+def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -> None:
+    if positions.size and not least <= positions.min() <= positions.max() < end:
+        raise RecveilError(
+            f"{what} has the position {positions.min()} or {positions.max()}; expected {least} to "
+            f"{end - 1}; the knowledge must be about the same items and people as the candidates"
+        )
+
+
+class _Search(NamedTuple):
+    """All that the compiled functions read; what is not known is empty."""
+
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[Any]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32]
+    sizes: NDArray[np.int64]  # empty if one person stands behind each record
+    activity: NDArray[np.int64]
+    n_records: int
+    n_people: int
+    known_indptr: NDArray[np.int64]
+    known_items: NDArray[np.int32]
+    known_values: NDArray[np.float32]
+    known_days: NDArray[np.int32]
+    known_activity: NDArray[np.float64]
+    # What follows is `Points`; a tuple in a tuple would cost the threads their counting of arrays.
+    rule: int
+    weights: NDArray[np.float32]
+    width: float
+    agree: float
+    floor: float
+    day_points: NDArray[np.float32]
+    bonus: NDArray[np.float32]
+    sigma: float
+
+
+def _gather(found: Candidates, known: Knowledge, points: Points) -> _Search:
+    return _Search(
+        indptr=found.indptr,
+        records=found.records,
+        codes=found.codes,
+        levels=found.levels,
+        days=np.empty(0, np.int32) if found.days is None else found.days,
+        sizes=np.empty(0, np.int64) if (found.sizes == 1).all() else found.sizes,
+        activity=found.activity,
+        n_records=found.n_records,
+        n_people=found.n_people,
+        known_indptr=known.indptr,
+        known_items=known.items,
+        known_values=np.empty(0, np.float32) if known.values is None else known.values,
+        known_days=np.empty(0, np.int32) if known.days is None else known.days,
+        known_activity=np.empty((0, 2)) if known.activity is None else known.activity,
+        rule=points.rule,
+        weights=points.weights,
+        width=points.width,
+        agree=points.agree,
+        floor=points.floor,
+        day_points=points.days,
+        bonus=points.bonus,
+        sigma=points.sigma,
+    )
+
+
+class _Board(NamedTuple):
+    """Working space of one thread."""
+
+    scores: NDArray[np.float32]  # of one block of records; zero between blocks
+    listed: NDArray[np.int32]  # all records of others that score; one more, to write ahead
+    listed_scores: NDArray[np.float32]
+
+
+@compiled()
+def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, guesses: Guesses) -> None:
+    """Look for the targets from `first` to before `end`."""
+    room = search.n_records + 1
+    board = _Board(
+        np.zeros(_BLOCK, np.float32),
+        np.empty(room, np.int32),
+        np.empty(room, np.float32),
+    )
+    for target in range(first, end):
+        n_listed, score = _list_scores(search, target, own[target], board)
+        listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
+        guess(search, listed, scores, own[target], score, target, guesses)
+
+
+@compiled()
+def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple[int, float]:
+    """List the scores of other people's records that are not 0; return how many, and the own."""
+    start, stop = search.known_indptr[target], search.known_indptr[target + 1]
+    items = search.known_items[start:stop]
+    heads, ends = search.indptr[items], search.indptr[items + 1]
+    rows = _tabulate_ratings(search, start, stop)
+    n_listed, own_score = np.uint64(0), 0.0
+    while True:
+        base = _lowest_head(search.records, heads, ends)
+        if base < 0:
+            return int(n_listed), own_score
+        firsts = heads.copy()
+        for row in range(items.size):
+            some = search.records[firsts[row] : ends[row]]
+            heads[row] += np.searchsorted(some, base + _BLOCK)
+            _add_item(search, start + row, firsts[row], heads[row], base, rows[row], board)
+        if base <= own < base + _BLOCK:
+            if _fits(search, target, own):
+                own_score = float(board.scores[own - base])
+            board.scores[own - base] = 0  # so that it is not listed among the others
+        n_listed = _list_block(search, target, base, firsts, heads, board, n_listed)
+
+
+@compiled()
+def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any]) -> int:
+    """Return the lowest record that stands next in a list; -1 if all lists are at their ends."""
+    lowest = -1
+    for row in range(heads.size):
+        if heads[row] < ends[row]:
+            record = int(records[heads[row]])
+            lowest = record if lowest < 0 or record < lowest else lowest
+    return lowest
+
+
+@compiled()
+def _rating_points(search: _Search, weight: float, known: float, label: float) -> float:
+    """Return what a record gains by its label, dates aside; `known` is nan if ratings are not."""
+    if search.rule == DECAY:
+        if math.isnan(known):
+            return max(0.0 if search.day_points.size else weight, _LEAST)
+        return max(weight * math.exp(-abs(known - label) / search.width), _LEAST)
+    if math.isnan(known):
+        return search.agree
+    apart = abs(known - label) / search.width
+    if search.rule == WITHIN:
+        return search.agree if apart <= 1.0 else NEVER
+    return max(search.agree - apart**2 / 2, search.floor)
+
+
+@compiled()
+def _known_value(search: _Search, entry: int) -> float:
+    return search.known_values[entry] if search.known_values.size else math.nan
+
+
+@compiled()
+def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
+    """Tabulate what each label gains for each known item; no columns if there are many labels."""
+    n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
+    rows = np.empty((stop - start, n_levels), np.float32)
+    for entry in range(start, stop):
+        weight, value = (
+            search.weights[search.known_items[entry]],
+            _known_value(search, entry),
+        )
+        for level in range(n_levels):
+            rows[entry - start, level] = _rating_points(search, weight, value, search.levels[level])
+    return rows
+
+
+@compiled()
+def _add_item(
+    search: _Search,
+    entry: int,
+    head: int,
+    end: int,
+    base: int,
+    row: NDArray[Any],
+    board: _Board,
+) -> None:
+    """Add the points of one known item to the records of a block that carry it."""
+    weight, value = search.weights[search.known_items[entry]], _known_value(search, entry)
+    day = search.known_days[entry] if search.day_points.size else 0
+    lost, floor, least = np.float32(_LOST), np.float32(search.floor), np.float32(_LEAST)
+    has_days, has_bonus = search.day_points.size > 0, search.bonus.size > 0
+    # Unsigned places spare numba the check for negative ones, which would double the time.
+    for at in range(np.uint64(head), np.uint64(end)):
+        code = search.codes[at]
+        if row.size:
+            gained = row[code]
+        else:
+            gained = np.float32(_rating_points(search, weight, value, search.levels[code]))
+        if has_days:
+            gained += weight * search.day_points[np.uint64(abs(search.days[at] - day))]
+        if has_bonus:
+            gained = floor if gained < lost else gained
+            gained = max(gained + search.bonus[np.uint64(search.records[at])], least)
+        place = np.uint64(search.records[at] - base)
+        board.scores[place] += gained
+
+
+@compiled()
+def _list_block(
+    search: _Search,
+    target: int,
+    base: int,
+    firsts: NDArray[Any],
+    ends: NDArray[Any],
+    board: _Board,
+    n_listed: np.uint64,
+) -> np.uint64:
+    """Move the scores of a block from the board to the list; return the new length of that."""
+    length = min(_BLOCK, search.n_records - base)
+    all_places = 4 * (ends - firsts).sum() > length  # then it is faster to look at all of them
+    if all_places:
+        firsts, ends = np.zeros(1, np.int64), np.full(1, length)
+    for row in range(firsts.size):
+        for at in range(np.uint64(firsts[row]), np.uint64(ends[row])):
+            place = at if all_places else np.uint64(search.records[at] - base)
+            record = base + np.int64(place)
+            # Without a branch: if nobody scores, the next one overwrites what is written here.
+            board.listed[n_listed], board.listed_scores[n_listed] = record, board.scores[place]
+            scores = board.scores[place] > 0 and _fits(search, target, record)
+            n_listed += np.uint64(scores)
+            board.scores[place] = 0
+    return n_listed
+
+
+@compiled()
+def _fits(search: _Search, target: int, record: int) -> bool:
+    """Tell whether a record is as long as the adversary heard, if he and the release tell."""
+    if search.known_activity.size == 0:
+        return True
+    low, high = search.known_activity[target]
+    return low <= search.activity[record] <= high

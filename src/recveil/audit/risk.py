@@ -1,0 +1,106 @@
+"""Risk: how often each single person is found, by the strongest adversary who can look for him."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack import Candidates, Likelihood, ScoreboardRH, draw_knowledge
+from recveil.audit.outcome import Outcome
+from recveil.ratings import Ratings
+
+# Everybody is looked for so many times in all, at least once and at most ten times each.
+_ATTACKS = 500_000
+
+
+class Risk(NamedTuple):
+    """How often each user is found.
+
+    Attributes
+    ----------
+    found : ndarray of float64, shape (n_users,)
+        Share of the draws of knowledge with which he is found; nan for those who have too few
+        ratings for every adversary, which is no low risk.
+    adversary : ndarray of object, shape (n_users,)
+        The name of the adversary who looked for him; None if nobody could.
+    draws : int
+        How often knowledge was drawn for each.
+    """
+
+    found: NDArray[np.float64]
+    adversary: NDArray[Any]
+    draws: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count the people by tenths of risk and by adversary, for JSON and for the page."""
+        known = self.found[~np.isnan(self.found)]
+        tenths = np.minimum(np.floor(known * 10 + 1e-9), 9).astype(int)
+        people = np.bincount(tenths, minlength=10)
+        looked = [name for name in self.adversary.tolist() if name is not None]
+        return {
+            "draws": self.draws,
+            "bins": [
+                {"low": tenth / 10, "high": (tenth + 1) / 10, "people": int(people[tenth])}
+                for tenth in range(10)
+            ],
+            "people_by_adversary": {name: looked.count(name) for name in dict.fromkeys(looked)},
+            "nobody_looked_for": len(self.found) - len(looked),
+        }
+
+
+def measure_risk(
+    ratings: Ratings, candidates: Candidates, outcomes: list[Outcome], seed: int
+) -> Risk:
+    """Look for everybody, each person by the strongest adversary for whom he has enough ratings.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, listed by item.
+    outcomes : list of Outcome
+        They tell who is strongest, and with which attack.
+    seed : int
+
+    Examples
+    --------
+    >>> from recveil.attack import Adversary
+    >>> from recveil.audit.outcome import run_attack
+    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "b"], [5, 1, 2, 2])
+    >>> candidates, everybody = Candidates.from_ratings(ratings), np.arange(3)
+    >>> outcomes = [
+    ...     run_attack(ratings, candidates, Adversary(known=n, name=str(n)), everybody)
+    ...     for n in (1, 2)
+    ... ]
+    >>> risk = measure_risk(ratings, candidates, outcomes, seed=0)
+    >>> risk.found[1:], risk.adversary.tolist()
+    (array([0.5, 0.5]), ['1', '1', '1'])
+    """
+    n = ratings.n_users
+    draws = max(1, min(10, _ATTACKS // n))
+    risk = Risk(np.full(n, np.nan), np.full(n, None, dtype=object), draws)
+    for outcome in sorted(outcomes, key=lambda outcome: -outcome.found.rate):
+        left = np.flatnonzero(np.isnan(risk.found))
+        attacked, found = _look_for(ratings, candidates, outcome, left, draws, seed)
+        risk.found[attacked] = found / draws
+        risk.adversary[attacked] = outcome.adversary.name
+    return risk
+
+
+def _look_for(
+    ratings: Ratings,
+    candidates: Candidates,
+    outcome: Outcome,
+    users: NDArray[np.int64],
+    draws: int,
+    seed: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return who could be attacked, and in how many draws each of them was found."""
+    by_likelihood = outcome.likeliest.rate >= outcome.top1.rate
+    attack = Likelihood.of(outcome.adversary) if by_likelihood else ScoreboardRH()
+    found = np.zeros(0)
+    for draw in range(draws):
+        knowledge = draw_knowledge(ratings, outcome.adversary, users, seed + 1 + draw)
+        guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
+        found = guesses.own_is_top / guesses.tied_people + (found if draw else 0)
+    return knowledge.targets, found

@@ -1,0 +1,176 @@
+"""Files of outside knowledge, however they are written."""
+
+import gzip
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.attack import Candidates
+from recveil.audit import audit, look_for
+from recveil.audit.outside import reading_of
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.io import write_ratings
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=60, n_items=40, n_ratings=900, seed=4)
+
+
+@pytest.fixture(scope="module")
+def rows(ratings):
+    """What somebody knows about alice, who is user 7."""
+    items, values = ratings.row(7)
+    labels = ratings.items[items[:5]].tolist()
+    return [("alice", item, float(value)) for item, value in zip(labels, values[:5], strict=True)]
+
+
+def as_text(rows, header, delimiter=","):
+    return "\n".join([header, *(delimiter.join(map(str, row)) for row in rows)]) + "\n"
+
+
+def as_table(rows, names=("target", "item", "rating")):
+    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def arrow_stream(rows, path):
+    with pa.OSFile(str(path), "wb") as file:
+        table = as_table(rows)
+        with pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+
+
+def arrow_file(rows, path):
+    with pa.OSFile(str(path), "wb") as file:
+        table = as_table(rows)
+        with pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+
+
+WRITERS = {
+    "plain.csv": lambda rows, path: path.write_text(as_text(rows, "target,item,rating")),
+    "quoted.csv": lambda rows, path: path.write_text(as_text(rows, '"target","item","rating"')),
+    "capital.csv": lambda rows, path: path.write_text(as_text(rows, "Target,Item,Rating")),
+    "marked.csv": lambda rows, path: path.write_text(
+        as_text(rows, '"target","item","rating"'), encoding="utf-8-sig"
+    ),
+    "late.csv": lambda rows, path: path.write_text("\n" + as_text(rows, "target,item,rating")),
+    "windows.csv": lambda rows, path: path.write_bytes(
+        as_text(rows, "target,item,rating").replace("\n", "\r\n").encode()
+    ),
+    # The target goes before what else may be called a user.
+    "two.csv": lambda rows, path: path.write_text(
+        as_text([("carol", *row) for row in rows], "user,target,item,rating")
+    ),
+    "packed.csv.gz": lambda rows, path: path.write_bytes(
+        gzip.compress(as_text(rows, "target,item,rating").encode())
+    ),
+    "quoted.csv.gz": lambda rows, path: path.write_bytes(
+        gzip.compress(as_text(rows, '"target","item","rating"').encode())
+    ),
+    "tabs.tsv": lambda rows, path: path.write_text(as_text(rows, "target\titem\trating", "\t")),
+    "recbole.inter": lambda rows, path: path.write_text(
+        as_text(rows, "target:token\titem:token\trating:float", "\t")
+    ),
+    "table.parquet": lambda rows, path: pq.write_table(as_table(rows), path),
+    "file.arrow": arrow_file,
+    "stream.arrow": arrow_stream,
+    # Other names are found as usual, and without a header the order tells.
+    "usual.csv": lambda rows, path: path.write_text(as_text(rows, "user_id,item_id,rating")),
+    "bare.csv": lambda rows, path: path.write_text(as_text(rows[1:], ",".join(map(str, rows[0])))),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_way_to_write_it_finds_the_same(ratings, rows, tmp_path, name):
+    WRITERS["plain.csv"](rows, tmp_path / "expected.csv")
+    WRITERS[name](rows, tmp_path / name)
+    candidates = Candidates.from_ratings(ratings)
+    (expected,) = look_for(ratings, candidates, tmp_path / "expected.csv")
+    (found,) = look_for(ratings, candidates, tmp_path / name)
+    assert found == expected
+    assert (found.target, found.known, found.matched) == ("alice", 5, 5)
+
+
+@pytest.fixture
+def table(ratings, tmp_path):
+    """The same ratings under column names that nobody could guess."""
+    write_ratings(ratings, tmp_path / "usual.csv")
+    lines = (tmp_path / "usual.csv").read_text().splitlines()
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["who,what,how,when", *lines[1:]]))
+    return path
+
+
+COLUMNS = {"user": "who", "item": "what", "rating": "how", "time": "when"}
+
+
+@pytest.mark.parametrize("header", ["who,what,how", "target,what,how", "target,item,rating"])
+def test_the_columns_of_the_table_or_the_usual_ones(table, rows, tmp_path, header):
+    (tmp_path / "aux.csv").write_text(as_text(rows, header))
+    found = audit(table, targets=5, curves=False, aux=tmp_path / "aux.csv", **COLUMNS)
+    (alice,) = found.suspects
+    assert (alice.target, alice.matched) == ("alice", 5)
+    assert alice.users[0] == str(found.ratings.users[7])
+
+
+def test_reading_of(tmp_path):
+    (tmp_path / "aux.csv").write_text("who,what,rating\na,b,3\n")
+    reading = {**COLUMNS, "duplicates": "mean", "scale": None, "format": "csv-plain"}
+    expected = {"duplicates": "mean", "user": "who", "item": "what"}
+    assert reading_of(tmp_path / "aux.csv", reading) == expected
+    (tmp_path / "bare.csv").write_text("a,b,3\n")
+    assert reading_of(tmp_path / "bare.csv", COLUMNS) == {}
+
+
+def test_duplicates_count_as_in_the_table(ratings, rows, tmp_path):
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    (tmp_path / "aux.csv").write_text(as_text([*rows, rows[0]], "target,item,rating"))
+    options = {"targets": 5, "curves": False, "aux": tmp_path / "aux.csv"}
+    with pytest.raises(RecveilError, match=r"aux\.csv"):
+        audit(tmp_path / "ratings.csv", **options)
+    (alice,) = audit(tmp_path / "ratings.csv", duplicates="last", **options).suspects
+    assert alice.known == 5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"target,item\na,b\n",
+        b'"target,item,rating\na,1,3\n',
+        gzip.compress(b"target,item,rating\na,1,3\n")[:-12],
+        b"\xff\xfe\x00",
+    ],
+    ids=["empty", "no rating", "open quote", "cut short", "no text"],
+)
+def test_a_file_that_cannot_be_read_is_named(ratings, tmp_path, content):
+    (tmp_path / "aux.csv").write_bytes(content)
+    with pytest.raises(RecveilError, match=r"aux\.csv"):
+        look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
+
+
+def test_bad_files_are_refused_before_the_work(ratings, tmp_path, monkeypatch):
+    def attack(*_, **__):
+        raise AssertionError("the attacks began")
+
+    # The function hides its module from a dotted name.
+    monkeypatch.setattr(sys.modules["recveil.audit.audit"], "run_attack", attack)
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    for wrong in ("aux", "release"):
+        with pytest.raises(RecveilError, match="nowhere"):
+            audit(tmp_path / "ratings.csv", **{wrong: tmp_path / "nowhere"})
+
+
+def test_ids_are_compared_as_they_are_written(tmp_path):
+    # One item that is no number makes all of the file's ids text; the table's are numbers.
+    ratings = make_ratings(n_users=20, n_items=10, n_ratings=90, seed=5)
+    assert ratings.items.dtype == np.int64
+    item = ratings.items[ratings.row(2)[0][0]]
+    (tmp_path / "aux.csv").write_text(f"target,item,rating\na,{item},3\na,Heat,3\n")
+    (found,) = look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
+    assert (found.known, found.matched) == (2, 1)
