@@ -12,6 +12,7 @@ import recveil
 SOURCE = Path(recveil.__file__).parent
 FLOORS = {
     "errors": 0,
+    "bits": 0,
     "compiled": 0,
     "progress": 0,
     "ratings": 0,
@@ -24,6 +25,7 @@ FLOORS = {
     "attack": 2,
     "verify": 2,
     "audit": 3,
+    "evaluate": 3,
     "demo": 3,
     "report": 4,
     "cli": 4,

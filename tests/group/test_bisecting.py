@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
 from recveil.group.base import number_by_lowest_member
-from recveil.group.bisecting import _bisecting_k_gather, _mark_lowest
+from recveil.group.bisection import bisecting_k_gather, mark_lowest
 
 
 def gather(X, k, n_bisections=10, seed=0):
     """Group the rows as they stand, unscaled, so that whole numbers stay whole."""
     rows = np.asarray(X, dtype=np.float32).reshape(len(X), -1)
-    labels = _bisecting_k_gather(rows, k, n_bisections, np.random.default_rng(seed))
+    labels = bisecting_k_gather(rows, k, n_bisections, np.random.default_rng(seed))
     return number_by_lowest_member(labels).tolist()
 
 
@@ -57,7 +57,7 @@ def test_many_equal_rows_need_no_deep_recursion():
 
 
 def test_ties_go_to_the_lowest_index():
-    marked = _mark_lowest(np.array([2.0, 1.0, 2.0, 3.0, 2.0, 0.0]), 4)
+    marked = mark_lowest(np.array([2.0, 1.0, 2.0, 3.0, 2.0, 0.0]), 4)
     assert np.flatnonzero(marked).tolist() == [0, 1, 2, 5]
 
 

@@ -6,13 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from recveil.errors import RecveilError
-from recveil.group import BisectingKGather, BoundedTMeans, PredictiveGrouping
+from recveil.group import (
+    MDAV,
+    BisectingKGather,
+    BoundedTMeans,
+    KMember,
+    PredictiveGrouping,
+    UnionSplit,
+)
 
-GROUPINGS = [BoundedTMeans, PredictiveGrouping, BisectingKGather]
+GROUPINGS = [BoundedTMeans, PredictiveGrouping, BisectingKGather, MDAV, KMember, UnionSplit]
 
 plain = st.floats(-1e6, 1e6, width=32)
 many_duplicates = st.integers(-1, 1).map(float)
@@ -63,6 +70,23 @@ class TestEveryGrouping:
         sizes = np.bincount(grouping(5, random_state=0, **fast(grouping)).fit(X).labels_)
         assert 5 <= sizes.min() <= sizes.max() < 10
 
+    def test_rows_that_tie_or_stand_twice_are_grouped_alike_every_time(self, grouping):
+        # A grid: every row has equally near neighbours, and stands there three times.
+        X = np.tile([(x, y) for x in range(8) for y in range(8)], (3, 1)).astype(float)
+        for k in (2, 3, 7):
+            labels = grouping(k, random_state=0).fit(X).labels_
+            sizes = np.bincount(labels)
+            assert k <= sizes.min() <= sizes.max() < 2 * k
+            assert (grouping(k, random_state=0).fit(X.copy(order="F")).labels_ == labels).all()
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_duplicates_find_each_other(self, grouping, seed):
+        rng = np.random.default_rng(seed)
+        place = rng.permutation(np.repeat(np.arange(12), 5))  # k copies of each of twelve rows
+        X = rng.normal(size=(12, 40))[place]
+        labels = grouping(5, random_state=seed).fit(X).labels_
+        assert [len(set(place[labels == group])) for group in range(12)] == [1] * 12
+
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_the_number_of_threads_does_not_matter(self, grouping, dtype):
         X = np.random.default_rng(0).normal(size=(1500, 50)).astype(dtype)
@@ -97,6 +121,7 @@ def fast(grouping):
     return {"max_iter": 1} if grouping is BoundedTMeans else {}
 
 
+PARTS_BLOBS = (PredictiveGrouping, MDAV, KMember)
 BLOBS_STAY_WHOLE = {
     "check_clustering": "wants three blobs of 17 found again; groups of 5 to 9 part them further"
 }
@@ -105,8 +130,13 @@ BLOBS_STAY_WHOLE = {
 @parametrize_with_checks(
     [grouping() for grouping in GROUPINGS],
     expected_failed_checks=lambda grouping: (
-        BLOBS_STAY_WHOLE if isinstance(grouping, PredictiveGrouping) else {}
+        BLOBS_STAY_WHOLE if isinstance(grouping, PARTS_BLOBS) else {}
     ),
 )
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_blobs_stay_whole_if_groups_may_be_as_large(grouping):
+    check_clustering(grouping.__name__, grouping(15))

@@ -3,6 +3,27 @@
 from recveil.group.base import Grouping
 from recveil.group.bisecting import BisectingKGather
 from recveil.group.bounded import BoundedTMeans
+from recveil.group.k_member import KMember
+from recveil.group.level_gather import LevelGather
+from recveil.group.mdav import MDAV
+from recveil.group.measures import GroupSizes, armse, group_sizes, sse, sse_ratio
+from recveil.group.one_k_gather import BisectingOneKGather
 from recveil.group.predictive import PredictiveGrouping
+from recveil.group.union_split import UnionSplit
 
-__all__ = ["BisectingKGather", "BoundedTMeans", "Grouping", "PredictiveGrouping"]
+__all__ = [
+    "MDAV",
+    "BisectingKGather",
+    "BisectingOneKGather",
+    "BoundedTMeans",
+    "GroupSizes",
+    "Grouping",
+    "KMember",
+    "LevelGather",
+    "PredictiveGrouping",
+    "UnionSplit",
+    "armse",
+    "group_sizes",
+    "sse",
+    "sse_ratio",
+]

@@ -2,8 +2,17 @@
 
 from recveil.io.convert import convert
 from recveil.io.formats import FORMATS
+from recveil.io.levels import read_levels
 from recveil.io.read import read_ratings, read_table
 from recveil.io.source import Source
 from recveil.io.write import write_ratings
 
-__all__ = ["FORMATS", "Source", "convert", "read_ratings", "read_table", "write_ratings"]
+__all__ = [
+    "FORMATS",
+    "Source",
+    "convert",
+    "read_levels",
+    "read_ratings",
+    "read_table",
+    "write_ratings",
+]

@@ -1,0 +1,187 @@
+"""The kernels of bisecting: how rows are cut in two, and in two again.
+
+They are plain loops: numba compiles whole-array operations several times slower. Throughout, X is
+a matrix of float32, `rows` are positions in it (int64), and a `side` marks those of `rows` that lie
+on one side of a cut (bool). The steps are those of the thesis, section 3.2.1, Algorithm 1.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.compiled import compiled
+
+
+@compiled()
+def bisecting_k_gather(
+    X: NDArray[Any], k: int, n_bisections: int, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Return for each row of X the number of its group, 0, 1, ...; see `BisectingKGather`."""
+    labels = np.empty(len(X), dtype=np.int64)
+    order = np.arange(len(X))
+    n_groups = 0
+    # Slices of `order`; a stack, because extreme data would go too deep for a recursion.
+    uncut = [(0, len(X))]
+    while uncut:
+        start, end = uncut.pop()
+        rows = order[start:end]
+        if len(rows) < 2 * k:
+            labels[rows] = n_groups
+            n_groups += 1
+            continue
+        if len(rows) < 3 * k:
+            side = most_distant_and_closest(X, rows, k)
+        else:
+            side = fill_short_side(X, rows, best_bisection(X, rows, n_bisections, rng), k)
+        if not side[0]:  # a bisection and its mirror image lead to the same groups
+            side = ~side
+        middle = start + move_to_front(rows, side)
+        uncut.append((middle, end))
+        uncut.append((start, middle))
+    return labels
+
+
+@compiled()
+def most_distant_and_closest(X: NDArray[Any], rows: NDArray[Any], k: int) -> NDArray[Any]:
+    """Mark, for step 7B, the row most distant from the centroid and the k - 1 closest to it."""
+    everyone = np.ones(len(rows), dtype=np.bool_)
+    most_distant = np.argmax(squared_distances(X, rows, centroid_of(X, rows, everyone)))
+    distances = squared_distances(X, rows, X[rows[most_distant]].astype(np.float64))
+    distances[most_distant] = -1  # ahead of its duplicates
+    return mark_lowest(distances, k)
+
+
+@compiled()
+def fill_short_side(
+    X: NDArray[Any], rows: NDArray[Any], side: NDArray[Any], k: int
+) -> NDArray[Any]:
+    """Return, for step 6, the side; or else the short one, with the closest rows added."""
+    size = side.sum()
+    if min(size, len(rows) - size) >= k:
+        return side
+    short = side if size < k else ~side
+    distances = squared_distances(X, rows, centroid_of(X, rows, short))
+    distances[short] = -1  # its own members come first
+    return mark_lowest(distances, k)
+
+
+@compiled()
+def best_bisection(
+    X: NDArray[Any], rows: NDArray[Any], n_bisections: int, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Mark, for step 4, the left side of the random bisection with the lowest SSE."""
+    n = len(rows)
+    is_left, sums = random_bisections(X, rows, n_bisections, rng)
+    best, most_between = -1, -1.0
+    for b in range(n_bisections):
+        n_left = is_left[b].sum()
+        if 0 < n_left < n:
+            between = sse_between(sums[b], n_left, n)
+            if between > most_between:
+                best, most_between = b, between
+    if best < 0:  # all rows are equal: halve them in the order of their index
+        best = 0
+        for i in range(n):
+            is_left[best, i] = i < n // 2
+    return is_left[best]
+
+
+@compiled()
+def sse_between(offsets: NDArray[Any], n_left: int, n: int) -> float:
+    """Return by how much a cut of n rows lowers their SSE.
+
+    It follows from the sum of the left side's offsets from the centroid: those of the right side
+    add up to its negative.
+    """
+    between = 0.0
+    for j in range(len(offsets)):
+        between += offsets[j] ** 2
+    return between * (1 / n_left + 1 / (n - n_left))
+
+
+# A projection may be added up in any order: this lets the compiler use vector instructions.
+@compiled(fastmath={"reassoc", "contract"})
+def random_bisections(
+    X: NDArray[Any], rows: NDArray[Any], n_bisections: int, rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Repeat steps 1 to 3: mark the left sides, and sum their offsets from the centroid."""
+    n, d = len(rows), X.shape[1]
+    centroid = centroid_of(X, rows, np.ones(n, dtype=np.bool_))
+    to_left = np.empty((n_bisections, d), dtype=np.float32)
+    for b in range(n_bisections):
+        row = rows[int(rng.random() * n)]
+        for j in range(d):
+            to_left[b, j] = X[row, j] - centroid[j]
+
+    is_left = np.zeros((n_bisections, n), dtype=np.bool_)
+    sums = np.zeros((n_bisections, d))
+    offset = np.empty(d, dtype=np.float32)
+    for i in range(n):
+        for j in range(d):
+            offset[j] = X[rows[i], j] - centroid[j]
+        for b in range(n_bisections):
+            projection = np.float32(0)
+            for j in range(d):
+                projection += offset[j] * to_left[b, j]
+            if projection >= 0:
+                is_left[b, i] = True
+                for j in range(d):
+                    sums[b, j] += offset[j]
+    return is_left, sums
+
+
+@compiled()
+def move_to_front(rows: NDArray[Any], side: NDArray[Any]) -> int:
+    """Move the rows of a side to the front, keep the order on both sides, return the size."""
+    others = np.empty_like(rows)
+    size = 0
+    for i in range(len(rows)):
+        if side[i]:
+            rows[size] = rows[i]
+            size += 1
+        else:
+            others[i - size] = rows[i]
+    for i in range(size, len(rows)):
+        rows[i] = others[i - size]
+    return size
+
+
+@compiled()
+def centroid_of(X: NDArray[Any], rows: NDArray[Any], members: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of the rows that are marked as members, in float64."""
+    total = np.zeros(X.shape[1])
+    size = 0
+    for i in range(len(rows)):
+        if members[i]:
+            size += 1
+            for j in range(X.shape[1]):
+                total[j] += X[rows[i], j]
+    return total / size
+
+
+@compiled()
+def squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) -> NDArray[Any]:
+    """Return the squared distance of each row to a point, in float64."""
+    distances = np.zeros(len(rows))
+    for i in range(len(rows)):
+        for j in range(X.shape[1]):
+            distances[i] += (X[rows[i], j] - point[j]) ** 2
+    return distances
+
+
+@compiled()
+def mark_lowest(values: NDArray[Any], k: int) -> NDArray[Any]:
+    """Mark the k lowest values; of equal ones, those that come first."""
+    lowest = np.empty(k, dtype=np.int64)  # an insertion sort that forgets all beyond k
+    for i in range(len(values)):
+        if i >= k and values[i] >= values[lowest[k - 1]]:
+            continue
+        at = min(i, k - 1)
+        while at > 0 and values[lowest[at - 1]] > values[i]:
+            lowest[at] = lowest[at - 1]
+            at -= 1
+        lowest[at] = i
+    marked = np.zeros(len(values), dtype=np.bool_)
+    marked[lowest] = True
+    return marked

@@ -1,0 +1,230 @@
+"""Privacy levels from a file: how many must share a row with each user, by his own wish."""
+
+import re
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from recveil.errors import RecveilError
+from recveil.io.delimited import DIALECTS, Dialect, _check_utf8, _records
+from recveil.io.files import naming, open_bytes, open_random_access
+from recveil.io.lines import Place
+from recveil.ratings.columns import USUAL_NAMES, Locate, encode_labels
+
+_LEVEL_NAMES = ("k", "level", "privacylevel")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_PARQUET_MAGIC = b"PAR1"
+_HEADER = "expected a header such as user_id,k"
+
+
+class _Column(NamedTuple):
+    """What a file says, row by row, and where."""
+
+    users: pa.ChunkedArray
+    levels: list[Any]
+    locate: Locate
+
+
+def read_levels(
+    source: str | PathLike[str], users: NDArray[Any], default: int
+) -> NDArray[np.int64]:
+    r"""Read the privacy level of each user from a file with the columns user_id and k.
+
+    Parameters
+    ----------
+    source : str or path
+        CSV or tab-separated text with a header, gzipped or not, or Parquet. Other columns are
+        passed over.
+    users : ndarray of int64 or of str objects, shape (n_users,)
+        The users' labels, as in `Ratings.users`.
+    default : int
+        The level of all users who are not in the file.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_users,)
+        The least number of people who shall share a published row with each user, himself
+        included; 1 says that he does not mind being published as he is.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, lacks a column or has no rows; for the first level that is
+        not a whole number from 1 to the number of users; for a user who stands twice, and for
+        users in the file who have no ratings.
+
+    Notes
+    -----
+    Source: Chen 2012 (thesis), sections 5.1 and 5.2. Ids are compared as they are written: "007"
+    is not 7.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.csv")
+    ...     _ = path.write_text("user_id,k\nben,1\nann,3\n")
+    ...     read_levels(path, np.array(["ann", "ben", "eve"], dtype=object), default=2)
+    array([3, 1, 2])
+    """
+    path = Path(source)
+    _check_default(default, len(users))
+    with naming(path):
+        read = _read_parquet if _is_parquet(path) else _read_text
+        column = read(path)
+        if not column.levels:
+            raise RecveilError(f"{path.name}: there are no levels in it; expected at least one")
+        labels, label_of = encode_labels(column.users, "user", column.locate)
+    in_file = _whole_levels(column, len(users))
+    _refuse_twice(labels, label_of, in_file, column.locate)
+    position = _find_users(labels, label_of, users, path.name, column.locate)
+    levels = np.full(len(users), default, dtype=np.int64)
+    levels[position[label_of]] = in_file
+    return levels
+
+
+def _check_default(default: int, n_users: int) -> None:
+    whole = isinstance(default, int | np.integer) and not isinstance(default, bool)
+    if not whole or not 1 <= default <= n_users:
+        raise RecveilError(
+            f"the default level is {default!r}; expected a whole number from 1 to the number of "
+            f"users ({n_users})"
+        )
+
+
+def _is_parquet(path: Path) -> bool:
+    with open_bytes(path) as file:
+        return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
+
+
+def _read_parquet(path: Path) -> _Column:
+    with open_random_access(path) as file:
+        parquet = pq.ParquetFile(file)
+        user, level = _choose(parquet.schema_arrow.names, path.name)
+        table = parquet.read([user, level])
+        levels = table[level].to_pylist()
+    return _Column(table[user], levels, lambda row: f"{path.name} row {row + 1}")
+
+
+def _read_text(path: Path) -> _Column:
+    dialect = DIALECTS["csv"]
+    records = _records(path, dialect)
+    line, names = next(records, (0, []))
+    if not line:
+        raise RecveilError(f"{path.name}: the file is empty; {_HEADER}")
+    if any("\t" in name for name in names):
+        records = _records(path, dialect := DIALECTS["tsv"])
+        line, names = next(records)
+    _check_utf8(names, Place(path.name, line))
+    user, level = (names.index(name) for name in _choose(names, path.name))
+    lines, users, levels = [], [], []
+    for line, fields in _whole_records(records, names, dialect, path):
+        lines.append(line)
+        users.append(fields[user] or None)
+        levels.append(fields[level] or None)
+    column = pa.chunked_array([pa.array(users, pa.string())])
+    return _Column(column, levels, lambda row: str(Place(path.name, lines[row])))
+
+
+def _whole_records(
+    records: Iterator[tuple[int, list[str]]], names: Sequence[str], dialect: Dialect, path: Path
+) -> Iterator[tuple[int, list[str]]]:
+    for line, fields in records:
+        place = Place(path.name, line)
+        if len(fields) != len(names):
+            raise RecveilError(
+                f"{place}: expected {len(names)} columns, got {len(fields)} "
+                f"({dialect.excerpt(fields)}); mend or drop the line"
+            )
+        _check_utf8(fields, place)
+        yield line, fields
+
+
+def _choose(names: Sequence[str], where: str) -> tuple[str, str]:
+    """Return the names of the columns that hold users and levels."""
+    return _find("user", USUAL_NAMES["user"], names, where), _find("k", _LEVEL_NAMES, names, where)
+
+
+def _find(role: str, usual: Sequence[str], names: Sequence[str], where: str) -> str:
+    fitting = [name for wish in usual for name in names if _plain(name) == wish]
+    if not fitting:
+        raise RecveilError(
+            f"{where}: no {role} column among {', '.join(map(repr, names))}; {_HEADER}"
+        )
+    if names.count(fitting[0]) > 1:
+        raise RecveilError(f"{where}: two columns are called {fitting[0]!r}; rename one")
+    return fitting[0]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[_\- ]", "", name.partition(":")[0]).lower()
+
+
+def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
+    for row, value in enumerate(column.levels):
+        level = _whole(value)
+        if level is None or level < 1:
+            got = "missing" if value is None else repr(value)
+            raise RecveilError(
+                f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more"
+            )
+        if level > n_users:
+            raise RecveilError(
+                f"{column.locate(row)}: k is {level}, but there are {n_users} users; lower it"
+            )
+        column.levels[row] = level
+    return np.array(column.levels, dtype=np.int64)
+
+
+def _whole(value: Any) -> int | None:
+    """Read a whole number, or text that is one; a data frame may keep it as a float."""
+    if isinstance(value, str):
+        return int(value) if _WHOLE.fullmatch(value.strip()) else None
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole and not isinstance(value, bool) else None
+
+
+def _refuse_twice(
+    labels: NDArray[Any], label_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
+) -> None:
+    first = np.full(len(labels), len(label_of))
+    np.minimum.at(first, label_of, np.arange(len(label_of)))
+    again = np.flatnonzero(first[label_of] < np.arange(len(label_of)))
+    if again.size:
+        row, before = int(again[0]), int(first[label_of[again[0]]])
+        same = levels[row] == levels[before]
+        raise RecveilError(
+            f"{locate(row)}: user {labels.tolist()[label_of[row]]!r} stands twice, "
+            + (
+                f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
+                if same
+                else f"with k = {levels[before]} ({locate(before)}) and k = {levels[row]}; keep one"
+            )
+        )
+
+
+def _find_users(
+    labels: NDArray[Any], label_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
+) -> NDArray[np.int64]:
+    """Return the position of each label among the users."""
+    # As text: the file may hold digits only, and so be read as numbers, while the users are text.
+    place = {str(user): position for position, user in enumerate(users.tolist())}
+    position = np.array([place.get(str(label), -1) for label in labels.tolist()], dtype=np.int64)
+    unknown = np.flatnonzero(position[label_of] < 0)
+    if unknown.size:
+        named = ", ".join(
+            f"{labels.tolist()[label_of[row]]!r} ({locate(row)})" for row in unknown[:3].tolist()
+        )
+        more = ", ..." if unknown.size > 3 else ""
+        users_are = "user is" if unknown.size == 1 else "users are"
+        raise RecveilError(
+            f"{name}: {unknown.size} {users_are} not among the ratings: {named}{more}; "
+            f"drop them, or check the ids"
+        )
+    return position
