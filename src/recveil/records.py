@@ -25,18 +25,23 @@ class Records:
         Positions of items, ascending in each record.
     values : ndarray of float64, shape (n_labels,)
         The labels: published ratings.
+    promised : ndarray of int64, shape (n_records,), or None
+        How many people each record promises to stand for, where that is not the same for all.
     """
 
     sizes: NDArray[np.int64]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
+    promised: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return self.sizes.size
 
     def digests(self, keys: NDArray[np.uint64]) -> list[bytes]:
         """Return 16 bytes for each record that equal another record's only if all labels do.
+
+        And what they promise, if they do.
 
         Parameters
         ----------
@@ -59,9 +64,12 @@ class Records:
         labels["item"], labels["value"] = keys[self.indices], self.values
         content, width = memoryview(labels.tobytes()), _LABEL.itemsize
         bounds = (self.indptr * width).tolist()
+        promises = itertools.repeat(b"")
+        if self.promised is not None:
+            promises = (promise.tobytes() for promise in self.promised.astype("<i8"))
         return [
-            hashlib.blake2b(content[start:end], digest_size=16).digest()
-            for start, end in itertools.pairwise(bounds)
+            hashlib.blake2b(bytes(content[start:end]) + promise, digest_size=16).digest()
+            for (start, end), promise in zip(itertools.pairwise(bounds), promises, strict=False)
         ]
 
 

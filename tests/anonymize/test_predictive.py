@@ -54,7 +54,7 @@ def test_a_grouping_that_breaks_its_word_is_caught(invented):
     [
         ({"homogenize": "both"}, "homogenize is 'both'"),
         ({"predictor": "svd++"}, "predictor 'svd[+][+]': expected one of funk-svd, item-mean"),
-        ({"grouping": "mdav"}, "grouping 'mdav': expected one of"),
+        ({"grouping": "best"}, "grouping 'best': expected one of"),
         ({"round_labels": "half"}, "rounding 'half'"),
         ({"round_labels": -1}, "rounding -1"),
         ({"round_labels": "nan"}, "rounding 'nan'"),

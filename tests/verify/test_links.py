@@ -5,9 +5,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.attack import ReleasedTable
+from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
-from recveil.verify.links import item_shares, link_bound, link_existence, link_posterior
+from recveil.evaluate.links import link_disclosure
+from recveil.verify.links import (
+    item_shares,
+    link_bound,
+    link_existence,
+    link_posterior,
+    links_of_rows,
+)
 
 shares = st.floats(0, 1)
 sizes = st.integers(1, 300)
@@ -134,3 +145,32 @@ class TestItemShares:
             item_shares(np.ones((2, 2)), sizes)
         with pytest.raises(RecveilError, match="at least one group"):
             item_shares(np.ones((0, 2)), [])
+
+
+def test_links_of_rows_by_hand():
+    # Items 0 and 1 with p 0.1 and 1. Rows: {0, 1} of 2 people, {1} of 3.
+    # Edges: item 0 in a row of 2: 2; item 1 in rows of 2 and 3: 2 and 3. Seven in all.
+    # p/(1-(1-p)^2) = 0.1/0.19; p = 1 is certain.
+    links = links_of_rows([[1, 1], [0, 1]], [2, 3], [0.1, 1.0])
+    assert links.mean == pytest.approx((2 * 0.1 / 0.19 + 5) / 7)
+    assert links.highest == 1
+    assert links.uncovered_share == pytest.approx(5 / 7)
+
+
+def test_the_real_shares_lie_between_what_the_rows_tell():
+    ratings = make_ratings(n_users=200, n_items=50, n_ratings=2500, seed=3)
+    release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    real = link_disclosure(ratings, table)
+    shape = (table.indptr.size - 1, 50)
+    held = np.ones(table.indices.size)
+    support = sparse.csr_array((held, table.indices, table.indptr), shape=shape)
+    shares = item_shares(support, table.candidates.sizes)
+    low, high = (
+        links_of_rows(support, table.candidates.sizes, p).mean
+        for p in (shares.lowest, shares.highest)
+    )
+    assert low <= real.mean <= high
+    # Plainly: of all (member, item) pairs of the rows, how many are real ratings?
+    pairs = int((np.diff(table.indptr) * table.candidates.sizes).sum())
+    assert real.mean == pytest.approx(ratings.n_ratings / pairs, abs=0.1)

@@ -4,12 +4,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recveil.anonymize.folder import check_target
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.errors import RecveilError
-from recveil.io import read_ratings
+from recveil.io import read_levels, read_ratings
 from recveil.ratings import Ratings
+from recveil.ratings.levels import levels_by_rule
 
 if TYPE_CHECKING:
     from recveil.verify import Verification
@@ -30,8 +34,11 @@ def anonymize(
     k: int,
     homogenize: Homogenize = "padded",
     predictor: str = "funk-svd",
-    grouping: str = "bisecting",
+    grouping: str | None = None,
     round_labels: str | float = "tenth",
+    privacy_levels: str | PathLike[str] | None = None,
+    b: int = 1,
+    l: int = 1,  # noqa: E741
     layout: Layout = "auto",
     file_format: FileFormat = "parquet",
     seed: int | None = None,
@@ -46,8 +53,11 @@ def anonymize(
         The ratings, in any format that `recveil.io` reads.
     output : path
         The folder to be published; its private twin is `output` + ".private".
-    k, homogenize, predictor, grouping, round_labels, seed
+    k, homogenize, predictor, grouping, round_labels, b, l, seed
         See `PredictiveAnonymizer`.
+    privacy_levels : path or str, optional
+        A file with the columns user_id and k, in which users who are missing have the level `k`;
+        or a rule for `levels_by_rule`.
     layout, file_format, force
         See `Release.write`.
     **reading
@@ -70,14 +80,31 @@ def anonymize(
     ...     anonymize(source, output, k=3, seed=1).verification.k_achieved
     3
     """
-    anonymizer = PredictiveAnonymizer(
-        k, homogenize, predictor, grouping, round_labels=round_labels, seed=seed
-    )
     check_target(output, force=force)  # a mistyped output should not cost the work
     if Path(output).resolve() in Path(source).resolve().parents:
         raise RecveilError(f"{source} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
     ratings = read_ratings(source, times=False, **reading)
+    levels = None if privacy_levels is None else _levels(ratings, privacy_levels, k)
+    anonymizer = PredictiveAnonymizer(
+        k,
+        homogenize,
+        predictor,
+        grouping,
+        round_labels=round_labels,
+        privacy_levels=levels,
+        b=b,
+        l=l,
+        seed=seed,
+    )
     release = anonymizer.anonymize(ratings)
     verification = release.write(output, layout=layout, file_format=file_format, force=force)
     return Anonymized(ratings, release, verification)
+
+
+def _levels(ratings: Ratings, given: str | PathLike[str], default: int) -> NDArray[np.int64]:
+    """Read levels from a file, or work a rule out; a name with a colon or of digits is a rule."""
+    is_rule = isinstance(given, str) and (":" in given or given.strip().isdigit())
+    if isinstance(given, str) and is_rule and not Path(given).is_file():
+        return levels_by_rule(ratings, given)
+    return read_levels(given, ratings.users, default)

@@ -57,9 +57,18 @@ def write_release(
         if not result.holds:
             raise RecveilError(
                 f"the release does not keep its own claim and was not written: "
-                f"{result.violations[0].problem}; this is a fault in recveil, please report it"
+                f"{result.violations[0].problem}; {_remedy(published)}"
             )
     return result
+
+
+def _remedy(published: Published) -> str:
+    if published.claim.l > 1:
+        return (
+            "rounding may have made two groups' rows equal, which then count as one; take finer "
+            "labels (--round), or another l"
+        )
+    return "this is a fault in recveil, please report it"
 
 
 def _write_published(
@@ -88,6 +97,7 @@ def _write_published(
         for table in evenly(pieces()):
             writer.write_table(table)
     counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
+    counts["alone"] = sum(people == 1 for people in people_of.values())
     lines = [f"{digest},{people}\n" for digest, people in sorted(people_of.items())]
     (folder / CLASSES).write_text("digest,people\n" + "".join(lines))
     manifest = _manifest(published, counts, in_groups=in_groups)
@@ -105,6 +115,8 @@ def _manifest(published: Published, counts: dict[str, int], *, in_groups: bool) 
         "recveil": version("recveil"),
         "claim": published.claim.kind,
         "k": published.claim.k,
+        "levels": published.claim.levels,
+        "diversity": {"b": published.claim.b, "l": published.claim.l},
         "layout": "groups" if in_groups else "users",
         "item_type": "text" if published.items.dtype == object else "integer",
         "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
@@ -122,6 +134,8 @@ def _write_private(release: Release, folder: Path, manifest: Path, *, in_groups:
     else:
         of_member = np.array(release.published.pseudonyms(0, groups.members.size), dtype=object)
     columns = {"user_id": pa.array(private.users[groups.members]), "published_id": of_member}
+    if private.levels is not None:
+        columns["k"] = pa.array(private.levels[groups.members])
     pq.write_table(pa.table(columns), folder / ASSIGNMENT)
     about = {
         "note": "Keep this folder secret: it tells who is behind every published row.",
@@ -129,6 +143,7 @@ def _write_private(release: Release, folder: Path, manifest: Path, *, in_groups:
         "seed": private.seed,
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
+        "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     _write_json(folder / PRIVATE_MANIFEST, about)

@@ -7,8 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from recveil.anonymize.cost import DiversityCost
+from recveil.anonymize.diversity import (
+    AddedEdges,
+    add_edges,
+    diversify,
+    gather_coverage,
+    padded_labels,
+)
 from recveil.anonymize.homogenize import (
     Groups,
     count_lone_ratings,
@@ -17,10 +26,23 @@ from recveil.anonymize.homogenize import (
 )
 from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
 from recveil.errors import RecveilError
-from recveil.group import BisectingKGather, BoundedTMeans, PredictiveGrouping
+from recveil.group import (
+    MDAV,
+    BisectingKGather,
+    BisectingOneKGather,
+    BoundedTMeans,
+    KMember,
+    LevelGather,
+    PredictiveGrouping,
+    UnionSplit,
+)
+from recveil.group.base import Grouping
+from recveil.group.levels import LevelGrouping, checked_levels
 from recveil.predict import FunkSVD, ItemMean, Padding, Predictor
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.levels import levels_by_rule
 from recveil.records import Records
+from recveil.verify.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
 # How to make each from a seed, which a mean does not need.
@@ -28,10 +50,18 @@ PREDICTORS: dict[str, Callable[[int], Predictor]] = {
     "funk-svd": lambda seed: FunkSVD(seed=seed),
     "item-mean": lambda _: ItemMean(),
 }
-GROUPINGS = {
+# The first is the default.
+GROUPINGS: dict[str, type[Grouping]] = {
     "bisecting": BisectingKGather,
     "predictive": PredictiveGrouping,
     "bounded-t-means": BoundedTMeans,
+    "mdav": MDAV,
+    "k-member": KMember,
+    "union-split": UnionSplit,
+}
+LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
+    "level-gather": LevelGather,
+    "one-k-gather": BisectingOneKGather,
 }
 
 
@@ -51,12 +81,20 @@ class PredictiveAnonymizer:
         that one member alone rated is published with his exact rating.
     predictor : str or Predictor
         "funk-svd", "item-mean", or an object that can `fit` and give its `padding`.
-    grouping : str or scikit-learn clusterer
-        "bisecting", "predictive", "bounded-t-means", or a clusterer with `min_size`.
+    grouping : str or scikit-learn clusterer, optional
+        One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
+        levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
     round_labels : {"tenth", "scale", "none"} or float
         Grid of the published labels: a tenth of the scale's step, the scale itself, none, or a
         step in rating points. An exact mean such as 3.667 tells how many people were averaged; on
         a grid it tells less. The claim does not depend on it.
+    privacy_levels : str or array-like of int, shape (n_users,), optional
+        How many people shall share a row with each user at least, instead of k for all: one number
+        for each user in the order of `Ratings.users`, or a rule for `levels_by_rule`. A user of
+        level 1 may stand alone, and is then published as he is.
+    b, l : int
+        Diversity: every set of b items (1 to 3) that stands in a published row shall stand in at
+        least l different ones. What is missing is added.
     seed : int, optional
         Fixes everything random, but for predictors and groupings that are given as objects: they
         keep their own. Drawn from the system if not given, and kept in the private side alone.
@@ -64,7 +102,8 @@ class PredictiveAnonymizer:
     Notes
     -----
     Guarantee: every published record stands for at least k people with identical rows (Chang et
-    al., Definition 3.3), so nobody is found with probability above 1/k from the records alone
+    al., Definition 3.3; with privacy levels, Chen 2012, Definition 1: for at least as many as each
+    of them asked for), so nobody is found with probability above 1/k from the records alone
     (Theorem 6.1). Precondition: the grouping returns groups of at least k, which is checked here
     and, from the written files, by `recveil.verify`. It does not say that a person's ratings stay
     hidden: who knows the group learns its row.
@@ -88,9 +127,12 @@ class PredictiveAnonymizer:
         k: int,
         homogenize: Homogenize = "padded",
         predictor: str | Predictor = "funk-svd",
-        grouping: Any = "bisecting",
+        grouping: Any = None,
         *,
         round_labels: str | float = "tenth",
+        privacy_levels: str | ArrayLike | None = None,
+        b: int = 1,
+        l: int = 1,  # noqa: E741
         seed: int | None = None,
     ) -> None:
         self.k = k
@@ -98,6 +140,9 @@ class PredictiveAnonymizer:
         self.predictor = predictor
         self.grouping = grouping
         self.round_labels = round_labels
+        self.privacy_levels = privacy_levels
+        self.b = b
+        self.l = l
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
@@ -107,9 +152,11 @@ class PredictiveAnonymizer:
         ------
         RecveilError
             If k is below 2 or above the number of users, a user has no rating, a setting is
-            unknown, or the grouping returns a group below k.
+            unknown, the grouping returns a group below k or somebody's level, or there are fewer
+            than l groups.
         """
         self._check(ratings)
+        levels = self._levels(ratings)
         step = label_step(self.round_labels, ratings.scale)
         seed = secrets.randbits(64) if self.seed is None else self.seed
         data_seed = int.from_bytes(ratings.digest()[:16], "big")
@@ -117,19 +164,23 @@ class PredictiveAnonymizer:
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
         )
         predictor = _predictor(self.predictor, predictor_seed)
-        grouping = _grouping(self.grouping, self.k, grouping_seed)
+        grouping = _grouping(self.grouping, self.k, levels, grouping_seed)
         padding = predictor.fit(ratings).padding()
-        labels = grouping.fit(padding.coordinates()).labels_
+        given = {} if levels is None else {"levels": levels}
+        labels = grouping.fit(padding.coordinates(), **given).labels_
         n_groups = int(labels.max()) + 1
         rng = np.random.default_rng([seed, data_seed])
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
-        if groups.sizes.min() < self.k:
-            raise RecveilError(
-                f"{type(grouping).__name__} returned a group of {groups.sizes.min()} people; "
-                f"expected at least k = {self.k}; set its min_size to k"
-            )
+        promised = _promises(groups, levels, int(self.k), type(grouping).__name__)
+        added, cost = self._diversify(ratings, padding, groups)
         published = Published(
-            claim=Claim("identical-rows", int(self.k)),
+            claim=Claim(
+                "identical-rows",
+                k=int(self.k if levels is None else levels.min()),
+                levels=levels is not None,
+                b=int(self.b),
+                l=int(self.l),
+            ),
             items=ratings.items,
             scale=ratings.scale,
             settings={
@@ -141,18 +192,21 @@ class PredictiveAnonymizer:
             },
             n_users=ratings.n_users,
             prefix=fresh_prefix(ratings.users, rng),
-            blocks=lambda: self._blocks(ratings, padding, groups, step),
+            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",
         )
         lone = count_lone_ratings(ratings, groups) if self.homogenize == "simple" else None
-        private = Private(ratings.users, groups, seed, _settings(predictor, grouping), lone)
+        used = _settings(predictor, grouping)
+        private = Private(ratings.users, groups, seed, used, lone, levels, cost)
         return Release(published, private)
 
     def _check(self, ratings: Ratings) -> None:
         if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
             raise RecveilError(f"seed is {self.seed!r}; expected a whole number of at least 0")
-        if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 2:
-            raise RecveilError(f"k is {self.k!r}; expected a whole number of at least 2")
+        least = 2 if self.privacy_levels is None else 1
+        if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < least:
+            raise RecveilError(f"k is {self.k!r}; expected a whole number of at least {least}")
+        check_parameters(self.b, self.l)
         if self.homogenize not in get_args(Homogenize):
             raise RecveilError(f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'")
         if ratings.n_users < self.k:
@@ -166,16 +220,77 @@ class PredictiveAnonymizer:
                 f"expected at least one of everybody; drop users without ratings"
             )
 
+    def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:
+        if self.privacy_levels is None:
+            return None
+        if isinstance(self.privacy_levels, str):
+            return levels_by_rule(ratings, self.privacy_levels)
+        return checked_levels(self.privacy_levels, ratings.n_users)
+
+    def _diversify(
+        self, ratings: Ratings, padding: Padding, groups: Groups
+    ) -> tuple[AddedEdges | None, DiversityCost | None]:
+        """Choose what must be added, and count what it costs."""
+        if self.l == 1:
+            return None, None
+        if groups.sizes.size < self.l:
+            raise RecveilError(
+                f"{groups.sizes.size} groups cannot be {self.l} different ones (l); lower l or k"
+            )
+        if self.homogenize == "padded":
+            return None, None  # every row holds every item: nothing is missing
+        coverage = gather_coverage(homogenize_simple(ratings, groups), ratings.n_items)
+        added = diversify(
+            coverage,
+            self.b,
+            self.l,
+            lambda rows, items: padded_labels(padding, groups, rows, items),
+        )
+        return added, DiversityCost.of(ratings, coverage, added)
+
     def _blocks(
-        self, ratings: Ratings, padding: Padding, groups: Groups, step: float | None
+        self,
+        ratings: Ratings,
+        padding: Padding,
+        groups: Groups,
+        step: float | None,
+        added: AddedEdges | None,
+        promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
             homogenized = homogenize_padded(ratings, padding, groups)
         else:
             homogenized = homogenize_simple(ratings, groups)
+        if added is not None:
+            homogenized = add_edges(homogenized, added.edges)
+        first = 0
         for block in homogenized:
             labels = _round(block.values, ratings.scale, step)
-            yield Records(block.sizes, block.indptr, block.indices, labels)
+            promises = None if promised is None else promised[first : first + len(block)]
+            yield Records(block.sizes, block.indptr, block.indices, labels, promises)
+            first += len(block)
+
+
+def _promises(
+    groups: Groups, levels: NDArray[np.int64] | None, k: int, grouping: str
+) -> NDArray[np.int64] | None:
+    """Return the highest level in each group, or None without levels; check that all are kept."""
+    least = groups.sizes.min()
+    if levels is None:
+        if least < k:
+            raise RecveilError(
+                f"{grouping} returned a group of {least} people; "
+                f"expected at least k = {k}; set its min_size to k"
+            )
+        return None
+    promised = np.maximum.reduceat(levels[groups.members], groups.starts[:-1])
+    broken = np.flatnonzero(groups.sizes < promised)
+    if broken.size:
+        raise RecveilError(
+            f"{grouping} returned a group of {groups.sizes[broken[0]]} people, one of whom has the "
+            f"level {promised[broken[0]]}; expected a grouping that takes levels"
+        )
+    return promised
 
 
 def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
@@ -224,12 +339,15 @@ def _predictor(choice: str | Predictor, seed: int) -> Predictor:
     return PREDICTORS[choice](seed)
 
 
-def _grouping(choice: Any, k: int, seed: int) -> Any:
-    if not isinstance(choice, str):
+def _grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) -> Any:
+    if choice is not None and not isinstance(choice, str):
         return clone(choice)
-    if choice not in GROUPINGS:
-        raise RecveilError(f"grouping {choice!r}: expected one of {', '.join(GROUPINGS)}")
-    return GROUPINGS[choice](min_size=k, random_state=seed)
+    known: dict[str, Any] = {**(GROUPINGS if levels is None else LEVEL_GROUPINGS)}
+    name = next(iter(known)) if choice is None else choice
+    if name not in known:
+        when = "" if levels is None else " with privacy levels"
+        raise RecveilError(f"grouping {name!r}: expected one of {', '.join(known)}{when}")
+    return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
 
 
 def _settings(predictor: Any, grouping: Any) -> dict[str, Any]:

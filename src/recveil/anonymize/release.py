@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.anonymize.cost import DiversityCost
 from recveil.anonymize.homogenize import Groups, LoneRatings
 from recveil.ratings import RatingScale
 from recveil.records import Records
@@ -30,10 +31,19 @@ class Claim:
         "identical-rows": every record is shared, item for item and label for label, by at least
         `k` people.
     k : int
+        If people have levels of their own, the lowest of them.
+    levels : bool
+        Whether each record says how many people share it at least: the highest level of them.
+    b, l : int
+        Every set of b items that stands in a record stands in at least l different ones; 1 and 1
+        say nothing.
     """
 
     kind: str
     k: int
+    levels: bool = False
+    b: int = 1
+    l: int = 1  # noqa: E741
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +100,10 @@ class Private:
         The full settings of predictor and grouping.
     lone_ratings : LoneRatings or None
         With simple homogenizing, the ratings that are published as they are.
+    levels : ndarray of int64, shape (n_users,), or None
+        Each user's own privacy level.
+    diversity_cost : DiversityCost or None
+        What diversity cost.
     """
 
     users: NDArray[Any]
@@ -97,6 +111,8 @@ class Private:
     seed: int
     settings: dict[str, Any] = field(default_factory=dict)
     lone_ratings: LoneRatings | None = None
+    levels: NDArray[np.int64] | None = None
+    diversity_cost: DiversityCost | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,8 @@ def rating_writer(
     }
     if in_groups:
         fields["group_size"] = pa.int64()
+    if published.claim.levels:
+        fields["k"] = pa.int64()
     schema = pa.schema(fields)
     if file_format == "csv":
         return pa_csv.CSVWriter(str(file), schema)
@@ -58,6 +60,8 @@ def tables(
             }
             if in_groups:
                 columns["group_size"] = pa.array(np.repeat(block.sizes[records], rows))
+            if block.promised is not None:
+                columns["k"] = pa.array(np.repeat(block.promised[records], rows))
             yield pa.table(columns), last - first
         n_before += record_of.size
 

@@ -77,7 +77,8 @@ class ReleaseAttack(NamedTuple):
     baseline : float
         The same for a pick among all people: 1 / people in the release.
     bound : float
-        1 / k, which `person_found` cannot exceed if the release keeps its claim.
+        1 / k, which `person_found` cannot exceed if the release keeps its claim; with privacy
+        levels, the mean over the targets of 1 / what their records promise.
     link_precision : Mean
         Share of the found row's items that the target rated; the mean over targets.
     link_baseline : Mean
@@ -175,12 +176,18 @@ def attack_release(
         group_found=wilson_interval(int(found.sum()), known.requested),
         person_found=wilson_interval(float(hit.sum()), known.requested),
         baseline=1 / table.candidates.n_people,
-        bound=1 / table.k,
+        bound=_bound(table, targets),
         link_precision=mean_interval([lesson.truth.size / lesson.links for lesson in links]),
         link_baseline=mean_interval([lesson.popularity for lesson in links]),
         rating_errors=_errors(lessons),
         exact=wilson_interval(math.fsum(exact), len(exact)),
     )
+
+
+def _bound(table: ReleasedTable, targets: NDArray[np.int64]) -> float:
+    records = table.record_of[targets]
+    bounds = 1 / table.promised[records[records >= 0]]
+    return math.fsum(bounds) / max(targets.size, 1)
 
 
 def _attack_in_all_ways(

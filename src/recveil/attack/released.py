@@ -49,6 +49,8 @@ class ReleasedTable:
         guesses, and no attack may look at it.
     k : int
         What the release claims: at least so many people in each class.
+    promised : ndarray of int64, shape (n_classes,)
+        The same for each class: more than `k` where people have privacy levels of their own.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class ReleasedTable:
     values: NDArray[np.float64]
     record_of: NDArray[np.int64]
     k: int
+    promised: NDArray[np.int64]
 
     @classmethod
     def from_release(cls, release: "Release", ratings: Ratings) -> Self:
@@ -93,7 +96,8 @@ class ReleasedTable:
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of = np.full(ratings.n_users, -1, np.int64)
         record_of[users[private.groups.members]] = class_of
-        return cls(*classes.listed(ratings), record_of, published.claim.k)
+        k = published.claim.k
+        return cls(*classes.listed(ratings), record_of, k, classes.promised(k))
 
     @classmethod
     def from_folder(cls, folder: str | PathLike[str], ratings: Ratings) -> Self:
@@ -140,7 +144,7 @@ class ReleasedTable:
                 f"{private}: its people are not as many as stand behind the published records; "
                 f"write the release again"
             )
-        return cls(*classes.listed(ratings), record_of, k)
+        return cls(*classes.listed(ratings), record_of, k, classes.promised(k))
 
     def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the item positions (ascending) and labels of one class."""
@@ -171,6 +175,11 @@ class _Classes:
         self._lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
         self._indices: list[NDArray[np.int32]] = []
         self._values: list[NDArray[np.float64]] = []
+        self._promised: dict[int, int] = {}
+
+    def promised(self, k: int) -> NDArray[np.int64]:
+        """Return how many people each class promises: k, or what its records say for themselves."""
+        return np.array([self._promised.get(place, k) for place in range(len(self.sizes))])
 
     def add(self, block: Records, items: NDArray[np.int32]) -> list[int]:
         """Add records with their items' positions; return the class of each."""
@@ -187,6 +196,8 @@ class _Classes:
                 self.sizes.append(0)
                 new[record] = True
             self.sizes[place] += size
+            if block.promised is not None:
+                self._promised[place] = int(block.promised[record])
             found.append(place)
         kept = new[record_of]
         self._lengths.append(lengths[new])
@@ -277,6 +288,8 @@ def _batches(file: Path, manifest: dict[str, Any]) -> Iterator[pa.Table]:
     types = {"user_id": pa.string(), "item_id": item_type, "rating": pa.float64()}
     if manifest["layout"] == "groups":
         types["group_size"] = pa.int64()
+    if manifest.get("levels"):
+        types["k"] = pa.int64()
     batches: Any
     if file.suffix == ".csv":
         parse = pa_csv.ParseOptions(newlines_in_values=True)
@@ -315,8 +328,9 @@ def _records(table: pa.Table, ratings: Ratings, file: Path) -> tuple[list[str], 
     if "group_size" in table.column_names:
         sizes = table["group_size"].take(firsts).to_numpy()
     items = _positions(table["item_id"], ratings.items, "item", file)
+    promised = table["k"].take(firsts).to_numpy() if "k" in table.column_names else None
     ids = table["user_id"].take(firsts).to_pylist()
-    return ids, Records(sizes, starts, items, table["rating"].to_numpy())
+    return ids, Records(sizes, starts, items, table["rating"].to_numpy(), promised)
 
 
 def _assigned(

@@ -57,6 +57,7 @@ class Published:
             "name": self.name,
             "claim": self.manifest["claim"],
             "k": self.manifest["k"],
+            "levels": bool(self.manifest.get("levels")),
             "layout": self.manifest["layout"],
             "settings": self.manifest["settings"],
             "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
@@ -78,13 +79,12 @@ class Published:
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
         worst, attack = max(self.attacks, key=lambda pair: pair[1].person_found.rate)
-        k = self.manifest["k"]
         person, group = attack.person_found, attack.group_found
         sentences = [
             f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of "
             f"{attack.requested:,} people and the person in it, by a blind pick among the group, "
             f"of {person.rate:.1%} ({person.low:.1%} to {person.high:.1%}); the promise is at most "
-            f"{1 / k:.1%}. Better attacks may find more, up to that."
+            f"{attack.bound:.1%}. Better attacks may find more, up to that."
         ]
         if attack.skipped == attack.requested:
             sentences = []
@@ -157,8 +157,9 @@ def _same_again(manifest: dict[str, Any], seed: int) -> PredictiveAnonymizer | N
     settings = manifest["settings"]
     names = {grouping.__name__: name for name, grouping in GROUPINGS.items()}
     predictor, grouping = settings.get("predictor"), settings.get("grouping")
-    if predictor not in _PREDICTORS or grouping not in names:
-        return None
+    if predictor not in _PREDICTORS or grouping not in names or manifest.get("levels"):
+        return None  # with privacy levels, those who are left out would take theirs along
+    diversity = manifest.get("diversity") or {"b": 1, "l": 1}
     step = settings["label_step"]
     return PredictiveAnonymizer(
         manifest["k"],
@@ -166,6 +167,8 @@ def _same_again(manifest: dict[str, Any], seed: int) -> PredictiveAnonymizer | N
         _PREDICTORS[predictor],
         names[grouping],
         round_labels="none" if step is None else step,
+        b=diversity["b"],
+        l=diversity["l"],
         seed=seed,
     )
 
@@ -182,6 +185,7 @@ def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
         "group_found": attack.group_found._asdict(),
         "person_found": attack.person_found._asdict(),
         "baseline": attack.baseline,
+        "bound": attack.bound,
         "link_precision": _number(attack.link_precision.mean),
         "link_baseline": _number(attack.link_baseline.mean),
         "rating_rmse": _number(errors.rmse),

@@ -17,7 +17,10 @@ def anonymize(
             "--output", "-o", help="Folder to be published; OUTPUT.private stays with you."
         ),
     ],
-    k: Annotated[int, typer.Option(help="Smallest group of people who share one row.")],
+    k: Annotated[
+        int,
+        typer.Option(help="Smallest group of people who share one row; see --privacy-levels."),
+    ],
     homogenize: Annotated[
         Literal["padded", "simple"],
         typer.Option(
@@ -28,13 +31,15 @@ def anonymize(
         ),
     ] = "padded",
     grouping: Annotated[
-        Literal["bisecting", "predictive", "bounded-t-means"],
+        str | None,
         typer.Option(
             metavar="NAME",
             rich_help_panel="Method",
-            help="How similar people are gathered: bisecting, predictive, bounded-t-means.",
+            help="How similar people are gathered: bisecting (default), predictive, "
+            "bounded-t-means, mdav, k-member, union-split; "
+            "with privacy levels, level-gather (default) or one-k-gather.",
         ),
-    ] = "bisecting",
+    ] = None,
     predictor: Annotated[
         Literal["funk-svd", "item-mean"],
         typer.Option(
@@ -52,6 +57,27 @@ def anonymize(
             help="Grid of the labels: tenth (of the scale's step), scale, none, or a step.",
         ),
     ] = "tenth",
+    privacy_levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|RULE",
+            rich_help_panel="Promise",
+            help="A k for each user: a file with the columns user_id,k (others get --k), or a "
+            "rule such as 'activity<50:10,else:5'. A user of level 1 may stand alone.",
+        ),
+    ] = None,
+    b: Annotated[
+        int,
+        typer.Option("--b", rich_help_panel="Promise", help="Items in a set, for --l: 1, 2 or 3."),
+    ] = 1,
+    l: Annotated[  # noqa: E741
+        int,
+        typer.Option(
+            "--l",
+            rich_help_panel="Promise",
+            help="Diversity: every set of b items in a row stands in at least l different rows.",
+        ),
+    ] = 1,
     layout: Annotated[
         Literal["auto", "users", "groups"],
         typer.Option(
@@ -100,6 +126,9 @@ def anonymize(
         predictor=predictor,
         grouping=grouping,
         round_labels=round,
+        privacy_levels=privacy_levels,
+        b=b,
+        l=l,
         layout=layout,
         file_format=file_format,
         seed=seed,
@@ -112,13 +141,14 @@ def anonymize(
         rating=rating,
     )
     private = f"{output}.private"
-    lone = release.private.lone_ratings
+    lone, cost = release.private.lone_ratings, release.private.diversity_cost
     result = {
         "output": str(output),
         "private": private,
         "data": describe(ratings),
         "settings": release.published.settings,
         "lone_ratings": lone and lone._asdict(),
+        "diversity_cost": cost and cost._asdict(),
         "verification": verification.to_dict(),
     }
     if write_json(result, json):
@@ -129,5 +159,17 @@ def anonymize(
                 f"Published as they are: {lone.rating_share:.1%} of the ratings, from "
                 f"{lone.user_share:.1%} of the people, because nobody else in the group rated "
                 f"the item. Padded homogenizing, or a larger k, avoids that."
+            )
+        if cost:
+            typer.echo(
+                f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
+                f"{cost.harm:.2f} points off their item's mean; RMSE of the items' means before "
+                f"and after: {cost.rmse_before:.4f}, {cost.rmse_after:.4f}."
+                + ("" if cost.pruned else " The table is too large to take back needless ones.")
+            )
+        if verification.has_levels:
+            typer.echo(
+                f"{verification.alone:,} people stand alone, because their level is 1: their "
+                f"ratings are published as they are."
             )
         typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")

@@ -292,14 +292,14 @@ def _show_release(console: Any, release: dict[str, Any] | None) -> None:
 
     if release is None:
         return
-    table = Table("against the release", "looked for", "group found", "person found", "bound 1/k")
+    table = Table("against the release", "looked for", "group found", "person found", "bound")
     for attack in release["attacks"]:
         table.add_row(
             attack["name"],
             f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
             _share(attack["group_found"]),
             _share(attack["person_found"]),
-            f"{1 / release['k']:.1%}",
+            f"{attack['bound']:.1%}",
         )
     console.print(table)
     for sentence in release["verdict"]:

@@ -47,10 +47,29 @@ def show_read(ratings: "Ratings", scale_was_given: bool) -> None:
     )
 
 
+def show_links(result: "Verification") -> None:
+    """Print how sure the rows make it that a member rated an item."""
+    if result.links is None:
+        print("All rows hold the same items, so that an item in a row says nothing about a member.")
+        return
+    links = result.links
+    print(
+        f"A member of a group rated an item of its row with probability {links.mean:.2f} on "
+        f"average and {links.highest:.2f} at most, if people rate independently of each other; "
+        f"the printed bound of Theorem 6.3 does not cover {links.uncovered_share:.1%} of the links."
+    )
+
+
 def show_verification(result: "Verification", name: str) -> None:
     """Print the verdict and the first violations."""
     console = Console()
-    if result.holds:
+    if result.holds and result.has_levels:
+        console.print(
+            f"[bold green]holds[/]  {escape(name)}: every row of labels is shared by at least as "
+            f"many people as it says ({result.k_achieved} or more); {result.alone:,} people stand "
+            f"alone."
+        )
+    elif result.holds:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every row of labels is shared by at least "
             f"{result.k_achieved} people ({result.k_required} required)."
@@ -71,6 +90,12 @@ def show_verification(result: "Verification", name: str) -> None:
     numbers = (result.users, result.records, result.classes, result.k_achieved)
     table.add_row(*(f"{n:,}" for n in numbers), escape(", ".join(result.compared)))
     console.print(table)
+    if result.diversity is not None and result.diversity.holds:
+        found = result.diversity
+        console.print(
+            f"Diversity: {found.sets:,} sets of b = {found.b} items stand in rows, each in "
+            f"at least {found.smallest} different ones (l = {found.l} required)."
+        )
     if result.layout == "groups":
         console.print("How many people stand behind a row (group_size) is the publisher's word.")
     if not result.violations:

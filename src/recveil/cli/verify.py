@@ -14,6 +14,17 @@ def verify(
         int | None,
         typer.Option(help="People that must share each row; a release brings its own k."),
     ] = None,
+    b: Annotated[
+        int | None, typer.Option("--b", help="Items in a set, for --l: 1, 2 or 3.")
+    ] = None,
+    l: Annotated[  # noqa: E741
+        int | None,
+        typer.Option("--l", help="Different rows in which every set of b items must stand."),
+    ] = None,
+    links: Annotated[
+        bool,
+        typer.Option("--links", help="Say how sure a row makes it that a member rated an item."),
+    ] = False,
     json: Json = None,
 ) -> None:
     """Check that everybody shares his published row with at least k - 1 others.
@@ -22,11 +33,13 @@ def verify(
 
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """
-    from recveil.cli.show import show_verification, write_json
+    from recveil.cli.show import show_links, show_verification, write_json
     from recveil.verify import verify
 
     refuse_source_as_json(json, path)
-    result = verify(path, k=k)
+    result = verify(path, k=k, b=b, l=l, links=links)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
+        if links:
+            show_links(result)
     raise typer.Exit(0 if result.holds else 1)

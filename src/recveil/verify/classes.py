@@ -25,6 +25,7 @@ class Classes:
     def __init__(self) -> None:
         self.people: Counter[bytes] = Counter()
         self.records: list[tuple[bytes, str, int]] = []
+        self.promised: dict[bytes, int] = {}
 
     def add(
         self,
@@ -32,11 +33,17 @@ class Classes:
         sizes: Sequence[int],
         user_ids: Sequence[str],
         rows: Sequence[int],
+        promised: Sequence[int] | None = None,
     ) -> None:
-        """Add records: digest, people behind it, published id, and first row (from 1)."""
+        """Add records: digest, people behind it, published id, and first row (from 1).
+
+        Records that promise different numbers of people must differ in their digests.
+        """
         for digest, size in zip(digests, sizes, strict=True):
             self.people[digest] += size
         self.records += zip(digests, user_ids, rows, strict=True)
+        if promised is not None:
+            self.promised.update(zip(digests, promised, strict=True))
 
     @property
     def smallest(self) -> int:
@@ -49,9 +56,10 @@ class Classes:
         return self.people.total()
 
     def below(self, k: int, locate: Callable[[int], str]) -> Iterator[Violation]:
-        """Yield every record whose class has fewer than `k` people."""
+        """Yield every record whose class has fewer than `k` people, or than it promises."""
         for digest, user_id, row in self.records:
-            if (people := self.people[digest]) < k:
+            required = max(k, self.promised.get(digest, k))
+            if (people := self.people[digest]) < required:
                 sharing = "1 person" if people == 1 else f"{people} people"
-                problem = f"its labels are shared by {sharing}; at least {k} required"
+                problem = f"its labels are shared by {sharing}; at least {required} required"
                 yield Violation(locate(row), row, user_id, problem)

@@ -237,6 +237,43 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
     return ItemShares(held / n_users, _expected_to_be_held(held, members), people / n_users)
 
 
+def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None) -> LinkPosterior:
+    """Sum the posteriors up over the edges of released rows.
+
+    Parameters
+    ----------
+    support : sparse or dense matrix, shape (n_groups, n_items)
+        Row g has an entry for each item of group g.
+    sizes : array-like of int, shape (n_groups,)
+        Members of each group.
+    share : array-like of float, shape (n_items,), optional
+        Each item's p, for whoever knows it; the `likely` one of `item_shares`, if not given.
+
+    Returns
+    -------
+    LinkPosterior
+        Its arrays have the shape (n_items, n_sizes), sizes ascending.
+
+    Raises
+    ------
+    RecveilError
+        As `item_shares`.
+
+    Examples
+    --------
+    >>> links_of_rows([[1, 1], [0, 1]], sizes=[2, 3], share=[0.1, 1.0]).posterior.round(3)
+    array([[0.526, 0.369],
+           [1.   , 1.   ]])
+    """
+    members = np.asarray(sizes)
+    p = item_shares(support, members).likely if share is None else np.asarray(share)
+    distinct, which = np.unique(members, return_inverse=True)
+    rows = sparse.csr_array(support).astype(bool).astype(np.int64)
+    of_size = sparse.csr_array((np.ones(which.size, np.int64), (np.arange(which.size), which)))
+    groups = (rows.T @ of_size).toarray()
+    return link_existence(p[:, None], distinct, groups * distinct)
+
+
 def _expected_to_be_held(held: NDArray[Any], members: NDArray[Any]) -> NDArray[np.float64]:
     """Find the p of each item at which the expected number of groups that hold it is `held`."""
     sizes, n_of_size = np.unique(members, return_counts=True)

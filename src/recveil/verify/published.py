@@ -23,12 +23,29 @@ MOST_PEOPLE = 10**10
 
 
 class Block(NamedTuple):
-    """Some records: their digests, the people behind each, published ids and first rows."""
+    """Some records.
+
+    Attributes
+    ----------
+    digests : list of bytes
+    sizes : list of int
+        The people behind each.
+    user_ids : list of str
+    rows : list of int
+        The first row of each, counted from 1.
+    promised : list of int or None
+        How many people each record promises, if they do so one by one.
+    indptr, items : ndarray
+        The items of the records in compressed rows, as numbers that are the same in all blocks.
+    """
 
     digests: list[bytes]
     sizes: list[int]
     user_ids: list[str]
     rows: list[int]
+    promised: list[int] | None
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
 
 
 class PublishedFile:
@@ -51,9 +68,14 @@ class PublishedFile:
         fields = {"user_id": pa.string(), "item_id": item_type, "rating": pa.float64()}
         if self.in_groups:
             fields["group_size"] = pa.int64()
+        self.has_levels = bool(manifest.get("levels"))
+        if self.has_levels:
+            fields["k"] = pa.int64()
         self.schema = pa.schema(fields)
         self.columns = list(fields)
         self._key_of: dict[Any, list[int]] = {}
+        self.items: list[Any] = []  # by number, in the order in which they were met
+        self._number_of: dict[Any, int] = {}
         self._seen: set[str] = set()
 
     def locate(self, row: int) -> str:
@@ -152,13 +174,22 @@ class PublishedFile:
         sizes = np.ones(len(user_ids), np.int64)
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]
-        records = Records(sizes, starts, codes, table["rating"].to_numpy())
+        promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
+        records = Records(sizes, starts, codes, table["rating"].to_numpy(), promised)
         for problem, rows in self._problems(table, records, user_ids):
             for row in rows.tolist():
                 place, user_id = n_before + row + 1, table["user_id"][row].as_py()
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()
-        return Block(records.digests(self._keys(labels)), sizes.tolist(), user_ids, rows)
+        return Block(
+            digests=records.digests(self._keys(labels)),
+            sizes=sizes.tolist(),
+            user_ids=user_ids,
+            rows=rows,
+            promised=None if promised is None else promised.tolist(),
+            indptr=starts,
+            items=self._numbers(labels)[codes],
+        )
 
     def _problems(
         self, table: pa.Table, records: Records, user_ids: list[str]
@@ -173,6 +204,11 @@ class PublishedFile:
         yield "its items are not in ascending order, each once", within
         off_scale = np.flatnonzero(~self._ends.contains(records.values))
         yield f"its rating is outside the scale {self.scale}", off_scale
+        if records.promised is not None:
+            promised = table["k"].to_numpy()
+            expected = np.repeat(records.promised, np.diff(records.indptr))
+            yield "its k changes within the record", np.flatnonzero(promised != expected)
+            yield "its k is below 1", starts[records.promised < 1]
         if self.in_groups:
             expected = np.repeat(records.sizes, np.diff(records.indptr))
             sizes = table["group_size"].to_numpy()
@@ -186,6 +222,14 @@ class PublishedFile:
         self._key_of.update(zip(new, item_keys(new).tolist(), strict=True))
         keys = np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
         return keys.reshape(-1, 2)
+
+    def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the items' numbers; new ones get the next."""
+        for label in labels.tolist():
+            if label not in self._number_of:
+                self._number_of[label] = len(self.items)
+                self.items.append(label)
+        return np.array([self._number_of[label] for label in labels.tolist()], dtype=np.int32)
 
 
 def _run_starts(table: pa.Table) -> NDArray[np.int64]:

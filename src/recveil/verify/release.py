@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.verify.classes import Classes
+from recveil.verify.diversity import Diversity, check_diversity, check_parameters
+from recveil.verify.links import LinkPosterior, links_of_rows
 from recveil.verify.published import PublishedFile
+from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
 
 _FORMAT = "recveil-release-1"
@@ -17,10 +22,19 @@ _CLAIMS = ("identical-rows",)
 _PRIVATE = ("assignment.parquet", "private.json")
 
 
-def check_release(folder: Path, k: int | None) -> Verification:
-    """Check a release against its own claim, or against a given k; see `verify`."""
+def check_release(
+    folder: Path,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    *,
+    links: bool = False,
+) -> Verification:
+    """Check a release against its own claim, or against a given one; see `verify`."""
     manifest = _read_manifest(folder)
     required = manifest["k"] if k is None else k
+    claimed = manifest.get("diversity") or {"b": 1, "l": 1}
+    wanted = (claimed["b"] if b is None else b, claimed["l"] if l is None else l)
     checksums = {name: _is_as_written(folder / name, manifest) for name in manifest["files"]}
     violations = [
         Violation(
@@ -32,10 +46,16 @@ def check_release(folder: Path, k: int | None) -> Verification:
     ratings_name = _ratings_name(manifest, folder)
     violations += _foreign_files(folder, ratings_name)
     file = PublishedFile(folder / ratings_name, manifest)
-    classes = Classes()
+    classes, supports = Classes(), Supports()
     for block in file.blocks(violations):
-        classes.add(block.digests, block.sizes, block.user_ids, block.rows)
+        classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
+        if wanted[1] > 1 or links:
+            supports.add(block.digests, block.indptr, block.items)
     violations += classes.below(required, file.locate)
+    diversity = None
+    if wanted[1] > 1:
+        diversity = check_diversity(supports.matrix(), *wanted, supports.n_groups)
+        violations += _rare_sets(diversity, file)
     violations += _changed_records(folder, classes, file)
     violations += _wrong_counts(manifest, classes)
     return Verification(
@@ -46,10 +66,35 @@ def check_release(folder: Path, k: int | None) -> Verification:
         records=len(classes.records),
         classes=len(classes.people),
         layout=manifest["layout"],
-        compared=["item", "rating"],
+        compared=["item", "rating", "k"] if file.has_levels else ["item", "rating"],
         violations=violations,
         checksums=checksums,
+        alone=sum(people == 1 for people in classes.people.values()),
+        has_levels=file.has_levels,
+        diversity=diversity,
+        links=_links(supports, classes) if links else None,
     )
+
+
+def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
+    """Return what the rows tell about links; None if all hold the same items."""
+    if supports.n_groups.size < 2:
+        return None
+    places = np.array(list(supports.place_of.values()))
+    sizes = np.array([classes.people[digest] for digest in supports.place_of])
+    return links_of_rows(supports.matrix()[places], sizes)
+
+
+def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]:
+    """Name a set of items that stands in too few groups, if there is one."""
+    if diversity.example is None:
+        return
+    items = ", ".join(str(file.items[number]) for number in diversity.example)
+    problem = (
+        f"{diversity.below:,} of {diversity.sets:,} sets of b = {diversity.b} items stand in fewer "
+        f"than l = {diversity.l} different rows; items {items} stand in {diversity.smallest}"
+    )
+    yield Violation(file.path.name, None, None, problem)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -61,8 +106,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         if manifest["claim"] not in _CLAIMS:
             raise ValueError(f"claim {manifest['claim']!r}; this recveil can check {_CLAIMS}")
         RatingScale(**manifest["scale"])
+        if manifest.get("diversity") is not None:
+            check_parameters(manifest["diversity"]["b"], manifest["diversity"]["l"])
         right = (
-            type(manifest["k"]) is int and manifest["k"] >= 2,
+            type(manifest["k"]) is int,
+            manifest["k"] >= (1 if manifest.get("levels") else 2),
+            manifest.get("levels", False) in (True, False),
             all(Path(name).name == name for name in manifest["files"]),
             all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
             "classes.csv" in manifest["files"],
@@ -72,7 +121,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         )
         if not all(right):
             raise ValueError("k, files, layout, item_type or counts make no sense")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecveilError) as error:
         raise RecveilError(
             f"{file}: not the description of a release that can be checked "
             f"({type(error).__name__}: {error}); write the release again"

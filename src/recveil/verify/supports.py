@@ -24,7 +24,7 @@ class Supports:
     """
 
     def __init__(self) -> None:
-        self._classes: set[bytes] = set()
+        self.place_of: dict[bytes, int] = {}  # the row of each class
         self._place: dict[bytes, int] = {}
         self._rows: list[NDArray[np.int32]] = []
         self._counts: list[int] = []
@@ -43,15 +43,15 @@ class Supports:
         bounds = np.asarray(indptr).tolist()
         numbers = np.asarray(items, dtype=np.int32)
         for record, digest in enumerate(digests):
-            if digest in self._classes:
+            if digest in self.place_of:
                 continue
-            self._classes.add(digest)
             row = np.unique(numbers[bounds[record] : bounds[record + 1]])
             place = self._place.setdefault(row.tobytes(), len(self._rows))
             if place == len(self._rows):
                 self._rows.append(row)
                 self._counts.append(0)
             self._counts[place] += 1
+            self.place_of[digest] = place
 
     @property
     def n_groups(self) -> NDArray[np.int64]:

@@ -12,11 +12,13 @@ from recveil.io import Source, read_table
 from recveil.ratings.columns import encode_labels
 from recveil.records import Records
 from recveil.verify.classes import Classes
+from recveil.verify.diversity import check_diversity
 from recveil.verify.published import MOST_PEOPLE
+from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
 
 
-def check_table(path: Path, k: int) -> Verification:
+def check_table(path: Path, k: int, b: int = 1, l: int = 1) -> Verification:  # noqa: E741
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
     source = read_table(path)
     table = source.table
@@ -36,9 +38,21 @@ def check_table(path: Path, k: int) -> Verification:
     keys = np.arange(2 * (int(records.indices.max()) + 1), dtype=np.uint64).reshape(-1, 2)
     names = [str(user) for user in users]
     rows = (first_rows + 1).tolist()
-    classes.add(records.digests(keys), records.sizes.tolist(), names, rows)
+    digests = records.digests(keys)
+    classes.add(digests, records.sizes.tolist(), names, rows)
     below = classes.below(k, lambda row: source.locate(row - 1))
     violations += sorted(below, key=lambda violation: violation.row or 0)
+    diversity = None
+    if l > 1:
+        supports = Supports()
+        supports.add(digests, records.indptr, records.indices)
+        diversity = check_diversity(supports.matrix(), b, l, supports.n_groups)
+        if not diversity.holds:
+            problem = (
+                f"{diversity.below:,} of {diversity.sets:,} sets of b = {b} items stand in fewer "
+                f"than l = {l} different rows"
+            )
+            violations.append(Violation(path.name, None, None, problem))
     return Verification(
         claim="identical-rows",
         k_required=k,
@@ -49,6 +63,8 @@ def check_table(path: Path, k: int) -> Verification:
         layout="groups" if "group_size" in table.column_names else "users",
         compared=compared,
         violations=violations,
+        alone=sum(people == 1 for people in classes.people.values()),
+        diversity=diversity,
     )
 
 

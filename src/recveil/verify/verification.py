@@ -4,6 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from recveil.verify.diversity import Diversity
+from recveil.verify.links import LinkPosterior
+
+_TOLD_OF_LINKS = ("mean", "highest", "uncovered_share")
+
 
 class Violation(NamedTuple):
     """One published row (or file) that breaks the promise.
@@ -46,6 +51,15 @@ class Verification:
         Every one that was found.
     checksums : dict of str to bool
         For each file of a release, whether it is the one that was written.
+    alone : int
+        People who share their row with nobody.
+    has_levels : bool
+        Whether each record says for itself how many people must share it.
+    diversity : Diversity or None
+        In how many different rows the sets of items stand, if that was asked.
+    links : LinkPosterior or None
+        How sure the rows make it that a member rated an item of them, if that was asked and they
+        do not all hold the same items.
     """
 
     claim: str
@@ -58,6 +72,10 @@ class Verification:
     compared: Sequence[str]
     violations: Sequence[Violation]
     checksums: dict[str, bool] = field(default_factory=dict)
+    alone: int = 0
+    has_levels: bool = False
+    diversity: Diversity | None = None
+    links: LinkPosterior | None = None
 
     @property
     def holds(self) -> bool:
@@ -75,6 +93,10 @@ class Verification:
             "records": self.records,
             "classes": self.classes,
             "layout": self.layout,
+            "alone": self.alone,
+            "levels": self.has_levels,
+            "diversity": self.diversity and self.diversity._asdict(),
+            "links": self.links and {name: getattr(self.links, name) for name in _TOLD_OF_LINKS},
             "compared": list(self.compared),
             "checksums": self.checksums,
             "violations": [violation._asdict() for violation in self.violations],

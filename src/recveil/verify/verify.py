@@ -9,7 +9,14 @@ from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
 
 
-def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
+def verify(
+    path: str | PathLike[str],
+    *,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    links: bool = False,
+) -> Verification:
     r"""Check that everybody shares his published row with at least k - 1 others.
 
     Parameters
@@ -18,7 +25,14 @@ def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
         A release folder, whose own claim, counts and checksums are checked; or any file of
         ratings that `recveil.io` can read, whoever made it.
     k : int, optional
-        People that must share each row. A release brings its own; a file needs it.
+        People that must share each row. A release brings its own; a file needs it. Where a release
+        has privacy levels, each row besides says how many people share it at least.
+    b, l : int, optional
+        Every set of b items (1 to 3) that stands in a row must stand in at least l different rows.
+        A release brings its own; 1 and 1, which say nothing, for a file.
+    links : bool
+        Whether to say, too, how sure a release makes it that a member of a group rated an item of
+        its row (Chang et al., Theorems 6.2 and 6.3), as told from the published rows alone.
 
     Returns
     -------
@@ -51,7 +65,9 @@ def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
     if k is not None and k < 1:
         raise RecveilError(f"k is {k}; expected at least 1")
     if (path / "release.json").is_file():
-        return check_release(path, k)
+        return check_release(path, k, b, l, links=links)
+    if links:
+        raise RecveilError(f"{path}: links are told of a release; this is none")
     if not path.exists():
         raise RecveilError(f"{path}: no such file or folder; name a release or a file of ratings")
     if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
@@ -61,4 +77,4 @@ def verify(path: str | PathLike[str], *, k: int | None = None) -> Verification:
             f"{path}: no release (it has no release.json), so it claims nothing; "
             f"say which k it should keep with --k"
         )
-    return check_table(path, k)
+    return check_table(path, k, b or 1, l or 1)
