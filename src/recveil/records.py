@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class Records:
     def __len__(self) -> int:
         return self.sizes.size
 
-    def digests(self, keys: NDArray[np.uint64]) -> list[bytes]:
+    def digests(self, keys: NDArray[np.uint64], *, items_only: bool = False) -> list[bytes]:
         """Return 16 bytes for each record that equal another record's only if all labels do.
 
         And what they promise, if they do.
@@ -47,6 +47,8 @@ class Records:
         ----------
         keys : ndarray of uint64, shape (n_items, 2)
             From `item_keys`.
+        items_only : bool
+            Leave the labels out: the items alone must be equal.
 
         Examples
         --------
@@ -61,10 +63,11 @@ class Records:
         True
         """
         labels = np.empty(self.values.size, _LABEL)
-        labels["item"], labels["value"] = keys[self.indices], self.values
+        labels["item"] = keys[self.indices]
+        labels["value"] = 0.0 if items_only else self.values
         content, width = memoryview(labels.tobytes()), _LABEL.itemsize
         bounds = (self.indptr * width).tolist()
-        promises = itertools.repeat(b"")
+        promises: Iterable[bytes] = itertools.repeat(b"")
         if self.promised is not None:
             promises = (promise.tobytes() for promise in self.promised.astype("<i8"))
         return [

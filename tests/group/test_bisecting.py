@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
 from recveil.group.base import number_by_lowest_member
-from recveil.group.bisection import bisecting_k_gather, mark_lowest
+from recveil.group.bisection import bisecting_k_gather, draw_left_centres, mark_lowest
 
 
 def gather(X, k, n_bisections=10, seed=0):
@@ -49,6 +49,32 @@ def test_the_bisection_with_the_lowest_sse_is_kept():
 def test_equal_rows_are_halved_in_order():
     # 7 >= 3k: 3 and 4 rows. Three stay (k = 2: 2k = 4); four part by step 7B in order.
     assert gather([5] * 7, 2) == [0, 0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_at_the_centroid_part_the_others_all_the_same(seed):
+    # 36 of 40 rows are the centroid 0, and lie on no side: ten draws hit nothing else in one case
+    # of three. Any cut between -1, 0 and 1 leaves each with company of its own: the SSE is 0.
+    X = np.zeros(40)
+    X[[3, 17]], X[[8, 30]] = 1, -1
+    labels = np.array(gather(X, 2, seed=seed))
+    assert sum(sse(X[labels == group]) for group in range(labels.max() + 1)) == 0
+
+
+def test_the_most_distant_row_stands_in_if_only_the_centroid_is_drawn():
+    # The centroid is 0. With one draw it is hit four times of six; then the row most distant from
+    # it is c_L: the first of the two at 3 and -3. Else it is that row, or -3, whose cut is
+    # {0, 0, 0, 0, -3} and {3}; a short side takes a 0.
+    X = np.array([[0], [0], [3], [0], [-3], [0]], dtype=np.float32)
+    rows, centroid = np.arange(6), np.zeros(1)
+    offsets = {
+        float(draw_left_centres(X, rows, centroid, 1, np.random.default_rng(seed))[0, 0])
+        for seed in range(40)
+    }
+    assert offsets == {3, -3}
+    only_zeros = np.zeros((6, 1), dtype=np.float32)
+    drawn = draw_left_centres(only_zeros, rows, centroid, 3, np.random.default_rng(0))
+    assert drawn.tolist() == [[0], [0], [0]]
 
 
 def test_many_equal_rows_need_no_deep_recursion():

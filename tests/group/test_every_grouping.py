@@ -13,13 +13,24 @@ from recveil.errors import RecveilError
 from recveil.group import (
     MDAV,
     BisectingKGather,
+    BisectingOneKGather,
     BoundedTMeans,
     KMember,
+    LevelGather,
     PredictiveGrouping,
     UnionSplit,
 )
 
-GROUPINGS = [BoundedTMeans, PredictiveGrouping, BisectingKGather, MDAV, KMember, UnionSplit]
+GROUPINGS = [
+    BoundedTMeans,
+    PredictiveGrouping,
+    BisectingKGather,
+    BisectingOneKGather,
+    LevelGather,
+    MDAV,
+    KMember,
+    UnionSplit,
+]
 
 plain = st.floats(-1e6, 1e6, width=32)
 many_duplicates = st.integers(-1, 1).map(float)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from recveil.errors import RecveilError
@@ -257,8 +256,3 @@ def test_senseless_parameters_are_refused():
         LevelGather(0).fit(np.zeros((3, 1)), levels=[1, 1, 1])
     with pytest.raises(RecveilError, match="3 rows cannot form a group of at least 5"):
         LevelGather(5).fit(np.zeros((3, 1)))
-
-
-@parametrize_with_checks([LevelGather()])
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)

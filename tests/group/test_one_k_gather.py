@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather, BisectingOneKGather
@@ -193,8 +192,3 @@ def test_a_level_needs_as_many_rows():
 def test_the_number_of_bisections_starts_at_one():
     with pytest.raises(RecveilError, match="n_bisections: expected a whole number, 1 or more"):
         BisectingOneKGather(1, n_bisections=0).fit(np.zeros((3, 1)))
-
-
-@parametrize_with_checks([BisectingOneKGather()])
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)

@@ -4,13 +4,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recveil.datasets import make_ratings
-from recveil.predict import FunkSVD, ItemMean
+from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
 
-PREDICTORS = {
+PADDERS = {
     "funk-svd": lambda: FunkSVD(seed=1),
     "funk-svd sequential": lambda: FunkSVD(rank=10, sequential=True, seed=1),
     "item-mean": ItemMean,
+}
+PREDICTORS = PADDERS | {
+    "user-knn": UserKNN,
+    "user-knn biases": lambda: UserKNN(centre="biases"),
+    "trust": TrustKNN,
 }
 KNOWING_USERS = [name for name in PREDICTORS if name != "item-mean"]
 
@@ -35,17 +40,10 @@ class TestEveryPredictor:
         assert predicted.dtype == np.float32
         assert ((predicted >= 1) & (predicted <= 5)).all()
 
-    def test_padding_holds_the_predictions_of_all_cells(self, name, invented):
-        predictor = PREDICTORS[name]().fit(invented)
-        rows = predictor.padding().rows([3, 7])
-        items = np.arange(invented.n_items)
-        assert np.allclose(rows[1], predictor.predict(np.full(items.size, 7), items), atol=1e-5)
-
     def test_same_seed_same_predictions(self, name, invented):
-        first, second = (PREDICTORS[name]().fit(invented).padding() for _ in range(2))
-        assert np.array_equal(first.user_factors, second.user_factors)
-        assert np.array_equal(first.item_factors, second.item_factors)
-        assert np.array_equal(first.item_offset, second.item_offset)
+        users, items = np.divmod(np.arange(3_000), invented.n_items)
+        first, second = (PREDICTORS[name]().fit(invented).predict(users, items) for _ in range(2))
+        assert np.array_equal(first, second)
 
     def test_beats_the_overall_mean_on_held_out_ratings(self, name):
         ratings = make_ratings(n_users=400, n_items=150, n_ratings=15_000, seed=8)
@@ -65,9 +63,13 @@ class TestEveryPredictor:
         )
         users, items = zip(*rows, strict=True)
         ratings = Ratings.from_columns(users, items, values, scale=RatingScale(0.5, 5, 0.5))
-        padding = PREDICTORS[name]().fit(ratings).padding()
-        assert np.isfinite(padding.rows(slice(None))).all()
-        assert np.isfinite(padding.coordinates()).all()
+        predictor = PREDICTORS[name]().fit(ratings)
+        cells = np.divmod(np.arange(ratings.n_users * ratings.n_items), ratings.n_items)
+        predicted = predictor.predict(*cells)
+        assert ((predicted >= 0.5) & (predicted <= 5)).all()
+        if name in PADDERS:
+            assert np.isfinite(predictor.padding().rows(slice(None))).all()
+            assert np.isfinite(predictor.padding().coordinates()).all()
 
     def test_one_rating_only(self, name):
         ratings = Ratings.from_columns([1], [1], [4])
@@ -78,10 +80,26 @@ class TestEveryPredictor:
         assert PREDICTORS[name]().fit(ratings).predict([0], [1])[0] == pytest.approx(3, abs=1.01)
 
 
+@pytest.mark.parametrize("name", PADDERS)
+class TestEveryPadder:
+    def test_padding_holds_the_predictions_of_all_cells(self, name, invented):
+        predictor = PADDERS[name]().fit(invented)
+        rows = predictor.padding().rows([3, 7])
+        items = np.arange(invented.n_items)
+        assert np.allclose(rows[1], predictor.predict(np.full(items.size, 7), items), atol=1e-5)
+
+    def test_same_seed_same_padding(self, name, invented):
+        first, second = (PADDERS[name]().fit(invented).padding() for _ in range(2))
+        assert np.array_equal(first.user_factors, second.user_factors)
+        assert np.array_equal(first.item_factors, second.item_factors)
+        assert np.array_equal(first.item_offset, second.item_offset)
+
+
 @pytest.mark.parametrize("name", KNOWING_USERS)
 def test_two_blocks_are_filled(name, two_blocks, fans_of_two_blocks):
     predictor = PREDICTORS[name]().fit(two_blocks)
-    rows = predictor.padding().rows(slice(None))
+    cells = np.divmod(np.arange(120), 10)
+    rows = predictor.predict(*cells).reshape(12, 10)
     loved = (fans_of_two_blocks[:, None] == 0) == (np.arange(10) < 5)
     missing = np.ones_like(loved)
     missing[two_blocks.user_positions(), two_blocks.indices] = False

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
-from recveil.ratings.levels import levels_by_rule
+from recveil.ratings import Ratings, levels_by_rule
 
 # Users 0 to 4 have 1 to 5 ratings.
 USERS = np.repeat(np.arange(5), np.arange(1, 6))

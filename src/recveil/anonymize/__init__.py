@@ -2,6 +2,7 @@
 
 from recveil.anonymize.anonymize import Anonymized, anonymize
 from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.predictive import PredictiveAnonymizer
 from recveil.anonymize.release import Claim, Private, Published, Release
 
@@ -9,6 +10,7 @@ __all__ = [
     "Anonymized",
     "Claim",
     "Groups",
+    "KCoRater",
     "PredictiveAnonymizer",
     "Private",
     "Published",

@@ -2,12 +2,13 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize.folder import check_target
+from recveil.anonymize.k_corating import KCoRater, Protect
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.errors import RecveilError
@@ -17,6 +18,8 @@ from recveil.ratings.levels import levels_by_rule
 
 if TYPE_CHECKING:
     from recveil.verify import Verification
+
+Method = Literal["predictive", "k-corating"]
 
 
 class Anonymized(NamedTuple):
@@ -32,10 +35,14 @@ def anonymize(
     output: str | PathLike[str],
     *,
     k: int,
+    method: Method = "predictive",
     homogenize: Homogenize = "padded",
     predictor: str = "funk-svd",
     grouping: str | None = None,
     round_labels: str | float = "tenth",
+    fill: str = "item-mean",
+    round_fills: bool = True,
+    protect: Protect = "none",
     privacy_levels: str | PathLike[str] | None = None,
     b: int = 1,
     l: int = 1,  # noqa: E741
@@ -53,8 +60,13 @@ def anonymize(
         The ratings, in any format that `recveil.io` reads.
     output : path
         The folder to be published; its private twin is `output` + ".private".
+    method : {"predictive", "k-corating"}
+        `PredictiveAnonymizer` or `KCoRater`.
     k, homogenize, predictor, grouping, round_labels, b, l, seed
-        See `PredictiveAnonymizer`.
+        See `PredictiveAnonymizer`; `homogenize`, `predictor`, `round_labels`, `b` and `l` are of
+        that method alone.
+    fill, round_fills, protect
+        See `KCoRater`; of that method alone.
     privacy_levels : path or str, optional
         A file with the columns user_id and k, in which users who are missing have the level `k`;
         or a rule for `levels_by_rule`.
@@ -80,23 +92,30 @@ def anonymize(
     ...     anonymize(source, output, k=3, seed=1).verification.k_achieved
     3
     """
+    _check_method(method, privacy_levels, b, l)
     check_target(output, force=force)  # a mistyped output should not cost the work
     if Path(output).resolve() in Path(source).resolve().parents:
         raise RecveilError(f"{source} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
     ratings = read_ratings(source, times=False, **reading)
-    levels = None if privacy_levels is None else _levels(ratings, privacy_levels, k)
-    anonymizer = PredictiveAnonymizer(
-        k,
-        homogenize,
-        predictor,
-        grouping,
-        round_labels=round_labels,
-        privacy_levels=levels,
-        b=b,
-        l=l,
-        seed=seed,
-    )
+    anonymizer: PredictiveAnonymizer | KCoRater
+    if method == "k-corating":
+        anonymizer = KCoRater(
+            k, fill, grouping or "gecom", round_fills=round_fills, protect=protect, seed=seed
+        )
+    else:
+        levels = None if privacy_levels is None else _levels(ratings, privacy_levels, k)
+        anonymizer = PredictiveAnonymizer(
+            k,
+            homogenize,
+            predictor,
+            grouping,
+            round_labels=round_labels,
+            privacy_levels=levels,
+            b=b,
+            l=l,
+            seed=seed,
+        )
     release = anonymizer.anonymize(ratings)
     verification = release.write(output, layout=layout, file_format=file_format, force=force)
     return Anonymized(ratings, release, verification)
@@ -108,3 +127,14 @@ def _levels(ratings: Ratings, given: str | PathLike[str], default: int) -> NDArr
     if isinstance(given, str) and is_rule and not Path(given).is_file():
         return levels_by_rule(ratings, given)
     return read_levels(given, ratings.users, default)
+
+
+def _check_method(method: str, privacy_levels: object, b: int, l: int) -> None:  # noqa: E741
+    """Refuse what a method cannot promise, before the work begins."""
+    if method not in get_args(Method):
+        raise RecveilError(f"method {method!r}: expected one of {', '.join(get_args(Method))}")
+    if method == "k-corating" and (privacy_levels is not None or b != 1 or l != 1):
+        raise RecveilError(
+            "k-coRating knows neither privacy levels nor diversity; leave them out, or take the "
+            "method predictive"
+        )

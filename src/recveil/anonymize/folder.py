@@ -82,7 +82,8 @@ def _write_published(
 
     def counted() -> Iterator[Records]:
         for block in track(published.blocks(), "Writing records"):
-            for digest, people in zip(block.digests(keys), block.sizes.tolist(), strict=True):
+            digests = block.digests(keys, items_only=published.claim.kind == "co-rated")
+            for digest, people in zip(digests, block.sizes.tolist(), strict=True):
                 people_of[digest.hex()] += people
             item_seen[block.indices] = True
             yield block

@@ -38,7 +38,7 @@ from recveil.group import (
 )
 from recveil.group.base import Grouping
 from recveil.group.levels import LevelGrouping, checked_levels
-from recveil.predict import FunkSVD, ItemMean, Padding, Predictor
+from recveil.predict import FunkSVD, ItemMean, Padder, Padding
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.levels import levels_by_rule
 from recveil.records import Records
@@ -46,7 +46,7 @@ from recveil.verify.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
 # How to make each from a seed, which a mean does not need.
-PREDICTORS: dict[str, Callable[[int], Predictor]] = {
+PREDICTORS: dict[str, Callable[[int], Padder]] = {
     "funk-svd": lambda seed: FunkSVD(seed=seed),
     "item-mean": lambda _: ItemMean(),
 }
@@ -79,7 +79,7 @@ class PredictiveAnonymizer:
         "padded" averages the padded rows: every published row is full, and a label does not show
         who rated. "simple" averages the ratings of those who rated: rows stay sparse, and an item
         that one member alone rated is published with his exact rating.
-    predictor : str or Predictor
+    predictor : str or Padder
         "funk-svd", "item-mean", or an object that can `fit` and give its `padding`.
     grouping : str or scikit-learn clusterer, optional
         One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
@@ -117,7 +117,7 @@ class PredictiveAnonymizer:
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
     >>> release.published.claim
-    Claim(kind='identical-rows', k=5)
+    Claim(kind='identical-rows', k=5, levels=False, b=1, l=1)
     >>> int(release.private.groups.sizes.min()) >= 5
     True
     """
@@ -126,7 +126,7 @@ class PredictiveAnonymizer:
         self,
         k: int,
         homogenize: Homogenize = "padded",
-        predictor: str | Predictor = "funk-svd",
+        predictor: str | Padder = "funk-svd",
         grouping: Any = None,
         *,
         round_labels: str | float = "tenth",
@@ -331,7 +331,7 @@ def _round(values: Any, scale: RatingScale, step: float | None) -> Any:
     return np.clip(values, scale.low, scale.high) + 0.0
 
 
-def _predictor(choice: str | Predictor, seed: int) -> Predictor:
+def _predictor(choice: str | Padder, seed: int) -> Padder:
     if not isinstance(choice, str):
         return copy.copy(choice)
     if choice not in PREDICTORS:

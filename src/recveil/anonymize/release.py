@@ -29,7 +29,8 @@ class Claim:
     ----------
     kind : str
         "identical-rows": every record is shared, item for item and label for label, by at least
-        `k` people.
+        `k` people. "co-rated": at least `k` people have the same items in their records, whatever
+        the labels.
     k : int
         If people have levels of their own, the lowest of them.
     levels : bool

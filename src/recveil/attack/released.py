@@ -96,7 +96,8 @@ class ReleasedTable:
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of = np.full(ratings.n_users, -1, np.int64)
         record_of[users[private.groups.members]] = class_of
-        k = published.claim.k
+        # Where real ratings stay as they are, no person is promised to be found with 1/k at most.
+        k = published.claim.k if published.claim.kind == "identical-rows" else 1
         return cls(*classes.listed(ratings), record_of, k, classes.promised(k))
 
     @classmethod
@@ -130,7 +131,7 @@ class ReleasedTable:
                 class_of_id.update(zip(ids, classes.add(block, block.indices), strict=True))
             assignment = pq.read_table(private / "assignment.parquet")
             record_of = _assigned(assignment, class_of_id, ratings, private)
-            k = int(manifest["k"])
+            k = int(manifest["k"]) if manifest["claim"] == "identical-rows" else 1
         except RecveilError:
             raise
         except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:

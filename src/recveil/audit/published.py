@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.anonymize.predictive import GROUPINGS
 from recveil.attack import (
     Adversary,
+    Anonymizer,
     Membership,
     ReleaseAttack,
     ReleasedTable,
@@ -80,11 +81,18 @@ class Published:
         """Say in plain words what was found, and what it means."""
         worst, attack = max(self.attacks, key=lambda pair: pair[1].person_found.rate)
         person, group = attack.person_found, attack.group_found
+        promise = (
+            f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
+        )
+        if self.manifest["claim"] == "co-rated":
+            promise = (
+                f"nothing is promised against those who know ratings: only the items of a row are "
+                f"shared by {self.manifest['k']} people, and the real ratings stand among them."
+            )
         sentences = [
             f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of "
             f"{attack.requested:,} people and the person in it, by a blind pick among the group, "
-            f"of {person.rate:.1%} ({person.low:.1%} to {person.high:.1%}); the promise is at most "
-            f"{attack.bound:.1%}. Better attacks may find more, up to that."
+            f"of {person.rate:.1%} ({person.low:.1%} to {person.high:.1%}); {promise}"
         ]
         if attack.skipped == attack.requested:
             sentences = []
@@ -152,9 +160,18 @@ def attack_published(
     return Published(folder.name, manifest, attacks, told, lone and float(lone["rating_share"]))
 
 
-def _same_again(manifest: dict[str, Any], seed: int) -> PredictiveAnonymizer | None:
+def _same_again(manifest: dict[str, Any], seed: int) -> Anonymizer | None:
     """Return an anonymizer with the release's public settings, if they name one of ours."""
     settings = manifest["settings"]
+    if settings["method"] == "k-coRating":
+        return KCoRater(
+            manifest["k"],
+            settings["fill"],
+            settings["grouping"],
+            round_fills=settings["round_fills"],
+            protect=settings["protect"],
+            seed=seed,
+        )
     names = {grouping.__name__: name for name, grouping in GROUPINGS.items()}
     predictor, grouping = settings.get("predictor"), settings.get("grouping")
     if predictor not in _PREDICTORS or grouping not in names or manifest.get("levels"):

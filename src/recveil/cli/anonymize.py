@@ -1,7 +1,7 @@
 """recveil anonymize."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,6 +21,15 @@ def anonymize(
         int,
         typer.Option(help="Smallest group of people who share one row; see --privacy-levels."),
     ],
+    method: Annotated[
+        Literal["predictive", "k-corating"],
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Method",
+            help="predictive: groups share one row; k-corating: rows are filled up until k people "
+            "rated the same items, and real ratings stay.",
+        ),
+    ] = "predictive",
     homogenize: Annotated[
         Literal["padded", "simple"],
         typer.Option(
@@ -37,7 +46,8 @@ def anonymize(
             rich_help_panel="Method",
             help="How similar people are gathered: bisecting (default), predictive, "
             "bounded-t-means, mdav, k-member, union-split; "
-            "with privacy levels, level-gather (default) or one-k-gather.",
+            "with privacy levels, level-gather (default) or one-k-gather; "
+            "for k-corating, gecom (default), supports, or one of the first.",
         ),
     ] = None,
     predictor: Annotated[
@@ -57,6 +67,30 @@ def anonymize(
             help="Grid of the labels: tenth (of the scale's step), scale, none, or a step.",
         ),
     ] = "tenth",
+    fill: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="k-coRating",
+            help="What is filled in: item-mean, random, funk-svd, similarity, trust.",
+        ),
+    ] = "item-mean",
+    round_fills: Annotated[
+        bool,
+        typer.Option(
+            "--round-fills/--no-round",
+            rich_help_panel="k-coRating",
+            help="Round what is filled in to the scale; otherwise it gives itself away.",
+        ),
+    ] = True,
+    protect: Annotated[
+        Literal["none", "mean", "shuffle"],
+        typer.Option(
+            metavar="HOW",
+            rich_help_panel="k-coRating",
+            help="Labels: none (real ratings stay), mean (of the group), shuffle (in the group).",
+        ),
+    ] = "none",
     privacy_levels: Annotated[
         str | None,
         typer.Option(
@@ -122,10 +156,14 @@ def anonymize(
         source,
         output,
         k=k,
+        method=method,
         homogenize=homogenize,
         predictor=predictor,
         grouping=grouping,
         round_labels=round,
+        fill=fill,
+        round_fills=round_fills,
+        protect=protect,
         privacy_levels=privacy_levels,
         b=b,
         l=l,
@@ -160,6 +198,8 @@ def anonymize(
                 f"{lone.user_share:.1%} of the people, because nobody else in the group rated "
                 f"the item. Padded homogenizing, or a larger k, avoids that."
             )
+        if method == "k-corating":
+            _warn_of_k_corating(release.private.settings, ratings.n_ratings, round_fills, protect)
         if cost:
             typer.echo(
                 f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
@@ -173,3 +213,20 @@ def anonymize(
                 f"ratings are published as they are."
             )
         typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")
+
+
+def _warn_of_k_corating(
+    settings: dict[str, Any], n_ratings: int, round_fills: bool, protect: str
+) -> None:
+    """Say what k-coRating does not do."""
+    typer.echo(
+        f"Filled {settings['filled_cells']:,} cells beside {n_ratings:,} real ratings "
+        f"({settings['filled_cells'] / n_ratings:.1f} for each)."
+    )
+    if protect == "none":
+        typer.echo(
+            "The real ratings stand as they are: whoever knows some of a person's ratings finds "
+            "him nearly as easily as before. recveil audit --release tells how often."
+        )
+    if not round_fills:
+        typer.echo("Warning: fills that are not on the scale show which ratings are real.")

@@ -63,21 +63,22 @@ def show_links(result: "Verification") -> None:
 def show_verification(result: "Verification", name: str) -> None:
     """Print the verdict and the first violations."""
     console = Console()
+    what = "set of rated items" if result.claim == "co-rated" else "row of labels"
     if result.holds and result.has_levels:
         console.print(
-            f"[bold green]holds[/]  {escape(name)}: every row of labels is shared by at least as "
+            f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least as "
             f"many people as it says ({result.k_achieved} or more); {result.alone:,} people stand "
             f"alone."
         )
     elif result.holds:
         console.print(
-            f"[bold green]holds[/]  {escape(name)}: every row of labels is shared by at least "
+            f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least "
             f"{result.k_achieved} people ({result.k_required} required)."
         )
     elif result.k_achieved < result.k_required:
         console.print(
             f"[bold red]does not hold[/]  {escape(name)}: {result.k_required} people must share "
-            f"each row of labels, but some row is shared by {result.k_achieved} only."
+            f"each {what}, but some is shared by {result.k_achieved} only."
         )
     else:
         console.print(
@@ -90,6 +91,11 @@ def show_verification(result: "Verification", name: str) -> None:
     numbers = (result.users, result.records, result.classes, result.k_achieved)
     table.add_row(*(f"{n:,}" for n in numbers), escape(", ".join(result.compared)))
     console.print(table)
+    if result.claim == "co-rated":
+        console.print(
+            "The ratings themselves are not compared: whoever knows some of a person's ratings may "
+            "find him all the same. recveil audit --release tells how often."
+        )
     if result.diversity is not None and result.diversity.holds:
         found = result.diversity
         console.print(

@@ -21,6 +21,14 @@ def verify(
         int | None,
         typer.Option("--l", help="Different rows in which every set of b items must stand."),
     ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to check: identical-rows, or co-rated (the same items, whatever the "
+            "ratings); a release brings its own.",
+        ),
+    ] = None,
     links: Annotated[
         bool,
         typer.Option("--links", help="Say how sure a row makes it that a member rated an item."),
@@ -37,7 +45,7 @@ def verify(
     from recveil.verify import verify
 
     refuse_source_as_json(json, path)
-    result = verify(path, k=k, b=b, l=l, links=links)
+    result = verify(path, k=k, b=b, l=l, claim=claim, links=links)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
         if links:

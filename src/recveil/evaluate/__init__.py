@@ -1,5 +1,40 @@
 """Floor 3: what a release is still worth, side by side with the original."""
 
+from recveil.evaluate.carry_over import CarryOver, carry_over, kendall_tau
+from recveil.evaluate.deviations import (
+    Deviation,
+    NullRule,
+    SelfRank,
+    SimilarUsers,
+    find_similar_users,
+    mae,
+    rmse,
+    self_rank,
+    similar_user_deviation,
+    target_deviation,
+)
+from recveil.evaluate.factors import RidgeFactors
+from recveil.evaluate.fidelity import Fidelity, fidelity, item_correlations
+from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
+from recveil.evaluate.neighbours import ItemNeighbours
+from recveil.evaluate.ranking import (
+    Ranking,
+    coverage,
+    ndcg,
+    ranking,
+    recall,
+    relevant_items,
+    top_items,
+)
+from recveil.evaluate.recipient import (
+    Served,
+    Utility,
+    default_recommenders,
+    fit_all,
+    gain_kept,
+    serve,
+)
+from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.similarity import (
     RatingHistogram,
     SimilarityDistributions,
@@ -9,13 +44,60 @@ from recveil.evaluate.similarity import (
     weighted,
     weighted_squared,
 )
+from recveil.evaluate.split import HeldOut, Matched, Split, match_held_out, split_ratings
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_split
 
 __all__ = [
+    "CarryOver",
+    "Deviation",
+    "Fidelity",
+    "GlobalMean",
+    "HeldOut",
+    "InnerSplit",
+    "ItemMeans",
+    "ItemMeansAndBias",
+    "ItemNeighbours",
+    "Matched",
+    "NullRule",
+    "Popularity",
+    "Ranking",
     "RatingHistogram",
+    "Recommender",
+    "RidgeFactors",
+    "SelfRank",
+    "Served",
+    "SimilarUsers",
     "SimilarityDistributions",
+    "Split",
+    "TrainingTable",
+    "UserRows",
+    "Utility",
+    "carry_over",
     "closeness",
+    "coverage",
+    "default_recommenders",
+    "fidelity",
+    "find_similar_users",
+    "fit_all",
+    "gain_kept",
+    "inner_split",
+    "item_correlations",
+    "kendall_tau",
+    "mae",
+    "match_held_out",
+    "ndcg",
+    "ranking",
     "rating_histogram",
+    "recall",
+    "relevant_items",
+    "rmse",
+    "self_rank",
+    "serve",
+    "similar_user_deviation",
     "similarity_distributions",
+    "split_ratings",
+    "target_deviation",
+    "top_items",
     "weighted",
     "weighted_squared",
 ]

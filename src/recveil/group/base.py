@@ -1,6 +1,7 @@
 """What every grouping shares: checks, random numbers, and the numbering of its groups."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self, TypeAlias
 
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from recveil.errors import RecveilError
 
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDArray[Any]]
 
 
 class Grouping(ClusterMixin, BaseEstimator):
@@ -55,25 +57,34 @@ class Grouping(ClusterMixin, BaseEstimator):
         ValueError
             If X is not a finite matrix of numbers.
         """
-        rows = validate_data(self, X, dtype=[np.float64, np.float32])
-        at_least("min_size", self.min_size, 1)
+        rows = self._checked_rows(X)
         if len(rows) < self.min_size:
             raise RecveilError(
                 f"{len(rows)} rows cannot form a group of at least {self.min_size} "
                 f"(n_samples={len(rows)}); lower min_size (k), or add users"
             )
-        rng = _generator(self.random_state)
-        # A product split over threads may round differently, and one bit can move a row into
-        # another group: with one thread the labels depend on the data and the seed alone.
-        with threadpool_limits(1, user_api="blas"):
-            labels = self._group(_fit_for_float32(rows), rng)
-        self.labels_ = number_by_lowest_member(labels)
-        self.n_groups_ = int(self.labels_.max()) + 1
-        return self
+        return self._fit_rows(rows, self._group)
 
     @abstractmethod
     def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         """Return any distinct numbers for the groups of at least `min_size` rows."""
+
+    def _checked_rows(self, X: ArrayLike) -> NDArray[Any]:
+        """Return X as a matrix of finite numbers, once `min_size` makes sense too."""
+        rows: NDArray[Any] = validate_data(self, X, dtype=[np.float64, np.float32])
+        at_least("min_size", self.min_size, 1)
+        return rows
+
+    def _fit_rows(self, rows: NDArray[Any], group: GroupRows) -> Self:
+        """Let a function group the rows, made fit for float32, and learn its labels."""
+        rng = _generator(self.random_state)
+        # A product split over threads may round differently, and one bit can move a row into
+        # another group: with one thread the labels depend on the data and the seed alone.
+        with threadpool_limits(1, user_api="blas"):
+            labels = group(_fit_for_float32(rows), rng)
+        self.labels_ = number_by_lowest_member(labels)
+        self.n_groups_ = int(self.labels_.max()) + 1
+        return self
 
 
 def at_least(name: str, value: object, lowest: int) -> None:

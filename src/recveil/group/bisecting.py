@@ -24,8 +24,10 @@ class BisectingKGather(Grouping):
 
     A row is on the left if its projection on c_L - centroid is not negative. This is the thesis's
     comparison of distances, ``|x - c_L| <= |x - c_R|``, because c_L and c_R lie opposite each
-    other, equally far from the centroid. If one side is empty (all rows equal), the rows are
-    halved in the order of their index.
+    other, equally far from the centroid. Two cases the thesis does not mention: a row exactly at
+    the centroid is its own mirror image and parts nothing, so if all `n_bisections` draws hit such
+    rows, the row most distant from the centroid is taken as well; and rows that cannot be told
+    apart (all equal) are halved in the order of their index.
 
     *Guarantee*: every group has at least `min_size` and fewer than 2 * `min_size` rows. Every cut
     leaves at least k rows on each side (step 7B cuts k from at least 2k; a filled side has k, its

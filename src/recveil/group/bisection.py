@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
+from recveil.group.distances import lowest, squared_distances
 
 
 @compiled()
@@ -80,7 +81,7 @@ def best_bisection(
             between = sse_between(sums[b], n_left, n)
             if between > most_between:
                 best, most_between = b, between
-    if best < 0:  # all rows are equal: halve them in the order of their index
+    if best < 0:  # the rows cannot be told apart: halve them in the order of their index
         best = 0
         for i in range(n):
             is_left[best, i] = i < n // 2
@@ -108,12 +109,7 @@ def random_bisections(
     """Repeat steps 1 to 3: mark the left sides, and sum their offsets from the centroid."""
     n, d = len(rows), X.shape[1]
     centroid = centroid_of(X, rows, np.ones(n, dtype=np.bool_))
-    to_left = np.empty((n_bisections, d), dtype=np.float32)
-    for b in range(n_bisections):
-        row = rows[int(rng.random() * n)]
-        for j in range(d):
-            to_left[b, j] = X[row, j] - centroid[j]
-
+    to_left = draw_left_centres(X, rows, centroid, n_bisections, rng)
     is_left = np.zeros((n_bisections, n), dtype=np.bool_)
     sums = np.zeros((n_bisections, d))
     offset = np.empty(d, dtype=np.float32)
@@ -129,6 +125,33 @@ def random_bisections(
                 for j in range(d):
                     sums[b, j] += offset[j]
     return is_left, sums
+
+
+@compiled()
+def draw_left_centres(
+    X: NDArray[Any],
+    rows: NDArray[Any],
+    centroid: NDArray[Any],
+    n_bisections: int,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    """Draw the rows of step 1; return their offsets from the centroid, in float32.
+
+    A row at the centroid is its own mirror image and parts nothing. If only such rows are drawn,
+    the row most distant from the centroid takes the place of the first: unless all rows are equal,
+    it parts them, as their offsets add up to 0 and so some must point away from it.
+    """
+    d = X.shape[1]
+    to_left = np.empty((n_bisections, d), dtype=np.float32)
+    for b in range(n_bisections):
+        row = rows[int(rng.random() * len(rows))]
+        for j in range(d):
+            to_left[b, j] = X[row, j] - centroid[j]
+    if not np.any(to_left):
+        row = rows[np.argmax(squared_distances(X, rows, centroid))]
+        for j in range(d):
+            to_left[0, j] = X[row, j] - centroid[j]
+    return to_left
 
 
 @compiled()
@@ -161,27 +184,8 @@ def centroid_of(X: NDArray[Any], rows: NDArray[Any], members: NDArray[Any]) -> N
 
 
 @compiled()
-def squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) -> NDArray[Any]:
-    """Return the squared distance of each row to a point, in float64."""
-    distances = np.zeros(len(rows))
-    for i in range(len(rows)):
-        for j in range(X.shape[1]):
-            distances[i] += (X[rows[i], j] - point[j]) ** 2
-    return distances
-
-
-@compiled()
 def mark_lowest(values: NDArray[Any], k: int) -> NDArray[Any]:
     """Mark the k lowest values; of equal ones, those that come first."""
-    lowest = np.empty(k, dtype=np.int64)  # an insertion sort that forgets all beyond k
-    for i in range(len(values)):
-        if i >= k and values[i] >= values[lowest[k - 1]]:
-            continue
-        at = min(i, k - 1)
-        while at > 0 and values[lowest[at - 1]] > values[i]:
-            lowest[at] = lowest[at - 1]
-            at -= 1
-        lowest[at] = i
     marked = np.zeros(len(values), dtype=np.bool_)
-    marked[lowest] = True
+    marked[lowest(values, k)] = True
     return marked

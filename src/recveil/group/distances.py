@@ -1,4 +1,4 @@
-"""Distances of rows from a point, and the nearest of them: the kernels of the classic groupings."""
+"""Distances of rows from a point, and the nearest of them: kernels that most groupings share."""
 
 from typing import Any
 
@@ -36,7 +36,10 @@ def squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) 
         row = rows[i]
         distance = 0.0
         for j in range(len(point)):
-            distance += (np.float64(X[row, j]) - point[j]) ** 2
+            difference = np.float64(X[row, j]) - point[j]
+            # Not ** 2: numba compiles a power once a process, with the options of whichever kernel
+            # came first, and so the last bit would depend on what ran before.
+            distance += difference * difference
         distances[i] = distance
     return distances
 

@@ -11,9 +11,9 @@ from recveil.group.bisection import (
     bisecting_k_gather,
     centroid_of,
     random_bisections,
-    squared_distances,
     sse_between,
 )
+from recveil.group.distances import squared_distances
 from recveil.group.levels import LevelGrouping
 
 # A part of the rows is gathered level by level once it is below this many times its highest level.

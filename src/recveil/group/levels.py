@@ -5,17 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
-from threadpoolctl import threadpool_limits
 
 from recveil.errors import RecveilError
-from recveil.group.base import (
-    Grouping,
-    _fit_for_float32,
-    _generator,
-    at_least,
-    number_by_lowest_member,
-)
+from recveil.group.base import Grouping
 
 
 class LevelGrouping(Grouping):
@@ -59,15 +51,11 @@ class LevelGrouping(Grouping):
         """
         if levels is None:
             return super().fit(X, y)
-        rows = validate_data(self, X, dtype=[np.float64, np.float32])
-        at_least("min_size", self.min_size, 1)
+        rows = self._checked_rows(X)
         own_levels = checked_levels(levels, len(rows))
-        rng = _generator(self.random_state)
-        with threadpool_limits(1, user_api="blas"):
-            labels = self._group_by_levels(_fit_for_float32(rows), own_levels, rng)
-        self.labels_ = number_by_lowest_member(labels)
-        self.n_groups_ = int(self.labels_.max()) + 1
-        return self
+        return self._fit_rows(
+            rows, lambda fitting, rng: self._group_by_levels(fitting, own_levels, rng)
+        )
 
     def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         return self._group_by_levels(X, np.full(len(X), self.min_size, dtype=np.int64), rng)

@@ -14,8 +14,8 @@ from recveil.group.bisection import (
     fill_short_side,
     most_distant_and_closest,
     move_to_front,
-    squared_distances,
 )
+from recveil.group.distances import squared_distances
 from recveil.group.levels import LevelGrouping
 
 

@@ -125,12 +125,12 @@ def _parse(path: Path, dialect: Dialect, names: list[str], chosen: dict[str, str
 
 
 def _column_names(path: Path, dialect: Dialect) -> list[str]:
-    first = next(_records(path, dialect), None)
+    first = next(read_records(path, dialect), None)
     if first is None:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings")
     line, fields = first
     if dialect.header:
-        _check_utf8(fields, Place(path.name, line))
+        check_utf8(fields, Place(path.name, line))
         return fields
     n_columns = dialect.count(fields)
     if n_columns not in (3, 4):
@@ -142,10 +142,36 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
     return list(COLUMNS[:n_columns])
 
 
-def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
-    """Read a file slowly, record by record; blank lines are passed over.
+def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
+    r"""Read a file slowly, record by record; blank lines are passed over.
 
-    Bytes that are not UTF-8 become surrogates; a double colon leaves an empty field between two.
+    Parameters
+    ----------
+    path : Path
+        Unzipped on the way if it is gzipped.
+    dialect : Dialect
+        A header is a record like any other.
+
+    Yields
+    ------
+    Record
+        The line in which the record starts, from 1 on, and its fields. Bytes that are not UTF-8
+        become surrogates, which `check_utf8` finds; a double colon leaves an empty field between
+        two.
+
+    Raises
+    ------
+    RecveilError
+        For a quote that is never closed, if that makes a field too large.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.csv")
+    ...     _ = path.write_text("user_id,k\n\nann,3\n")
+    ...     list(read_records(path, DIALECTS["csv"]))
+    [(1, ['user_id', 'k']), (3, ['ann', '3'])]
     """
     with open_bytes(path) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
@@ -165,7 +191,7 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
 
 def _walk(path: Path, dialect: Dialect) -> Iterator[tuple[str, int]]:
     with naming(path):
-        records = _records(path, dialect)
+        records = read_records(path, dialect)
         if dialect.header:
             next(records)
         for line, _ in records:
@@ -174,7 +200,7 @@ def _walk(path: Path, dialect: Dialect) -> Iterator[tuple[str, int]]:
 
 def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Sequence[int]) -> None:
     """Find the line that pyarrow refused and say what is wrong with it."""
-    for line, fields in _records(path, dialect):
+    for line, fields in read_records(path, dialect):
         place = Place(path.name, line)
         if (got := dialect.count(fields)) != n_columns:
             open_quote = "\n" in dialect.text(fields)
@@ -187,10 +213,31 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
                 f"{place}: a single ':' in a column ({dialect.excerpt(fields)}); "
                 f"mend the line, or write the file as CSV"
             )
-        _check_utf8([fields[position] for position in wanted], place)
+        check_utf8([fields[position] for position in wanted], place)
 
 
-def _check_utf8(fields: Sequence[str], place: Place) -> None:
+def check_utf8(fields: Sequence[str], place: Place) -> None:
+    r"""Raise a RecveilError that names the place if a field holds bytes that are not UTF-8.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        As from `read_records`, with surrogates for such bytes.
+    place : Place
+        Where the fields stand.
+
+    Raises
+    ------
+    RecveilError
+        For the first such field.
+
+    Examples
+    --------
+    >>> check_utf8(["ann", "\udce9"], Place("levels.csv", 3))
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: levels.csv line 3: b'\xe9' is not UTF-8 text; save the file as ...
+    """
     for field in fields:
         encoded = field.encode(errors="surrogateescape")
         try:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.io.delimited import DIALECTS, Dialect, _check_utf8, _records
+from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
 from recveil.io.files import naming, open_bytes, open_random_access
 from recveil.io.lines import Place
 from recveil.ratings.columns import USUAL_NAMES, Locate, encode_labels
@@ -114,14 +114,14 @@ def _read_parquet(path: Path) -> _Column:
 
 def _read_text(path: Path) -> _Column:
     dialect = DIALECTS["csv"]
-    records = _records(path, dialect)
+    records = read_records(path, dialect)
     line, names = next(records, (0, []))
     if not line:
         raise RecveilError(f"{path.name}: the file is empty; {_HEADER}")
     if any("\t" in name for name in names):
-        records = _records(path, dialect := DIALECTS["tsv"])
+        records = read_records(path, dialect := DIALECTS["tsv"])
         line, names = next(records)
-    _check_utf8(names, Place(path.name, line))
+    check_utf8(names, Place(path.name, line))
     user, level = (names.index(name) for name in _choose(names, path.name))
     lines, users, levels = [], [], []
     for line, fields in _whole_records(records, names, dialect, path):
@@ -142,7 +142,7 @@ def _whole_records(
                 f"{place}: expected {len(names)} columns, got {len(fields)} "
                 f"({dialect.excerpt(fields)}); mend or drop the line"
             )
-        _check_utf8(fields, place)
+        check_utf8(fields, place)
         yield line, fields
 
 

@@ -18,5 +18,9 @@ class Predictor(Protocol):
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         """Predict the ratings of pairs of user and item positions, shape (n,), on the scale."""
 
+
+class Padder(Predictor, Protocol):
+    """A predictor that knows the predictions of all cells without looking at each of them."""
+
     def padding(self) -> Padding:
         """Return the predictions of all cells, in latent form."""

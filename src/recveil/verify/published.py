@@ -57,10 +57,13 @@ class PublishedFile:
         ``ratings.parquet`` or ``ratings.csv``.
     manifest : dict
         The content of release.json.
+    claim : str
+        "identical-rows", or "co-rated": then labels may differ among the people who share a row.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+    def __init__(self, path: Path, manifest: dict[str, Any], claim: str) -> None:
         self.path = path
+        self.items_only = claim == "co-rated"
         self.in_groups = manifest["layout"] == "groups"
         self.scale = RatingScale(**manifest["scale"])
         self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
@@ -182,7 +185,7 @@ class PublishedFile:
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()
         return Block(
-            digests=records.digests(self._keys(labels)),
+            digests=records.digests(self._keys(labels), items_only=self.items_only),
             sizes=sizes.tolist(),
             user_ids=user_ids,
             rows=rows,

@@ -18,11 +18,19 @@ from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
 
 
-def check_table(path: Path, k: int, b: int = 1, l: int = 1) -> Verification:  # noqa: E741
+def check_table(
+    path: Path,
+    k: int,
+    b: int = 1,
+    l: int = 1,  # noqa: E741
+    claim: str = "identical-rows",
+) -> Verification:
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
     source = read_table(path)
     table = source.table
     compared = [name for name in table.column_names if name not in ("user", "group_size")]
+    if claim == "co-rated":
+        compared = ["item"]
     users, user_of = encode_labels(table["user"], "user", source.locate)
     order, starts, records = _records(table, compared, user_of)
     first_rows = np.minimum.reduceat(order, starts[:-1])
@@ -54,7 +62,7 @@ def check_table(path: Path, k: int, b: int = 1, l: int = 1) -> Verification:  # 
             )
             violations.append(Violation(path.name, None, None, problem))
     return Verification(
-        claim="identical-rows",
+        claim=claim,
         k_required=k,
         k_achieved=classes.smallest,
         users=classes.users,

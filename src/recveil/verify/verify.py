@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from recveil.errors import RecveilError
-from recveil.verify.release import check_release
+from recveil.verify.release import CLAIMS, check_release
 from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
 
@@ -15,6 +15,7 @@ def verify(
     k: int | None = None,
     b: int | None = None,
     l: int | None = None,  # noqa: E741
+    claim: str | None = None,
     links: bool = False,
 ) -> Verification:
     r"""Check that everybody shares his published row with at least k - 1 others.
@@ -30,6 +31,8 @@ def verify(
     b, l : int, optional
         Every set of b items (1 to 3) that stands in a row must stand in at least l different rows.
         A release brings its own; 1 and 1, which say nothing, for a file.
+    claim : {"identical-rows", "co-rated"}, optional
+        What to check. A release brings its own; identical rows for a file.
     links : bool
         Whether to say, too, how sure a release makes it that a member of a group rated an item of
         its row (Chang et al., Theorems 6.2 and 6.3), as told from the published rows alone.
@@ -46,6 +49,9 @@ def verify(
 
     Notes
     -----
+    Claim `co-rated`, k-coRating, Definition 3: for every record, records with the same items stand
+    for at least k people. Their labels are not compared, and may tell everybody apart.
+
     Claim `identical-rows`, Chang et al., Definition 3.3: for every record, records with exactly
     the same items and labels stand for at least k people. Every column but the user's id counts,
     and in a text file numbers count as they are written: 4 and 4.0 tell two people apart. A column
@@ -64,8 +70,10 @@ def verify(
     path = Path(path)
     if k is not None and k < 1:
         raise RecveilError(f"k is {k}; expected at least 1")
+    if claim is not None and claim not in CLAIMS:
+        raise RecveilError(f"claim {claim!r}: expected one of {', '.join(CLAIMS)}")
     if (path / "release.json").is_file():
-        return check_release(path, k, b, l, links=links)
+        return check_release(path, k, b, l, claim=claim, links=links)
     if links:
         raise RecveilError(f"{path}: links are told of a release; this is none")
     if not path.exists():
@@ -77,4 +85,4 @@ def verify(
             f"{path}: no release (it has no release.json), so it claims nothing; "
             f"say which k it should keep with --k"
         )
-    return check_table(path, k, b or 1, l or 1)
+    return check_table(path, k, b or 1, l or 1, claim or "identical-rows")

@@ -1,0 +1,305 @@
+"""KCoRater: fill rows up until everybody shares his set of rated items with k - 1 others."""
+
+import copy
+import itertools
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+
+from recveil.anonymize.fills import Fill, make_fill
+from recveil.anonymize.gecom import gecom, union_of_items
+from recveil.anonymize.homogenize import Groups
+from recveil.anonymize.predictive import GROUPINGS, label_step
+from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
+from recveil.compiled import compiled
+from recveil.errors import RecveilError
+from recveil.predict import FunkSVD
+from recveil.ratings import Ratings
+from recveil.records import Records
+
+Protect = Literal["none", "mean", "shuffle"]
+# Cells of a block: enough for a thread, and little enough to hold some of them.
+_BLOCK_CELLS = 1 << 21
+# Up to so many cells, supports are compared as they are; beyond, by their main directions.
+_DENSE_CELLS = 1 << 22
+_DIRECTIONS = 50
+
+
+class KCoRater:
+    """Publish everybody's real ratings, with invented ones until k people rated the same items.
+
+    The claim `co-rated` is about which items were rated, not about the ratings: these stay as they
+    are. Whoever knows some of a person's *ratings* finds him nearly as easily as before; see
+    docs/k-corating.md, and ask `recveil audit`.
+
+    Parameters
+    ----------
+    k : int
+        Smallest group of people with the same rated items, at least 2.
+    fill : str or Fill
+        What is written into the added cells: "item-mean", "random", "funk-svd", "similarity",
+        "trust", or an object with `fit` and `predict`.
+    grouping : str
+        "gecom", the paper's; "supports", k-gather on the sets of rated items, which fills fewer
+        cells; or a name of `GROUPINGS`, on the predicted tastes.
+    round_fills : bool
+        Round the fills to the scale. Otherwise they give themselves away.
+    protect : {"none", "mean", "shuffle"}
+        Beyond the paper. "mean": each label is the mean of the group's labels for the item, so
+        that the claim becomes `identical-rows`. "shuffle": the labels of each item are dealt anew
+        among the members of the group, so that a label in a row is its owner's with probability
+        1 / size of the group.
+    threads : int
+        Groups are filled in parallel; the result does not depend on it.
+    seed : int, optional
+        Fixes everything random. Drawn from the system if not given.
+
+    Notes
+    -----
+    Source: k-coRating, Definition 3 and Algorithms 1 to 3 (GeCom, PaGeCom). Fills are learned from
+    the original ratings, never from fills.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> release = KCoRater(k=3, seed=1).anonymize(ratings)
+    >>> release.published.claim
+    Claim(kind='co-rated', k=3, levels=False, b=1, l=1)
+    >>> release.private.settings["filled_cells"] > 0
+    True
+    """
+
+    def __init__(
+        self,
+        k: int,
+        fill: str | Fill = "item-mean",
+        grouping: str = "gecom",
+        *,
+        round_fills: bool = True,
+        protect: Protect = "none",
+        threads: int = 2,
+        seed: int | None = None,
+    ) -> None:
+        self.k = k
+        self.fill = fill
+        self.grouping = grouping
+        self.round_fills = round_fills
+        self.protect = protect
+        self.threads = threads
+        self.seed = seed
+
+    def anonymize(self, ratings: Ratings) -> Release:
+        """Turn ratings into a release; `ratings` stay as they are.
+
+        Raises
+        ------
+        RecveilError
+            If k is below 2 or above the number of users, a user has no rating, or a setting is
+            unknown.
+        """
+        self._check(ratings)
+        seed = secrets.randbits(64) if self.seed is None else self.seed
+        data_seed = int.from_bytes(ratings.digest()[:16], "big")
+        fill_seed, group_seed = (
+            int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
+        )
+        fill = make_fill(self.fill, fill_seed)
+        fill = (fill if isinstance(self.fill, str) else copy.copy(fill)).fit(ratings)
+        rng = np.random.default_rng([seed, data_seed])
+        groups = _shuffled(self._group(ratings, group_seed), rng)
+        starts, items = union_of_items(ratings, groups)
+        job = _Job(ratings, fill, groups, starts, items, int(rng.integers(2**62)))
+        n_cells = int((np.diff(job.item_starts) * groups.sizes).sum())
+        published = Published(
+            claim=Claim("identical-rows" if self.protect == "mean" else "co-rated", int(self.k)),
+            items=ratings.items,
+            scale=ratings.scale,
+            settings={
+                "method": "k-coRating",
+                "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
+                "grouping": self.grouping,
+                "round_fills": self.round_fills,
+                "protect": self.protect,
+            },
+            n_users=ratings.n_users,
+            prefix=fresh_prefix(ratings.users, rng),
+            blocks=lambda: self._blocks(job),
+            default_layout="users",
+        )
+        settings = {"filled_cells": n_cells - ratings.n_ratings, "cells": n_cells}
+        return Release(published, Private(ratings.users, _alone(groups), seed, settings))
+
+    def _check(self, ratings: Ratings) -> None:
+        if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
+            raise RecveilError(f"seed is {self.seed!r}; expected a whole number of at least 0")
+        if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 2:
+            raise RecveilError(f"k is {self.k!r}; expected a whole number of at least 2")
+        if self.protect not in get_args(Protect):
+            raise RecveilError(
+                f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}"
+            )
+        known = ("gecom", "supports", *GROUPINGS)
+        if self.grouping not in known:
+            raise RecveilError(f"grouping {self.grouping!r}: expected one of {', '.join(known)}")
+        if ratings.n_users < self.k:
+            raise RecveilError(
+                f"{ratings.n_users} users cannot form a group of k = {self.k}; "
+                f"lower k, or add users"
+            )
+        if (ratings.activity == 0).any():
+            raise RecveilError(
+                f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
+                f"expected at least one of everybody; drop users without ratings"
+            )
+
+    def _group(self, ratings: Ratings, seed: int) -> Groups:
+        if self.grouping == "gecom":
+            return gecom(ratings, self.k)
+        if self.grouping == "supports":
+            points, name = _support_points(ratings, seed), next(iter(GROUPINGS))
+        else:
+            points, name = FunkSVD(seed=seed).fit(ratings).padding().coordinates(), self.grouping
+        grouping: Any = GROUPINGS[name](min_size=self.k, random_state=seed)
+        return Groups.from_labels(grouping.fit(points).labels_)
+
+    def _blocks(self, job: "_Job") -> Iterator[Records]:
+        """Fill blocks of groups in parallel, and hand them out in their order."""
+        cells = np.diff(job.item_starts) * job.groups.sizes
+        ends = np.searchsorted(np.cumsum(cells), np.arange(_BLOCK_CELLS, cells.sum(), _BLOCK_CELLS))
+        bounds = np.unique(np.concatenate([[0], ends + 1, [cells.size]])).tolist()
+        waiting: deque[Future[Records]] = deque()
+        with ThreadPoolExecutor(self.threads) as pool:
+            for first, last in itertools.pairwise(bounds):
+                waiting.append(pool.submit(self._fill, job, first, last))
+                if len(waiting) > self.threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _fill(self, job: "_Job", first: int, last: int) -> Records:
+        """Write the rows of the members of some groups."""
+        ratings, groups = job.ratings, job.groups
+        users = groups.members[groups.starts[first] : groups.starts[last]]
+        indptr, items, values, missing = _lay_out(
+            *(first, last, groups.members, groups.starts, job.item_starts, job.items),
+            *(ratings.indptr, ratings.indices, ratings.values),
+        )
+        row_of = np.repeat(np.arange(users.size), np.diff(indptr))
+        fills = job.fill.predict(users[row_of[missing]], items[missing]).astype(np.float64)
+        step = ratings.scale.step
+        if self.round_fills and step is not None:
+            fills = ratings.scale.round(fills, step)
+        values[missing] = fills
+        sizes, widths = groups.sizes[first:last], np.diff(job.item_starts[first : last + 1])
+        if self.protect != "none":
+            rng = np.random.default_rng([job.seed, first])
+            _protect(values, sizes, widths, self.protect == "mean", rng)
+            values = ratings.scale.round(values, label_step("tenth", ratings.scale))
+        return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
+
+
+class _Job(NamedTuple):
+    """What it takes to fill any group."""
+
+    ratings: Ratings
+    fill: Fill
+    groups: Groups
+    item_starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    seed: int
+
+
+def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
+    """Put the groups, and the members of each, into a random order: theirs tells about them."""
+    group_of = np.repeat(rng.permutation(groups.sizes.size), groups.sizes)
+    order = np.lexsort((rng.random(group_of.size), group_of))
+    sizes = np.bincount(group_of)
+    return Groups(groups.members[order], np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def _alone(groups: Groups) -> Groups:
+    """Return the same people, each with a record of his own."""
+    return Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64))
+
+
+def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:
+    """Place each user so that near ones rated nearly the same items."""
+    table = ratings.csr()
+    rated = table.copy()
+    rated.data = np.ones_like(rated.data)
+    if ratings.n_users * ratings.n_items <= _DENSE_CELLS:
+        return np.asarray(rated.toarray(), dtype=np.float32)
+    directions = TruncatedSVD(min(_DIRECTIONS, ratings.n_items - 1), random_state=seed % 2**32)
+    return np.asarray(directions.fit_transform(rated), dtype=np.float32)
+
+
+@compiled()
+def _lay_out(
+    first: int,
+    last: int,
+    members: NDArray[Any],
+    starts: NDArray[Any],
+    item_starts: NDArray[Any],
+    group_items: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    ratings: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Lay the rows of some groups out: the real ratings, and where labels are missing."""
+    n_rows = starts[last] - starts[first]
+    ends = np.zeros(n_rows + 1, np.int64)
+    row = 0
+    for group in range(first, last):
+        for _ in range(starts[group], starts[group + 1]):
+            ends[row + 1] = ends[row] + item_starts[group + 1] - item_starts[group]
+            row += 1
+    items, values = np.empty(ends[-1], np.int32), np.zeros(ends[-1])
+    missing = np.ones(ends[-1], np.bool_)
+    row = 0
+    for group in range(first, last):
+        wanted = group_items[item_starts[group] : item_starts[group + 1]]
+        for user in members[starts[group] : starts[group + 1]]:
+            at, place = indptr[user], ends[row]
+            for item in wanted:
+                items[place] = item
+                if at < indptr[user + 1] and indices[at] == item:
+                    values[place] = ratings[at]
+                    missing[place] = False
+                    at += 1
+                place += 1
+            row += 1
+    return ends, items, values, missing
+
+
+@compiled()
+def _protect(
+    values: NDArray[Any],
+    sizes: NDArray[Any],
+    widths: NDArray[Any],
+    mean: bool,
+    rng: np.random.Generator,
+) -> None:
+    """Replace the labels of each item in a group by their mean, or deal them anew."""
+    start = 0
+    for group in range(sizes.size):
+        size, width = sizes[group], widths[group]
+        rows = values[start : start + size * width].reshape(size, width)
+        for item in range(width):
+            if mean:
+                total = 0.0
+                for row in range(size):
+                    total += rows[row, item]
+                for row in range(size):
+                    rows[row, item] = total / size
+            else:
+                for row in range(size - 1, 0, -1):
+                    other = int(rng.random() * (row + 1))
+                    rows[row, item], rows[other, item] = rows[other, item], rows[row, item]
+        start += size * width

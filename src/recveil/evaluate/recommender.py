@@ -1,0 +1,101 @@
+"""Recommender: what all models of a recipient share, above all how their settings are chosen."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from recveil.evaluate.deviations import rmse
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_split
+from recveil.ratings import RatingScale
+
+# A tuple of numbers, whose meaning is the recommender's own.
+Setting: TypeAlias = tuple[float, ...]
+
+# Errors nearer to each other than this are equal.
+_NOISE = 1e-9
+
+
+class Recommender(ABC):
+    """Learns its item side from a table, then serves people whom that table need not know.
+
+    Subclasses name the settings to try, learn by one of them (`_learn`), and serve rows with what
+    was learnt and a further setting (`_serve`). Which settings are taken is decided in the same
+    way for every table: those with the lowest RMSE, over people, on an inner hold-out; of equally
+    good ones the first.
+
+    Attributes
+    ----------
+    name : str
+    rates : bool
+        Whether its scores are ratings, so that they have an error.
+    setting_ : tuple of float
+        What was chosen, first for learning, then for serving.
+    inner_rmse_ : float
+        RMSE on the inner hold-out; nan without one, or for a recommender that rates nothing.
+    scale_ : RatingScale
+    n_items_ : int
+        Of the table.
+    """
+
+    name: str
+    rates: ClassVar[bool] = True
+    learning_settings: ClassVar[tuple[Setting, ...]] = ((),)
+    serving_settings: ClassVar[tuple[Setting, ...]] = ((),)
+
+    setting_: Setting
+    inner_rmse_: float
+    scale_: RatingScale
+    n_items_: int
+
+    def fit(self, table: TrainingTable, inner: InnerSplit | None = None) -> Self:
+        """Choose the settings, then learn from the whole table.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        inner : InnerSplit, optional
+            From `inner_split`, to choose by; the table's own if not given.
+        """
+        inner = inner_split(table) if inner is None else inner
+        self.scale_, self.n_items_ = table.scale, table.n_items
+        # A product split over threads may round differently.
+        with threadpool_limits(1, user_api="blas"):
+            learning, self._serving, self.inner_rmse_ = self._choose(inner)
+            self._learnt = self._learn(table, learning)
+        self.setting_ = learning + self._serving
+        return self
+
+    def predict(self, people: UserRows) -> NDArray[np.float64]:
+        """Score every item for each row, shape (n_users, n_items); the highest score is first.
+
+        Scores of a recommender that `rates` are ratings, not yet clipped to the scale: clipping
+        would make the best of them equal.
+        """
+        with threadpool_limits(1, user_api="blas"):
+            return self._serve(self._learnt, people, self._serving)
+
+    @abstractmethod
+    def _learn(self, table: TrainingTable, setting: Setting) -> Any:
+        """Learn from a table all that serving needs."""
+
+    @abstractmethod
+    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+        """Score every item for each row."""
+
+    def _choose(self, inner: InnerSplit) -> tuple[Setting, Setting, float]:
+        held = inner.held_out
+        best = (self.learning_settings[0], self.serving_settings[0], np.nan)
+        if not self.rates or not held.items.size:
+            return best
+        for learning in self.learning_settings:
+            learnt = self._learn(inner.table, learning)
+            for serving in self.serving_settings:
+                scores = self._serve(learnt, inner.table.rows, serving)[held.users, held.items]
+                ratings = np.clip(scores, inner.table.scale.low, inner.table.scale.high)
+                error = rmse(ratings, held.values, inner.weights)
+                if np.isnan(best[2]) or error < best[2] - _NOISE:
+                    best = (learning, serving, error)
+        return best

@@ -1,0 +1,237 @@
+"""TrainingTable: what a recipient learns from, raw ratings and a release in one and the same form.
+
+Rows are put into an order that their content alone decides, and identical rows are one with their
+sizes added. So neither the order of a release nor its layout can change what is learnt, and raw
+ratings that are published as they are teach exactly what the raw ratings teach.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from recveil.attack import ReleasedTable
+from recveil.errors import RecveilError
+from recveil.evaluate.split import HeldOut, lowest_in_rows
+from recveil.ratings import Ratings, RatingScale
+
+_INNER_SHARE = 0.2
+
+
+class UserRows(NamedTuple):
+    """People to serve, each with the ratings that he is known by, in compressed rows.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_users + 1,)
+    indices : ndarray of int32, shape (n_ratings,)
+        Positions of items, ascending in each row.
+    values : ndarray of float64, shape (n_ratings,)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """Take every user of a table; his position stays.
+
+        Examples
+        --------
+        >>> UserRows.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5])).values
+        array([4., 2., 5.])
+        """
+        # float32 as stored, 0.1 is not the 0.1 of a published label.
+        return cls(ratings.indptr, ratings.indices, ratings.scale.round(ratings.values))
+
+    @property
+    def n_users(self) -> int:
+        """Number of rows."""
+        return self.indptr.size - 1
+
+    def row_of(self) -> NDArray[np.int64]:
+        """Return the row of each rating, shape (n_ratings,)."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.indptr))
+
+    def take(self, rows: NDArray[Any]) -> "UserRows":
+        """Return the rows at some positions, in the order of the positions."""
+        lengths = np.diff(self.indptr)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(self.indptr[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return UserRows(starts, self.indices[at], self.values[at])
+
+    def where(self, kept: NDArray[np.bool_]) -> "UserRows":
+        """Return all rows with only the marked ratings."""
+        lengths = np.bincount(self.row_of()[kept], minlength=self.n_users)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return UserRows(indptr, self.indices[kept], self.values[kept])
+
+    def matrix(self, n_items: int, values: ArrayLike | None = None) -> sparse.csr_array:
+        """Return the rows as a scipy matrix, with other values in place of the ratings if given."""
+        data = self.values if values is None else np.asarray(values, np.float64)
+        shape = (self.n_users, n_items)
+        return sparse.csr_array((data, self.indices, self.indptr), shape=shape, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """Rows of labels with the number of people behind each.
+
+    Build one with `from_ratings`, `from_released` or `from_rows`.
+
+    Parameters
+    ----------
+    rows : UserRows
+        Distinct rows, none empty, in the order of their digests.
+    sizes : ndarray of int64, shape (n_rows,)
+        How many people stand behind each row.
+    n_items : int
+        Items in the catalogue, with those that no row carries.
+    n_people : int
+        People behind all rows, with those who have no label at all.
+    scale : RatingScale
+
+    Examples
+    --------
+    >>> raw = Ratings.from_columns([1, 1, 2, 3, 3], [7, 9, 7, 7, 9], [4, 2, 5, 4, 2])
+    >>> table = TrainingTable.from_ratings(raw)  # users 1 and 3 tell the same
+    >>> sorted(table.sizes.tolist()), table.n_people, table.support
+    ([1, 2], 3, array([3., 2.]))
+    """
+
+    rows: UserRows
+    sizes: NDArray[np.int64]
+    n_items: int
+    n_people: int
+    scale: RatingScale
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """Take raw ratings, one person a row."""
+        sizes = np.ones(ratings.n_users, np.int64)
+        return cls.from_rows(UserRows.from_ratings(ratings), sizes, ratings.n_items, ratings.scale)
+
+    @classmethod
+    def from_released(cls, released: ReleasedTable, scale: RatingScale) -> Self:
+        """Take a release, on the scale of its labels; who is where is not looked at."""
+        rows = UserRows(released.indptr, released.indices, released.values)
+        n_items = released.candidates.indptr.size - 1
+        return cls.from_rows(rows, released.candidates.sizes, n_items, scale)
+
+    @classmethod
+    def from_rows(
+        cls, rows: UserRows, sizes: NDArray[np.int64], n_items: int, scale: RatingScale
+    ) -> Self:
+        """Order any rows by their content, and add up the sizes of identical ones.
+
+        Raises
+        ------
+        RecveilError
+            If no row has a label.
+        """
+        if not rows.indices.size:
+            raise RecveilError("a table without labels teaches nothing; expected at least one")
+        digests = np.frombuffer(b"".join(_digests(rows)), dtype="S16")
+        filled = np.flatnonzero(np.diff(rows.indptr))
+        _, first, row_of = np.unique(digests[filled], return_index=True, return_inverse=True)
+        people = np.bincount(row_of, weights=sizes[filled]).astype(np.int64)
+        return cls(rows.take(filled[first]), people, n_items, int(sizes.sum()), scale)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """People behind each label, shape (n_labels,)."""
+        return np.repeat(self.sizes, np.diff(self.rows.indptr)).astype(np.float64)
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """People who carry each item, shape (n_items,)."""
+        people = np.bincount(self.rows.indices, weights=self.weights, minlength=self.n_items)
+        return people.astype(np.float64)
+
+    @cached_property
+    def overall_mean(self) -> float:
+        """Mean label over people and items."""
+        return float(np.average(self.rows.values, weights=self.weights))
+
+    def item_means(self, damping: float = 0.0) -> NDArray[np.float64]:
+        """Return each item's mean label over people, shape (n_items,).
+
+        Parameters
+        ----------
+        damping : float
+            The mean is taken as if so many people more had given the overall mean, which is also
+            the mean of an item that nobody carries.
+        """
+        weighted = self.weights * self.rows.values
+        sums = np.bincount(self.rows.indices, weights=weighted, minlength=self.n_items)
+        people = self.support + damping
+        means = np.full(self.n_items, self.overall_mean)
+        return np.divide(sums + damping * means, people, out=means, where=people > 0)
+
+    def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
+        """Return the same rows with only the marked labels."""
+        rows = self.rows.where(kept)
+        return TrainingTable(rows, self.sizes, self.n_items, self.n_people, self.scale)
+
+
+class InnerSplit(NamedTuple):
+    """A hold-out within a table, to choose settings by.
+
+    Attributes
+    ----------
+    table : TrainingTable
+        What is left to learn from; its rows also stand for the people to serve.
+    held_out : HeldOut
+        Cells of the rows.
+    weights : ndarray of float64, shape (n_cells,)
+        How many people each cell counts for.
+    """
+
+    table: TrainingTable
+    held_out: HeldOut
+    weights: NDArray[np.float64]
+
+
+def inner_split(table: TrainingTable, seed: int = 0) -> InnerSplit:
+    """Hold out a fifth of each row's labels, chosen at random.
+
+    Settings are chosen by the table alone, not by the ratings of the people whom the recipient
+    serves: a release has seen those ratings, averaged among few, so that they would speak for
+    the settings that trust it most.
+
+    Parameters
+    ----------
+    table : TrainingTable
+    seed : int
+
+    Examples
+    --------
+    >>> raw = Ratings.from_columns([1] * 5, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
+    >>> inner = inner_split(TrainingTable.from_ratings(raw))
+    >>> inner.table.rows.indices.size, inner.held_out.items.size
+    (4, 1)
+    """
+    rows = table.rows
+    keys = np.random.default_rng(seed).random(rows.indices.size)
+    wanted = np.floor(_INNER_SHARE * np.diff(rows.indptr) + 0.5)
+    held = lowest_in_rows(rows.indptr, keys, wanted)
+    of = rows.row_of()[held]
+    cells = HeldOut(of, rows.indices[held].astype(np.int64), rows.values[held])
+    return InnerSplit(table.where(~held), cells, table.weights[held])
+
+
+def _digests(rows: UserRows) -> list[bytes]:
+    """Return 16 bytes for each row that depend on its items and values."""
+    items, values = np.ascontiguousarray(rows.indices), np.ascontiguousarray(rows.values)
+    found = []
+    for row in range(rows.n_users):
+        own = slice(rows.indptr[row], rows.indptr[row + 1])
+        digest = hashlib.blake2b(items[own].data, digest_size=16)
+        digest.update(values[own].data)
+        found.append(digest.digest())
+    return found

@@ -1,0 +1,193 @@
+"""UserKNN: what users who rate alike say of an item, by Pearson's correlation."""
+
+from numbers import Integral, Real
+from typing import Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.errors import RecveilError
+from recveil.predict.crowd import Baseline, Crowd, biases, gather, user_means
+from recveil.predict.nearest import (
+    Answers,
+    ask_listed,
+    ask_nearest_raters,
+    nearest_of_all,
+    weights_of,
+)
+from recveil.predict.weights import SIMILARITY, Links, Weighing
+from recveil.ratings import Ratings, RatingScale
+
+Neighbours = Literal["item", "global"]
+Centre = Literal["user", "biases"]
+
+
+class UserKNN:
+    """Predict a user's mean rating plus what his neighbours think of the item beyond theirs.
+
+    Parameters
+    ----------
+    n_neighbours : int
+        How many neighbours are asked at most.
+    neighbours : {"item", "global"}
+        Whom to ask: for each item the nearest of those who rated it, or the nearest users of all,
+        most of whom have not rated it. The latter is faster and predicts worse.
+    centre : {"user", "biases"}
+        What the neighbours' ratings are compared with: their mean, as in the paper, or a bias of
+        theirs plus one of the item, which predicts better. Without neighbours, the prediction is
+        the user's own mean, or his bias plus the item's.
+    min_overlap : int
+        The least number of items that a neighbour must have rated in common with the user.
+    significance : float
+        A correlation over n common items is multiplied by ``min(n / significance, 1)``; 1 takes it
+        as it is. Few common items correlate by chance.
+    threads : int
+        Changes the time that it takes, not the result.
+
+    Notes
+    -----
+    Source: k-coRating, eqs. 1 and 2. Means are over all of a user's ratings, the sums of eq. 1
+    over the common items. Where the paper is silent: neighbours are users with positive weights; a
+    user without any gets his own mean, one without ratings the mean of all; predictions are
+    clipped to the scale; nobody is his own neighbour, so a cell that is rated is predicted from
+    the others. Correlations count in steps of 1/65520, and of equals the user with the lower
+    position comes first.
+
+    With "item", a user's row of weights is computed when he is asked for and then forgotten: ask
+    for all of a user's items in one call. Memory is linear in users, ratings and cells.
+
+    Examples
+    --------
+    Ben rates like Ann, and Cid the other way round; so Ann shall like what Ben liked.
+
+    >>> ratings = Ratings.from_columns(
+    ...     ["ann", "ann", "ben", "ben", "ben", "cid", "cid", "cid"],
+    ...     [1, 2, 1, 2, 3, 1, 2, 3],
+    ...     [4, 2, 5, 2, 5, 1, 5, 3],
+    ... )
+    >>> predictor = UserKNN(min_overlap=2, significance=1).fit(ratings)
+    >>> predictor.weights(0)
+    array([0.        , 0.94868..., 0.        ], dtype=float32)
+    >>> predictor.predict([0], [2])  # 3 for Ann, and Ben's 5 is 1 above his mean
+    array([4.], dtype=float32)
+    """
+
+    weighing_: Weighing
+    nearest_: Links | None
+    baseline_: Baseline
+    scale_: RatingScale
+
+    def __init__(
+        self,
+        n_neighbours: int = 60,
+        *,
+        neighbours: Neighbours = "item",
+        centre: Centre = "user",
+        min_overlap: int = 2,
+        significance: float = 50,
+        threads: int = 2,
+    ) -> None:
+        self.n_neighbours = n_neighbours
+        self.neighbours = neighbours
+        self.centre = centre
+        self.min_overlap = min_overlap
+        self.significance = significance
+        self.threads = threads
+
+    def fit(self, ratings: Ratings) -> Self:
+        """Take in the ratings and, with "global", look for everybody's neighbours.
+
+        Raises
+        ------
+        RecveilError
+            If a parameter makes no sense.
+        """
+        self._check()
+        self.scale_ = ratings.scale
+        self.baseline_ = user_means(ratings) if self.centre == "user" else biases(ratings)
+        self.weighing_ = self._weighing(gather(ratings, self.baseline_))
+        self.nearest_ = None
+        if self.neighbours == "global":
+            self.nearest_ = nearest_of_all(self.weighing_, self.n_neighbours, self.threads)
+        return self
+
+    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        """Predict the ratings of pairs of user and item positions, shape (n,), on the scale.
+
+        Cells in any order are right; cells sorted by user need no sorting here.
+
+        Raises
+        ------
+        RecveilError
+            If a position is not one of the ratings' users or items, or there are not as many
+            users as items.
+        """
+        user_of = _positions("user", users, self.weighing_.indptr.size - 1)
+        item_of = _positions("item", items, self.weighing_.starts.size - 1)
+        if user_of.shape != item_of.shape:
+            raise RecveilError(
+                f"positions: expected as many users as items, got {user_of.size} and {item_of.size}"
+            )
+        order = None
+        if (np.diff(user_of) < 0).any():
+            order = np.argsort(user_of, kind="stable")
+            user_of, item_of = user_of[order], item_of[order]
+        pulls = self._pulls(user_of, item_of)
+        predicted = self._add_baseline(user_of, item_of, pulls)
+        if order is None:
+            return predicted
+        in_order = np.empty_like(predicted)
+        in_order[order] = predicted
+        return in_order
+
+    def weights(self, user: int) -> NDArray[np.float32]:
+        """Return how much each user's word counts to one of them, shape (n_users,), from 0 to 1."""
+        (position,) = _positions("user", [user], self.weighing_.indptr.size - 1)
+        return weights_of(self.weighing_, position)
+
+    def _weighing(self, crowd: Crowd) -> Weighing:
+        return Weighing.of(crowd, SIMILARITY, self.min_overlap, self.significance)
+
+    def _pulls(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32]:
+        new = np.flatnonzero(np.diff(users)) + 1
+        runs = np.concatenate([[0], new, [users.size]]) if users.size else np.zeros(1, np.int64)
+        answers = Answers(runs, users, items, np.zeros(users.size, np.float32))
+        if self.nearest_ is None:
+            ask_nearest_raters(self.weighing_, answers, self.n_neighbours, self.threads)
+        else:
+            ask_listed(self.weighing_, answers, self.nearest_, self.threads)
+        return answers.pulls
+
+    def _add_baseline(
+        self, users: NDArray[np.int32], items: NDArray[np.int32], pulls: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        # In float32 and in place: there may be tens of millions of cells.
+        predicted = self.baseline_.of_users.astype(np.float32)[users]
+        if self.centre == "biases":
+            predicted += self.baseline_.of_items.astype(np.float32)[items]
+        pulls *= np.float32(self.scale_.range)
+        predicted += pulls
+        return np.clip(predicted, self.scale_.low, self.scale_.high, out=predicted)
+
+    def _check(self) -> None:
+        for name in ("n_neighbours", "min_overlap", "threads"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise RecveilError(f"{name}: expected a whole number, 1 or more, got {value!r}")
+        damping = self.significance
+        if not isinstance(damping, Real) or not 1 <= damping < np.inf:
+            raise RecveilError(f"significance: expected a number, 1 or more, got {damping!r}")
+        for name, choices in (("neighbours", Neighbours), ("centre", Centre)):
+            if getattr(self, name) not in get_args(choices):
+                expected = " or ".join(map(repr, get_args(choices)))
+                raise RecveilError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+
+
+def _positions(what: str, positions: ArrayLike, n: int) -> NDArray[np.int32]:
+    given = np.asarray(positions)
+    if given.size and not (given.dtype.kind in "iu" and 0 <= given.min() <= given.max() < n):
+        raise RecveilError(
+            f"{what} positions: expected whole numbers from 0 to {n - 1}, got {given.dtype} from "
+            f"{given.min()} to {given.max()}; positions are those of the ratings fitted to"
+        )
+    return np.ascontiguousarray(given.ravel(), np.int32)

@@ -1,0 +1,186 @@
+"""What every recommender promises, and each one's own example or oracle."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from recveil.errors import RecveilError
+from recveil.evaluate import (
+    GlobalMean,
+    ItemMeans,
+    ItemMeansAndBias,
+    ItemNeighbours,
+    Popularity,
+    RidgeFactors,
+    TrainingTable,
+    UserRows,
+    default_recommenders,
+    neighbours,
+)
+from recveil.evaluate.factors import regress
+from recveil.evaluate.neighbours import item_cosines
+from recveil.ratings import Ratings, RatingScale
+
+EVERY = [type(r)(r.rank) if hasattr(r, "rank") else type(r)() for r in default_recommenders()]
+
+
+def fresh(recommender):
+    return RidgeFactors(recommender.rank) if hasattr(recommender, "rank") else type(recommender)()
+
+
+@pytest.mark.parametrize("recommender", EVERY, ids=lambda r: r.name)
+class TestEveryRecommender:
+    def test_the_same_every_time_whatever_the_threads(self, recommender, invented):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        scores = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                scores.append(fresh(recommender).fit(table).predict(people))
+        assert scores[0].shape == (invented.n_users, invented.n_items)
+        assert np.isfinite(scores[0]).all()
+        assert np.array_equal(*scores)
+
+    def test_people_whom_the_table_does_not_know_are_served(self, recommender, invented):
+        half = UserRows.from_ratings(invented).take(np.arange(150))
+        sizes = np.ones(150, np.int64)
+        table = TrainingTable.from_rows(half, sizes, invented.n_items, invented.scale)
+        strangers = UserRows.from_ratings(invented).take(np.arange(150, 300))
+        assert np.isfinite(fresh(recommender).fit(table).predict(strangers)).all()
+
+    def test_whoever_has_rated_nothing_gets_the_averages(self, recommender, invented):
+        fitted = fresh(recommender).fit(TrainingTable.from_ratings(invented))
+        nobody = UserRows(np.array([0, 0]), np.empty(0, np.int32), np.empty(0))
+        assert np.isfinite(fitted.predict(nobody)).all()
+
+    def test_sizes_count_as_if_every_person_had_a_row(self, recommender, invented):
+        """Equal rows with a hair's difference stay apart, and teach what one row of two does."""
+        rows = UserRows.from_ratings(invented).take(np.arange(60))
+        sizes = np.where(np.arange(60) < 20, 2, 1)
+        twins = rows.take(np.concatenate([np.arange(60), np.arange(20)]))
+        twins.values[rows.values.size :] += 1e-12
+        arguments = (invented.n_items, invented.scale)
+        merged = TrainingTable.from_rows(rows, sizes, *arguments)
+        apart = TrainingTable.from_rows(twins, np.ones(80, np.int64), *arguments)
+        assert (merged.rows.n_users, apart.rows.n_users) == (60, 80)
+        first, second = fresh(recommender), fresh(recommender)
+        for model in (first, second):  # settings come from hold-outs, which cannot be the same
+            model.learning_settings = model.learning_settings[:1]
+            model.serving_settings = model.serving_settings[:1]
+            model._dampings = ((5.0,), (5.0,))
+            model._counted = None
+        learnt = [
+            model._serve(model._learn(table, model.learning_settings[0]), rows, (5.0,))
+            for model, table in ((first, merged), (second, apart))
+        ]
+        assert np.allclose(*learnt, rtol=0, atol=1e-6)
+
+    def test_two_blocks_are_told_apart(self, recommender, two_blocks, fans_of_two_blocks):
+        fitted = fresh(recommender).fit(TrainingTable.from_ratings(two_blocks))
+        scores = fitted.predict(UserRows.from_ratings(two_blocks))
+        loved = (np.arange(10) < 5)[None] == (fans_of_two_blocks == 0)[:, None]
+        knows = isinstance(recommender, ItemNeighbours | RidgeFactors)
+        assert (scores[loved].min() > scores[~loved].max()) == knows
+
+
+class TestMeans:
+    RAW = Ratings.from_columns([1, 1, 2, 3], [1, 2, 1, 2], [5, 1, 3, 3], scale=RatingScale(1, 5, 1))
+
+    def test_by_hand(self):
+        table, people = TrainingTable.from_ratings(self.RAW), UserRows.from_ratings(self.RAW)
+        # Item means 4 and 2, overall 3. User 1 lies (1 - 1) / 2 above, user 2 by -1, user 3 by 1.
+        assert ItemMeans().fit(table).predict(people).tolist() == [[4, 2]] * 3
+        assert Popularity().fit(table).predict(people).tolist() == [[2, 2]] * 3
+        model = ItemMeansAndBias()
+        undamped = model._serve(model._learn(table, (0.0,)), people, (0.0,))
+        assert np.allclose(undamped, [[4, 2], [3, 1], [5, 3]], rtol=0, atol=1e-12)
+        damped = model._serve(model._learn(table, (2.0,)), people, (1.0,))
+        # Means (8 + 6) / 4 = 3.5, (4 + 6) / 4 = 2.5; above: (1.5 - 1.5) / 3, -0.5 / 2, 0.5 / 2.
+        expected = [[3.5, 2.5], [3.25, 2.25], [3.75, 2.75]]
+        assert np.allclose(damped, expected, rtol=0, atol=1e-12)
+        overall = GlobalMean()
+        assert np.allclose(
+            overall._serve(overall._learn(table, ()), people, (1.0,)),
+            [[3, 3]] * 3,
+            rtol=0,
+            atol=1e-12,
+        )
+
+    def test_what_was_chosen_is_the_best_of_all_settings(self, invented):
+        from recveil.evaluate import inner_split, rmse
+
+        table = TrainingTable.from_ratings(invented)
+        inner = inner_split(table)
+        fitted = ItemMeansAndBias().fit(table, inner)
+        held = inner.held_out
+        errors = {}
+        for learning in fitted.learning_settings:
+            for serving in fitted.serving_settings:
+                learnt = fitted._learn(inner.table, learning)
+                scores = fitted._serve(learnt, inner.table.rows, serving)[held.users, held.items]
+                errors[learning + serving] = rmse(np.clip(scores, 1, 5), held.values)
+        assert errors[fitted.setting_] == pytest.approx(min(errors.values()), abs=1e-9)
+        assert fitted.inner_rmse_ == errors[fitted.setting_]
+
+
+class TestRegress:
+    @settings(deadline=None, max_examples=50)
+    @given(seed=st.integers(0, 9999), rank=st.integers(1, 6), share=st.floats(0, 1))
+    def test_against_the_normal_equations(self, seed, rank, share):
+        rng = np.random.default_rng(seed)
+        factors, weights = rng.normal(size=(9, rank)), rng.integers(1, 5, 9).astype(float)
+        present = rng.random((4, 9)) < share
+        values = rng.normal(size=(4, 9))
+        items = np.nonzero(present)[1]
+        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        found = regress(indptr, items.astype(np.int32), values[present], weights, factors, 0.7)
+        for row in range(4):
+            own = factors[present[row]]
+            w = np.diag(weights[present[row]])
+            left = own.T @ w @ own + 0.7 * np.eye(rank)
+            expected = np.linalg.solve(left, own.T @ w @ values[row, present[row]])
+            assert np.allclose(found[row], expected, rtol=0, atol=1e-9)
+
+
+class TestItemNeighbours:
+    def test_cosines_against_plain_loops(self, invented):
+        rows = UserRows.from_ratings(invented).take(np.arange(40))
+        sizes = np.random.default_rng(0).integers(1, 4, 40)
+        table = TrainingTable.from_rows(rows, sizes, invented.n_items, invented.scale)
+        values = table.rows.values - 3.1
+        cosines, people = item_cosines(table, values)
+        dense = np.full((table.rows.n_users, table.n_items), np.nan)
+        dense[table.rows.row_of(), table.rows.indices] = values
+        for one in range(0, 120, 7):
+            for two in range(120):
+                both = ~np.isnan(dense[:, one]) & ~np.isnan(dense[:, two])
+                x, y, s = dense[both, one], dense[both, two], table.sizes[both]
+                assert people[one, two] == s.sum()
+                if one == two or not both.any():
+                    assert cosines[one, two] == 0
+                else:
+                    expected = (s * x * y).sum() / np.sqrt((s * x * x).sum() * (s * y * y).sum())
+                    assert cosines[one, two] == pytest.approx(expected, abs=1e-9)
+
+    def test_tiles_change_nothing_that_matters(self, invented, monkeypatch):
+        table = TrainingTable.from_ratings(invented)
+        whole = item_cosines(table, table.rows.values)
+        monkeypatch.setattr(neighbours, "_TILE_CELLS", 700)
+        tiled = item_cosines(table, table.rows.values)
+        assert np.allclose(whole[0], tiled[0], rtol=0, atol=1e-12)
+        assert (whole[1] == tiled[1]).all()
+
+    def test_sparse_and_dense_rows_are_served_alike(self, invented, monkeypatch):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        fitted = ItemNeighbours().fit(table)
+        served = []
+        for bound in (0.0, 1.0):
+            monkeypatch.setattr(neighbours, "_SPARSE", bound)
+            served.append(fitted.predict(people))
+        assert np.allclose(*served, rtol=0, atol=1e-9)
+
+    def test_too_many_items_are_refused(self, monkeypatch, invented):
+        monkeypatch.setattr(neighbours, "_MOST_CELLS", 100)
+        with pytest.raises(RecveilError, match="120 items are too many"):
+            ItemNeighbours().fit(TrainingTable.from_ratings(invented))

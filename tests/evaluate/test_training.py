@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.attack import ReleasedTable
+from recveil.errors import RecveilError
+from recveil.evaluate import TrainingTable, UserRows, inner_split
+from recveil.ratings import Ratings, RatingScale
+
+stars = RatingScale(1, 5, 1)
+
+
+def rows_of(lists) -> UserRows:
+    """Rows from a list of {item: value}."""
+    lengths = [len(row) for row in lists]
+    items = [item for row in lists for item in row]
+    values = [value for row in lists for value in row.values()]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return UserRows(indptr, np.array(items, np.int32), np.array(values, np.float64))
+
+
+def table_of(lists, sizes, n_items=4) -> TrainingTable:
+    return TrainingTable.from_rows(rows_of(lists), np.array(sizes), n_items, stars)
+
+
+def assert_same(one: TrainingTable, two: TrainingTable) -> None:
+    assert all(np.array_equal(a, b) for a, b in zip(one.rows, two.rows, strict=True))
+    assert np.array_equal(one.sizes, two.sizes)
+    assert (one.n_items, one.n_people, one.scale) == (two.n_items, two.n_people, two.scale)
+
+
+class TestTrainingTable:
+    def test_order_and_layout_do_not_matter(self):
+        a, b = {0: 1.0, 2: 5.0}, {1: 3.0}
+        assert_same(table_of([a, b], [2, 1]), table_of([b, a, a], [1, 1, 1]))
+
+    def test_means_and_support_by_hand(self):
+        # Item 0: 2 people with 1 and 1 with 4; item 1: 1 with 5; item 2: nobody.
+        table = table_of([{0: 1.0}, {0: 4.0, 1: 5.0}], [2, 1], n_items=3)
+        assert table.support.tolist() == [3, 1, 0]
+        assert table.overall_mean == (1 + 1 + 4 + 5) / 4
+        assert table.item_means().tolist() == [2, 5, 2.75]
+        # With damping 1: (6 + 2.75) / 4, (5 + 2.75) / 2.
+        assert np.allclose(table.item_means(1), [8.75 / 4, 7.75 / 2, 2.75], rtol=0, atol=1e-12)
+
+    def test_people_without_labels_are_counted_but_teach_nothing(self):
+        table = table_of([{}, {0: 1.0}], [3, 2])
+        assert (table.n_people, table.sizes.tolist()) == (5, [2])
+        with pytest.raises(RecveilError, match="teaches nothing"):
+            table_of([{}], [1])
+
+    def test_a_release_counts_each_person(self, invented):
+        release = PredictiveAnonymizer(k=5, seed=1).anonymize(invented)
+        released = ReleasedTable.from_release(release, invented)
+        table = TrainingTable.from_released(released, invented.scale)
+        assert table.sizes.sum() == table.n_people == invented.n_users
+        carried = table.support > 0
+        means = table.item_means()[carried]
+        assert np.allclose(means, released.item_means()[carried], rtol=0, atol=1e-12)
+
+    def test_a_scale_of_tenths_is_the_same_in_both(self):
+        raw = Ratings.from_columns(
+            [1, 1, 2], [1, 2, 1], [0.1, 0.2, 0.3], scale=RatingScale(0, 1, 0.1)
+        )
+        assert TrainingTable.from_ratings(raw).rows.values.sum() == pytest.approx(0.6, abs=1e-15)
+
+
+class TestInnerSplit:
+    def test_a_fifth_is_held_out_and_no_more(self, invented):
+        table = TrainingTable.from_ratings(invented)
+        inner = inner_split(table, seed=1)
+        lengths = np.diff(table.rows.indptr)
+        held = np.bincount(inner.held_out.users, minlength=lengths.size)
+        assert (held == np.floor(lengths / 5 + 0.5)).all()
+        assert (np.diff(inner.table.rows.indptr) + held == lengths).all()
+        dense = table.rows.matrix(table.n_items).toarray()
+        left = inner.table.rows.matrix(table.n_items).toarray()
+        cells = inner.held_out.users, inner.held_out.items
+        assert (left[cells] == 0).all()
+        assert (dense[cells] == inner.held_out.values).all()
+
+    def test_cells_weigh_as_many_people_as_their_row(self):
+        table = table_of([{0: 1.0, 1: 2.0, 2: 3.0}, {3: 1.0, 0: 2.0, 1: 2.0}], [7, 2])
+        inner = inner_split(table)
+        assert sorted(inner.weights.tolist()) == [2, 7]
+
+
+def test_rows_are_taken_in_any_order():
+    rows = rows_of([{0: 1.0}, {}, {1: 2.0, 3: 4.0}])
+    taken = rows.take(np.array([2, 1, 0, 2]))
+    assert taken.indptr.tolist() == [0, 2, 2, 3, 5]
+    assert taken.indices.tolist() == [1, 3, 0, 1, 3]
+    assert taken.values.tolist() == [2, 4, 1, 2, 4]

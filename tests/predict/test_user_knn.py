@@ -1,0 +1,446 @@
+"""UserKNN and TrustKNN: a table worked by hand, a slow oracle, and what is at the edges."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.predict import TrustKNN, UserKNN
+from recveil.ratings import Ratings, RatingScale
+
+STARS = RatingScale(1, 5, 1)
+
+
+def table(rows: list[list[float | None]], scale: RatingScale = STARS) -> Ratings:
+    """Ratings from a table with None for what is not rated, users and items that rate nothing."""
+    cells = [(u, i, v) for u, row in enumerate(rows) for i, v in enumerate(row) if v is not None]
+    counts = [sum(value is not None for value in row) for row in rows]
+    return Ratings(
+        *(np.arange(len(rows)), np.arange(len(rows[0])), np.cumsum([0, *counts])),
+        *([item for _, item, _ in cells], [value for *_, value in cells], None, scale),
+    )
+
+
+# Means 3, 3, 3, 3. Deviations:
+#     item   0   1   2   3   4
+#   user 0   2   0  -2   .   .
+#   user 1   1  -1   .   2  -2
+#   user 2   2   1   .  -1  -2
+#   user 3   .   .   .  -1   1
+BY_HAND = table(
+    [
+        [5, 3, 1, None, None],
+        [4, 2, None, 5, 1],
+        [5, 4, None, 2, 1],
+        [None, None, None, 2, 4],
+    ]
+)
+PAPER = {"min_overlap": 1, "significance": 1}
+SHARED = pytest.mark.parametrize("predictor", [UserKNN, TrustKNN])
+
+
+class TestByHand:
+    def test_equation_1(self):
+        # Users 0 and 1 share items 0 and 1: (2*1 + 0*-1) / (√(4+0) √(1+1)) = 2 / √8.
+        # Users 0 and 2: (2*2 + 0*1) / (√4 √(4+1)) = 4 / √20. Users 0 and 3 share nothing.
+        predictor = UserKNN(**PAPER).fit(BY_HAND)
+        expected = [0, 2 / math.sqrt(8), 4 / math.sqrt(20), 0]
+        assert np.allclose(predictor.weights(0), expected, atol=1e-5)
+        # User 3 shares items 3 and 4: with user 1 (-1*2 + 1*-2) < 0, with 2 (-1*-1 + 1*-2) < 0.
+        assert not predictor.weights(3).any()
+
+    def test_equation_2(self):
+        # Item 3: 3 + (0.70711 * 2 + 0.89443 * -1) / (0.70711 + 0.89443) = 3 + 0.51978 / 1.60154.
+        # Item 4: both are 2 below their means, so 3 - 2. Item 2: nobody but user 0 rated it.
+        predicted = UserKNN(**PAPER).fit(BY_HAND).predict([0, 0, 0], [3, 4, 2])
+        assert np.allclose(predicted, [3.32456, 1, 3], atol=1e-4)
+
+    def test_clipped_and_without_neighbours(self):
+        predictor = UserKNN(**PAPER).fit(BY_HAND)
+        # User 1 by user 0 alone: 3 - 2 for item 2. User 3 has no neighbours: his mean.
+        assert predictor.predict([1, 3, 3], [2, 0, 2]).tolist() == [1, 3, 3]
+        # A mean of 4.5 and a neighbour 2.5 above his: not above 5.
+        high = table([[4, 5, None], [1, 2, 5]])
+        assert UserKNN(**PAPER).fit(high).predict([0], [2]).tolist() == [5]
+
+    @pytest.mark.parametrize("neighbours", ["item", "global"])
+    def test_nearest_only(self, neighbours):
+        # User 2 (0.894) is nearer to user 0 than user 1 is (0.707), and rated item 3: 3 - 1.
+        predictor = UserKNN(1, neighbours=neighbours, **PAPER).fit(BY_HAND)
+        assert predictor.predict([0], [3]).tolist() == [2]
+
+    def test_nearest_at_all_need_not_have_rated_the_item(self):
+        rows = [[5, 3, 1, None], [5, 3, 1, None], [5, 3, 2, 5]]
+        # User 1 is nearest to user 0 and has not rated item 3; user 2 is less near and has:
+        # the mean of (5, 3, 2, 5) is 3.75, so he is 1.25 above it.
+        ask = {"item": 4.25, "global": 3}
+        for neighbours, expected in ask.items():
+            predictor = UserKNN(1, neighbours=neighbours, **PAPER).fit(table(rows))
+            assert predictor.predict([0], [3]).tolist() == [expected]
+
+    def test_significance_and_overlap(self):
+        # Two shared items of eight halve the weight to a quarter: 2 / 8.
+        plain = UserKNN(**PAPER).fit(BY_HAND).weights(0)
+        damped = UserKNN(min_overlap=1, significance=8).fit(BY_HAND).weights(0)
+        assert np.allclose(damped, plain / 4, atol=1e-5)
+        # Users 1 and 2 share four items (1*2 - 1*1 - 2*1 + 2*2 = 3, over √10 √10), capped at 1.
+        capped = UserKNN(min_overlap=1, significance=3).fit(BY_HAND).weights(1)
+        assert capped[2] == pytest.approx(0.3, abs=1e-5)
+        assert not UserKNN(min_overlap=3, significance=1).fit(BY_HAND).weights(0).any()
+        assert UserKNN(min_overlap=4, significance=1).fit(BY_HAND).weights(1)[2] > 0
+
+    def test_equations_3_and_4(self):
+        # Eq. 4 is off by the difference of the deviations; the range is 4.
+        # 0 and 1: (|2-1| + |0+1|) / 2 = 1, 1 - 1/4. 0 and 2: (|2-2| + |0-1|) / 2, 1 - 0.5/4.
+        # 1 and 2: (1 + 2 + 3 + 0) / 4, 1 - 1.5/4. 1 and 3: (3 + 3) / 2, 1 - 3/4.
+        # 2 and 3: (0 + 3) / 2, 1 - 1.5/4.
+        predictor = TrustKNN(propagate=False).fit(BY_HAND)
+        found = np.array([predictor.weights(user) for user in range(4)])
+        expected = np.array(
+            [
+                [0, 0.75, 0.875, 0],
+                [0.75, 0, 0.625, 0.25],
+                [0.875, 0.625, 0, 0.625],
+                [0, 0.25, 0.625, 0],
+            ]
+        )
+        assert np.allclose(found, expected, atol=1e-5)
+        # Item 3: 3 + (0.75 * 2 + 0.875 * -1) / (0.75 + 0.875) = 3 + 0.625 / 1.625.
+        assert predictor.predict([0], [3])[0] == pytest.approx(3.384615, abs=1e-4)
+
+    @pytest.mark.parametrize("neighbours", ["item", "global"])
+    def test_equations_5_and_6(self, neighbours):
+        # All pairs but 1 and 2 share two items. From 0 to 3 by way of 1: (2*0.75 + 2*0.25) / 4
+        # = 0.5; by way of 2: (2*0.875 + 2*0.625) / 4 = 0.75; the mean with weights 4 and 4, 0.625.
+        predictor = TrustKNN(neighbours=neighbours).fit(BY_HAND)
+        assert np.allclose(predictor.weights(0), [0, 0.75, 0.875, 0.625], atol=1e-5)
+        # Item 3: 3 + (0.75 * 2 + 0.875 * -1 + 0.625 * -1) / 2.25 = 3.
+        # Item 4: 3 + (0.75 * -2 + 0.875 * -2 + 0.625 * 1) / 2.25 = 3 - 2.625 / 2.25.
+        predicted = predictor.predict([0, 0], [3, 4])
+        assert np.allclose(predicted, [3, 1.833333], atol=1e-4)
+
+    def test_direct_trust_is_not_replaced(self):
+        # Users 1 and 3 trust each other directly by 0.25, and by way of 2 it would be more.
+        assert TrustKNN().fit(BY_HAND).weights(1)[3] == pytest.approx(0.25, abs=1e-5)
+
+    def test_given_trust(self):
+        # 0 trusts 1 by 2 and 1 trusts 3 by 4, the highest: 0.5 and 1. They share two items each:
+        # 0 trusts 3 by (2 * 0.5 + 2 * 1) / 4 = 0.75. Distrust and trust in oneself do not count.
+        stated = sparse.coo_array(
+            ([2.0, 4.0, -3.0, 9.0], ([0, 1, 0, 2], [1, 3, 2, 2])), shape=(4, 4)
+        )
+        predictor = TrustKNN(links=stated).fit(BY_HAND)
+        assert np.allclose(predictor.weights(0), [0, 0.5, 0, 0.75], atol=1e-5)
+        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts nobody: his mean.
+        assert np.allclose(predictor.predict([0, 2], [3, 2]), [3.2, 3], atol=1e-4)
+        direct = TrustKNN(links=stated, propagate=False).fit(BY_HAND)
+        assert np.allclose(direct.weights(0), [0, 0.5, 0, 0], atol=1e-5)
+
+    def test_given_trust_between_users_who_share_nothing(self):
+        # 3 trusts 0, with whom he shares nothing; 0 trusts 1, sharing 2: (1 * 1 + 2 * 1) / 3 = 1.
+        stated = sparse.csr_array(([1.0, 1.0], ([3, 0], [0, 1])), shape=(4, 4))
+        assert TrustKNN(links=stated).fit(BY_HAND).weights(3).tolist() == [1, 1, 0, 0]
+
+    def test_biases(self):
+        # Everybody's rating is his own level plus the item's: nothing is left for neighbours, and
+        # the missing cell (1 + 2 above the middle) is found but for the pull towards the mean.
+        users, items = np.divmod(np.arange(60 * 40), 40)
+        values = (users % 3) + (items % 3) + 1
+        keep = np.arange(values.size) != 2 * 40 + 2
+        ratings = Ratings.from_columns(users[keep], items[keep], values[keep], scale=STARS)
+        assert UserKNN(centre="biases").fit(ratings).predict([2], [2])[0] > 4.4
+
+
+# The oracle: dictionaries, one pair and one cell at a time.
+def _deviations(ratings: Ratings) -> tuple[list[float], list[dict[int, float]]]:
+    overall = float(np.mean(ratings.values)) if ratings.n_ratings else ratings.scale.low
+    means, rows = [], []
+    for user in range(ratings.n_users):
+        items, values = ratings.row(user)
+        mean = sum(map(float, values)) / len(values) if len(values) else overall
+        means.append(mean)
+        rows.append({int(i): float(v) - mean for i, v in zip(items, values, strict=True)})
+    return means, rows
+
+
+def _similarity(one: dict[int, float], other: dict[int, float]) -> float:
+    shared = one.keys() & other.keys()
+    length = math.sqrt(sum(one[i] ** 2 for i in shared) * sum(other[i] ** 2 for i in shared))
+    return sum(one[i] * other[i] for i in shared) / length if length > 1e-9 else 0
+
+
+def _trust(one: dict[int, float], other: dict[int, float], span: float) -> float:
+    shared = one.keys() & other.keys()
+    return sum(1 - abs(one[i] - other[i]) / span for i in shared) / len(shared)
+
+
+def _direct(rows, span, min_overlap, significance, kind) -> dict[tuple[int, int], float]:
+    weights = {}
+    for one in range(len(rows)):
+        for other in range(len(rows)):
+            shared = len(rows[one].keys() & rows[other].keys())
+            if one != other and shared >= min_overlap:
+                pair = rows[one], rows[other]
+                weight = _similarity(*pair) if kind == "similarity" else _trust(*pair, span)
+                weights[one, other] = weight * min(shared / significance, 1)
+    return weights
+
+
+def _with_propagation(rows, direct) -> dict[tuple[int, int], float]:
+    weights, everybody = dict(direct), range(len(rows))
+    for one in everybody:
+        for other in everybody:
+            if one == other or (one, other) in direct:
+                continue
+            above, below = 0.0, 0.0
+            for middle in everybody:
+                first, second = direct.get((one, middle), 0), direct.get((middle, other), 0)
+                if first > 0 and second > 0:
+                    near = len(rows[one].keys() & rows[middle].keys())
+                    far = len(rows[middle].keys() & rows[other].keys())
+                    above, below = above + near * first + far * second, below + near + far
+            if below:
+                weights[one, other] = above / below
+    return weights
+
+
+def _predict(ratings, rows, means, weights, user, item, n_neighbours, neighbours) -> float:
+    asked = [o for (u, o), weight in weights.items() if u == user and weight > 1e-9]
+    if neighbours == "item":
+        asked = [other for other in asked if item in rows[other]]
+    asked.sort(key=lambda other: (-round(weights[user, other], 7), other))
+    if len(asked) > n_neighbours:
+        last, following = (weights[user, asked[at]] for at in (n_neighbours - 1, n_neighbours))
+        assume(not 1e-9 < last - following < 1e-4)
+    asked = [other for other in asked[:n_neighbours] if item in rows[other]]
+    total = sum(weights[user, other] for other in asked)
+    pull = sum(weights[user, other] * rows[other][item] for other in asked)
+    predicted = means[user] + (pull / total if asked else 0)
+    return min(max(predicted, ratings.scale.low), ratings.scale.high)
+
+
+SCALES = [STARS, RatingScale(0.5, 5, 0.5), RatingScale(-10, 10, 2.5), RatingScale(3, 3)]
+
+
+@st.composite
+def tables(draw) -> Ratings:
+    scale = draw(st.sampled_from(SCALES))
+    levels = [3.0] if scale.step is None else scale.levels.tolist()
+    cell = st.one_of(st.none(), st.sampled_from(levels))
+    shape = draw(st.tuples(st.integers(1, 7), st.integers(1, 6)))
+    row = st.lists(cell, min_size=shape[1], max_size=shape[1])
+    return table(draw(st.lists(row, min_size=shape[0], max_size=shape[0])), scale)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    ratings=tables(),
+    kind=st.sampled_from(["similarity", "trust", "propagated"]),
+    n_neighbours=st.integers(1, 7),
+    neighbours=st.sampled_from(["item", "global"]),
+    min_overlap=st.integers(1, 3),
+    significance=st.sampled_from([1, 2, 3.5]),
+)
+def test_against_the_oracle(ratings, kind, n_neighbours, neighbours, min_overlap, significance):
+    if kind == "propagated":  # the oracle goes all ways, not those by the nearest alone
+        n_neighbours = ratings.n_users
+    span = ratings.scale.range or 1.0
+    means, rows = _deviations(ratings)
+    weights = _direct(rows, span, min_overlap, significance, kind)
+    if kind == "propagated":
+        weights = _with_propagation(rows, weights)
+    # What is barely positive is nothing in steps of 1/65520, or of another size.
+    assume(not any(1e-9 < weight < 0.02 for weight in weights.values()))
+    more = {} if kind == "similarity" else {"propagate": kind == "propagated"}
+    predictor = (UserKNN if kind == "similarity" else TrustKNN)(
+        n_neighbours,
+        neighbours=neighbours,
+        min_overlap=min_overlap,
+        significance=significance,
+        **more,
+    ).fit(ratings)
+    for user in range(ratings.n_users):
+        expected = [max(weights.get((user, o), 0), 0) for o in range(ratings.n_users)]
+        assert np.allclose(predictor.weights(user), expected, atol=3e-5)
+    cells = np.divmod(np.arange(ratings.n_users * ratings.n_items), ratings.n_items)
+    expected = [
+        _predict(ratings, rows, means, weights, int(user), int(item), n_neighbours, neighbours)
+        for user, item in zip(*cells, strict=True)
+    ]
+    assert np.allclose(predictor.predict(*cells), expected, atol=2e-3 * span)
+
+
+@pytest.fixture(scope="module")
+def many() -> Ratings:
+    """So many users that some items are settled by a walk, and others by a search."""
+    return make_ratings(n_users=1_500, n_items=200, n_ratings=30_000, seed=4)
+
+
+@SHARED
+@pytest.mark.parametrize("neighbours", ["item", "global"])
+@pytest.mark.parametrize("centre", ["user", "biases"])
+def test_the_number_of_threads_changes_nothing(many, predictor, neighbours, centre):
+    users, items = np.divmod(np.arange(many.n_users * many.n_items), many.n_items)
+    first, second = (
+        predictor(7, neighbours=neighbours, centre=centre, threads=threads)
+        .fit(many)
+        .predict(users, items)
+        for threads in (1, 2)
+    )
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("n_neighbours", [3, 60, 5_000])
+def test_nearest_of_each_item_against_sorting_all(many, n_neighbours):
+    predictor = UserKNN(n_neighbours).fit(many)
+    means = np.array([many.row(user)[1].mean(dtype=float) for user in range(many.n_users)])
+    rated = many.csr.toarray() > 0
+    apart = many.csr.toarray() - means[:, None]
+    for user in (0, 700):
+        weights = predictor.weights(user).astype(float)
+        order = np.argsort(-weights, kind="stable")
+        expected = []
+        for item in range(many.n_items):
+            asked = order[rated[order, item] & (weights[order] > 0)][:n_neighbours]
+            pull = weights[asked] @ apart[asked, item] / max(weights[asked].sum(), 1e-9)
+            expected.append(np.clip(means[user] + pull, 1, 5))
+        items = np.arange(many.n_items)
+        assert np.allclose(predictor.predict(np.full(items.size, user), items), expected, atol=1e-4)
+
+
+@SHARED
+@pytest.mark.parametrize("neighbours", ["item", "global"])
+def test_a_cell_does_not_depend_on_what_else_is_asked(many, predictor, neighbours):
+    # All items at once are mostly settled by walking, a single one by searching.
+    fitted = predictor(20, neighbours=neighbours).fit(many)
+    items = np.arange(many.n_items)
+    together = fitted.predict(np.full(items.size, 5), items)
+    alone = [fitted.predict([5], [item])[0] for item in items]
+    assert together.tolist() == alone
+    twice = fitted.predict([9, 5, 9, 5, 9], [3, 8, 1, 8, 3])
+    assert twice[[0, 1]].tolist() == twice[[4, 3]].tolist()
+    assert twice[1] == together[8]
+
+
+@SHARED
+def test_predictions_move_with_the_scale(many, predictor):
+    # The same ratings on -10 to 10, with a 0 among them: the same predictions, stretched.
+    jester = Ratings(
+        *(many.users, many.items, many.indptr, many.indices),
+        *((many.values - 3) * 5, None, RatingScale(-10, 10, 5)),
+    )
+    users, items = np.divmod(np.arange(2_000), many.n_items)
+    plain = predictor().fit(many).predict(users, items)
+    assert np.allclose(predictor().fit(jester).predict(users, items), (plain - 3) * 5, atol=1e-3)
+
+
+class TestEdges:
+    @SHARED
+    def test_a_rated_cell_is_predicted_by_others_alone(self, predictor):
+        # Were user 0 his own neighbour, his rating of item 2 would show in its prediction.
+        assert predictor().fit(BY_HAND).weights(0)[0] == 0
+        assert predictor().fit(BY_HAND).predict([0], [2]).tolist() == [3]
+
+    @pytest.mark.parametrize("values", [[3, 3, 3], [3.7, 3.7, 3.7]])
+    def test_constant_users_are_like_nobody(self, values):
+        scale = RatingScale(1, 5)
+        ratings = table([[*values, None], [1, 2, 3, 5], values[:2] + [None] * 2], scale)
+        predictor = UserKNN(**PAPER).fit(ratings)
+        assert not any(predictor.weights(user).any() for user in range(3))
+        assert predictor.predict([0], [3])[0] == pytest.approx(values[0])
+        # Trust counts them: both constant users predict each other without an error.
+        assert TrustKNN().fit(ratings).weights(0)[2] == 1
+
+    def test_a_rating_that_equals_its_mean_but_for_rounding_is_no_opinion(self):
+        # 0.1, 0.2, 0.3 have the mean 0.2 but for float32; one shared item says nothing then.
+        scale = RatingScale(0.1, 0.5, 0.1)
+        ratings = table([[0.1, 0.2, 0.3, None], [None, 0.5, None, 0.1]], scale)
+        assert not UserKNN(**PAPER).fit(ratings).weights(0).any()
+
+    def test_one_shared_item(self):
+        # Both above their means there: 1, if one shared item is enough.
+        ratings = table([[5, 1, None], [4, None, 2]])
+        assert UserKNN(**PAPER).fit(ratings).weights(0).tolist() == [0, 1]
+        assert not UserKNN().fit(ratings).weights(0).any()
+
+    @SHARED
+    def test_users_and_items_without_ratings(self, predictor):
+        ratings = table([[5, 3, None], [None] * 3, [4, 2, None], [1, 2, None]])
+        fitted = predictor(min_overlap=1).fit(ratings)
+        # The mean of all is 17 / 6; nobody rated item 2, so user 0 gets his own mean.
+        predicted = fitted.predict([1, 1, 0], [0, 2, 2])
+        assert np.allclose(predicted, [17 / 6, 17 / 6, 4])
+
+    @SHARED
+    @pytest.mark.parametrize("centre", ["user", "biases"])
+    def test_no_ratings_at_all(self, predictor, centre):
+        empty = Ratings([1, 2], [1], [0, 0, 0], [], [], None, STARS)
+        assert predictor(centre=centre).fit(empty).predict([0], [0]).tolist() == [1]
+
+    @SHARED
+    @pytest.mark.parametrize("neighbours", ["item", "global"])
+    def test_a_single_user(self, predictor, neighbours):
+        alone = table([[5, 3, None]])
+        fitted = predictor(neighbours=neighbours).fit(alone)
+        assert fitted.predict([0, 0], [2, 0]).tolist() == [4, 4]
+
+    @SHARED
+    def test_of_equals_the_lower_position_is_asked(self, predictor):
+        rows = [[5, 1, None], [5, 1, 3], [5, 1, 3], [5, 1, 4.5]]
+        scale = RatingScale(1, 5, 0.5)
+        for order in ([1, 2, 3], [3, 1, 2]):
+            ratings = table([rows[0], *(rows[at] for at in order)], scale)
+            fitted = predictor(1, min_overlap=1, significance=1).fit(ratings)
+            weights = fitted.weights(0)
+            best = int(np.argmax(weights))  # the first of those with the highest weight
+            mean = np.mean(rows[order[best - 1]])
+            expected = min(3 + rows[order[best - 1]][2] - mean, 5)
+            assert fitted.predict([0], [2])[0] == pytest.approx(expected, abs=1e-4)
+
+    @SHARED
+    def test_no_cells(self, predictor):
+        assert predictor().fit(BY_HAND).predict([], []).shape == (0,)
+
+
+class TestRefused:
+    @SHARED
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ({"n_neighbours": 0}, "n_neighbours: expected a whole number, 1 or more, got 0"),
+            ({"min_overlap": 1.5}, "min_overlap: expected a whole number, 1 or more, got 1.5"),
+            ({"threads": True}, "threads: expected a whole number, 1 or more, got True"),
+            ({"significance": 0.5}, "significance: expected a number, 1 or more, got 0.5"),
+            ({"significance": math.nan}, "significance: expected a number, 1 or more, got nan"),
+            ({"neighbours": "all"}, "neighbours: expected 'item' or 'global', got 'all'"),
+            ({"centre": "mean"}, "centre: expected 'user' or 'biases', got 'mean'"),
+        ],
+    )
+    def test_senseless_settings(self, predictor, setting, message):
+        with pytest.raises(RecveilError) as refused:
+            predictor(**setting).fit(BY_HAND)
+        assert str(refused.value) == message
+
+    @SHARED
+    @pytest.mark.parametrize(("user", "item"), [(4, 0), (-1, 0), (0, 5), (0.5, 0)])
+    def test_positions_that_are_not_there(self, predictor, user, item):
+        with pytest.raises(RecveilError, match="positions: expected whole numbers from 0 to"):
+            predictor().fit(BY_HAND).predict([user], [item])
+
+    @SHARED
+    def test_columns_of_different_lengths(self, predictor):
+        with pytest.raises(RecveilError, match="expected as many users as items, got 2 and 3"):
+            predictor().fit(BY_HAND).predict([0, 1], [0, 1, 2])
+
+    def test_links_of_another_table(self):
+        with pytest.raises(RecveilError, match=r"each of 4 users, got shape \(3, 3\)"):
+            TrustKNN(links=sparse.eye_array(3)).fit(BY_HAND)
+
+    def test_links_that_are_not_numbers(self):
+        with pytest.raises(RecveilError, match="links: expected finite numbers"):
+            TrustKNN(links=sparse.csr_array(np.full((4, 4), np.nan))).fit(BY_HAND)
