@@ -239,6 +239,14 @@ def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypat
     assert not (tmp_path / "page.html").exists()
 
 
+def test_the_result_never_replaces_what_the_adversary_knows(run, tmp_path):
+    (tmp_path / "aux.csv").write_text("target,item,rating\na,1,3\n")
+    code, out, err = run("audit", "ratings.csv", "--aux", "aux.csv", "--json", "aux.csv")
+    assert (code, out) == (2, "")
+    assert "--json aux.csv is an input itself" in err
+    assert (tmp_path / "aux.csv").read_text() == "target,item,rating\na,1,3\n"
+
+
 def test_outside_knowledge_in_columns_of_ones_own(run, tmp_path):
     import gzip
 

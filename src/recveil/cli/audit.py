@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_as_json
+from recveil.cli.options import Duplicates, Format, Json, Scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,8 +116,8 @@ def audit(
     from recveil.audit import audit
     from recveil.cli.show import write_json
 
-    refuse_source_as_json(json, source)
-    for option, path in (("--html", html), ("--risk", risk)):
+    to_file = None if json is None or str(json) == "-" else json
+    for option, path in (("--html", html), ("--risk", risk), ("--json", to_file)):
         _check_output(option, path, [source, aux], release)
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
