@@ -1,10 +1,14 @@
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numba import get_num_threads, set_num_threads
 
 from recveil.errors import RecveilError
 from recveil.predict import FunkSVD
-from recveil.predict.funk_svd import _learn_one, _learn_together
+from recveil.predict.funk_svd import _learn_one, _learn_together, _part_bounds
 from recveil.ratings import Ratings, RatingScale
 
 
@@ -17,9 +21,9 @@ def test_one_step_by_hand():
     f = np.float32
     biases = [np.zeros(1, f), np.zeros(1, f)]
     factors = [np.array([[0.5]], f), np.array([[0.2]], f)]
-    order, indptr, indices = np.array([0]), np.array([0, 1]), np.array([0], np.int32)
+    order, begins, ends, indices = np.array([[0], [0], [1], [0]])
     values = np.array([1], f)
-    _learn_together(order, indptr, indices, values, *biases, *factors, f(0.1), f(0.5), f(0))
+    _learn_together(order, begins, ends, indices, values, *biases, *factors, f(0.1), f(0.5), f(0))
     assert np.allclose([*biases, *map(np.ravel, factors)], [[0.09], [0.09], [0.493], [0.235]])
 
 
@@ -46,8 +50,41 @@ def test_against_truncated_svd_on_a_full_matrix():
     assert np.mean(error**2) <= np.mean(best**2) * 1.02
 
 
+def rmse(predictor, ratings):
+    predicted = predictor.predict(ratings.user_positions(), ratings.indices)
+    return np.sqrt(np.mean((predicted - ratings.values) ** 2))
+
+
+def test_a_shared_pass_learns_as_well(invented, monkeypatch):
+    whole = rmse(FunkSVD(rank=5).fit(invented), invented)
+    monkeypatch.setattr("recveil.predict.funk_svd._WORTH_SHARING", 1)
+    shared = FunkSVD(rank=5).fit(invented)
+    assert rmse(shared, invented) == pytest.approx(whole, rel=0.02)
+    assert rmse(shared, invented) < 0.9 * invented.values.std()
+
+
+@given(data=st.data(), n_parts=st.integers(1, 6))
+def test_the_parts_of_the_items_hold_every_rating_once(data, n_parts):
+    n_items = data.draw(st.integers(1, 9))
+    row = st.sets(st.integers(0, n_items - 1))
+    rows = [sorted(row) for row in data.draw(st.lists(row, min_size=1, max_size=8))]
+    indptr = np.cumsum([0, *map(len, rows)])
+    indices = np.array([item for row in rows for item in row], np.int32)
+    bounds = _part_bounds(indptr, indices, n_items, n_parts)
+    assert np.array_equal(bounds[0], indptr[:-1])
+    assert np.array_equal(bounds[-1], indptr[1:])
+    items_of = [
+        {item for b, e in zip(begins, ends, strict=True) for item in indices[b:e]}
+        for begins, ends in itertools.pairwise(bounds)
+    ]
+    assert (np.diff(bounds, axis=0) >= 0).all()
+    assert sum(map(len, items_of)) == len(set().union(*items_of))  # no item in two parts
+
+
+@pytest.mark.parametrize("sharing_from", [1, 10**9])
 @pytest.mark.parametrize("sequential", [False, True])
-def test_the_number_of_threads_changes_nothing(invented, sequential):
+def test_the_number_of_threads_changes_nothing(invented, sequential, sharing_from, monkeypatch):
+    monkeypatch.setattr("recveil.predict.funk_svd._WORTH_SHARING", sharing_from)
     before, found = get_num_threads(), []
     try:
         for threads in (1, before):

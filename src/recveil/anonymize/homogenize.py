@@ -5,10 +5,13 @@ members' padded rows. Both go through the groups block by block, so that memory 
 the number of users.
 """
 
+import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
@@ -17,10 +20,11 @@ from recveil.predict import Padding
 from recveil.ratings import Ratings
 from recveil.records import Records
 
-# Cells of a padded tile, and ratings of a simple block: enough to keep the processor busy,
-# small enough (64 MiB) to forget.
-_TILE_CELLS = 1 << 24
+# Cells of a block of padded rows, and ratings of a simple one: small enough (64 MiB) to forget.
+_BLOCK_CELLS = 1 << 24
 _BLOCK_RATINGS = 1 << 22
+# Cells of a tile of padded rows: it stays in the processor's cache (4 MiB) between product and sum.
+_TILE_CELLS = 1 << 20
 
 
 class Groups(NamedTuple):
@@ -100,9 +104,9 @@ def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Ite
     Notes
     -----
     Source: Chang et al., section 5.2. The padded matrix is never built: a tile of users at a time
-    is predicted, overwritten and added up. Sums are taken in float64 in the order of the members,
-    and the matrix product runs on one thread, so that the labels do not depend on the machine's
-    number of cores.
+    is predicted, overwritten and added up. Sums are taken in float64 in the order of the members.
+    As many blocks at a time as numba may use threads; a product runs on one, so that the labels do
+    not depend on the machine's number of cores.
 
     Examples
     --------
@@ -114,21 +118,45 @@ def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Ite
     array([5. , 1.5])
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
-    tile_users = max(1, _TILE_CELLS // ratings.n_items)
-    for first, last in _blocks(groups.sizes, tile_users):
-        n_groups, sizes = last - first, groups.sizes[first:last]
-        sums = np.zeros((n_groups, ratings.n_items))
-        group_of = np.repeat(np.arange(n_groups), sizes)
-        members = groups.members[groups.starts[first] : groups.starts[last]]
-        for start in range(0, members.size, tile_users):
-            tile = slice(start, start + tile_users)
+    n_threads = get_num_threads()
+
+    def average(block: tuple[int, int]) -> Records:
+        sums = _add_members(ratings, padding, groups, *block)
+        sizes = groups.sizes[slice(*block)]
+        indptr = np.arange(sizes.size + 1, dtype=np.int64) * rated.size
+        labels = sums if rated.size == ratings.n_items else sums[:, rated]
+        labels /= sizes[:, None]
+        return Records(sizes, indptr, np.tile(rated, sizes.size), labels.ravel())
+
+    blocks = _blocks(groups.sizes, max(1, _BLOCK_CELLS // ratings.n_items))
+    with ThreadPoolExecutor(n_threads) as pool:
+        while batch := list(itertools.islice(blocks, n_threads)):
             with threadpool_limits(limits=1, user_api="blas"):
-                rows = padding.rows(members[tile])
-            _overwrite(rows, members[tile], ratings.indptr, ratings.indices, ratings.values)
-            _add_rows(rows, group_of[tile], sums)
-        labels = sums[:, rated] / sizes[:, None]
-        indptr = np.arange(n_groups + 1, dtype=np.int64) * rated.size
-        yield Records(sizes, indptr, np.tile(rated, n_groups), labels.ravel())
+                averaged = list(pool.map(average, batch))
+            yield from averaged
+
+
+def _add_members(
+    ratings: Ratings, padding: Padding, groups: Groups, first: int, last: int
+) -> NDArray[np.float64]:
+    """Add up the padded rows of the members of some groups, shape (last - first, n_items)."""
+    sums = np.zeros((last - first, ratings.n_items))
+    group_of = np.repeat(np.arange(last - first), groups.sizes[first:last])
+    members = groups.members[groups.starts[first] : groups.starts[last]]
+    low, high = np.float32(padding.scale.low), np.float32(padding.scale.high)
+    tile_users = max(1, _TILE_CELLS // ratings.n_items)
+    for start in range(0, members.size, tile_users):
+        tile = members[start : start + tile_users]
+        products = padding.user_factors[tile] @ padding.item_factors.T
+        _add_padded(
+            products,
+            padding.item_offset,
+            (low, high),
+            (tile, ratings.indptr, ratings.indices, ratings.values),
+            group_of[start : start + tile_users],
+            sums,
+        )
+    return sums
 
 
 class LoneRatings(NamedTuple):
@@ -234,22 +262,24 @@ def _lone_ratings(
 
 
 @compiled()
-def _overwrite(
+def _add_padded(
     rows: NDArray[Any],
-    users: NDArray[Any],
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    values: NDArray[Any],
+    offset: NDArray[Any],
+    ends: tuple[np.float32, np.float32],
+    rated: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
+    group_of: NDArray[Any],
+    sums: NDArray[Any],
 ) -> None:
-    """Put the users' own ratings over their predictions."""
+    """Make each product of factors a padded row, in place, and add it to the sum of its group."""
+    low, high = ends
+    users, indptr, indices, values = rated
     for row in range(users.size):
+        for item in range(rows.shape[1]):
+            label = rows[row, item] + offset[item]
+            label = label if label > low else low
+            rows[row, item] = label if label < high else high
         for at in range(indptr[users[row]], indptr[users[row] + 1]):
             rows[row, indices[at]] = values[at]
-
-
-@compiled()
-def _add_rows(rows: NDArray[Any], group_of: NDArray[Any], sums: NDArray[Any]) -> None:
-    """Add each row into the sum of its group."""
-    for row in range(rows.shape[0]):
+        group = group_of[row]
         for item in range(rows.shape[1]):
-            sums[group_of[row], item] += rows[row, item]
+            sums[group, item] += rows[row, item]

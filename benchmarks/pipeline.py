@@ -1,0 +1,137 @@
+"""How long every stage of the main job takes, how much memory, and how both grow.
+
+python benchmarks/pipeline.py                    1 million ratings, some minutes (make bench)
+python benchmarks/pipeline.py --millions 1 10 100      up to the shape of the Netflix Prize data
+
+Each contender of `benchmarks/stages.py` runs in a process of its own, one after the other, so that
+the peak is its alone and includes what Python and the inputs take. The invented table keeps its
+17,770 items and 209 ratings a person at every size. The peers come with
+pip install "recveil[bench]".
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from stages import STAGES, file_size
+
+USERS, ITEMS, RATINGS = 480_189, 17_770, 100_480_507
+FORMAT = "{:<26}{:<24}{:>9}{:>10}{:>11}{:>9}{:>10}"
+PEERS = {
+    "scikit-surprise": "surprise",
+    "k-means-constrained": "k_means_constrained",
+    "pandas": "pandas",
+    "pandas + scipy": "pandas",
+}
+
+
+def main() -> None:
+    """Read the options; measure, or let children measure, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--millions", type=int, nargs="+", default=[1], help="of ratings")
+    parser.add_argument("--only", nargs="+", default=[], help="stages whose names start so")
+    parser.add_argument("--ours", action="store_true", help="leave the peers out")
+    parser.add_argument("--folder", type=Path, help="keep the data here; temporary if not given")
+    parser.add_argument("--limit", type=int, default=900, help="most seconds of a measurement")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)  # what a child is asked
+    options = parser.parse_args()
+    if options.measure:
+        measure(options.folder, *options.measure)
+        return
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory() as temporary:
+        report(options, options.folder or Path(temporary))
+
+
+def measure(folder: Path, stage: str, contender: str) -> None:
+    """Run one contender and print its seconds and the peak memory, children's included."""
+    seconds = STAGES[stage].contenders[contender](folder)
+    peak = max(
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    print(json.dumps({"seconds": seconds, "gigabytes": peak * 1024 / 1e9}))
+
+
+def report(options: argparse.Namespace, folder: Path) -> None:
+    """Measure all stages at all sizes, a line each as soon as it is known."""
+    print(
+        FORMAT.format("stage", "contender", "millions", "seconds", "ns/rating", "growth", "peak GB")
+    )
+    first: dict[tuple[str, str], float] = {}
+    for name, stage in STAGES.items():
+        if options.only and not any(name.startswith(start) for start in options.only):
+            continue
+        for contender in stage.contenders:
+            if (contender != "recveil" and options.ours) or not _installed(contender):
+                continue
+            for millions in options.millions:
+                if millions > stage.most.get(contender, millions):
+                    continue
+                place = folder / f"{millions}-million"
+                n_ratings = round(RATINGS * millions / 100)
+                _prepare(place, n_ratings)
+                line = _ask(options, place, name, contender)
+                if line is None:
+                    print(
+                        FORMAT.format(name, contender, millions, f"> {options.limit}", "", "", "")
+                    )
+                    continue
+                each = 1e9 * line["seconds"] / n_ratings
+                growth = each / first.setdefault((name, contender), each)
+                figures = f"{line['seconds']:.2f}", f"{each:.1f}", f"{growth:.2f}"
+                peak = f"{line['gigabytes']:.2f}"
+                print(FORMAT.format(name, contender, millions, *figures, peak), flush=True)
+    for millions in options.millions:
+        _print_sizes(folder / f"{millions}-million", millions)
+
+
+def _installed(contender: str) -> bool:
+    return contender not in PEERS or find_spec(PEERS[contender]) is not None
+
+
+def _prepare(place: Path, n_ratings: int) -> None:
+    """Invent the data in a child, whose memory is given back."""
+    n_users = max(2_000, round(USERS * n_ratings / RATINGS))
+    sizes = f"Path({str(place)!r}), {n_users}, {ITEMS}, {n_ratings}"
+    code = f"from pathlib import Path; from stages import prepare; prepare({sizes})"
+    run = [sys.executable, "-c", code]
+    subprocess.run(run, check=True, cwd=Path(__file__).parent)  # noqa: S603
+
+
+def _ask(
+    options: argparse.Namespace, place: Path, stage: str, contender: str
+) -> dict[str, float] | None:
+    """Let a child measure; None if it takes longer than the limit."""
+    command = [sys.executable, __file__, "--folder", str(place), "--measure", stage, contender]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, check=True, text=True, stdout=subprocess.PIPE, timeout=options.limit
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    line: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return line
+
+
+def _print_sizes(place: Path, millions: int) -> None:
+    raw = file_size(place, "ratings.parquet")
+    for release in ("padded-50", "simple-5"):
+        if (place / release).exists():
+            size = file_size(place, f"{release}/ratings.parquet")
+            print(
+                f"{millions} million: {release} takes {size:.0f} MB; the raw Parquet {raw:.0f} MB"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+"""The stages of the main job, one by one, and what a user would take instead of each.
+
+`benchmarks/pipeline.py` calls every contender in a process of its own. A contender gets the folder
+with the invented data and returns the seconds that the stage took; what it needs from the stages
+before is loaded first and not counted, and its kernels are compiled on a few rows.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from scipy import sparse
+
+from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.datasets import make_ratings
+from recveil.group.k_gather import KGather
+from recveil.io import read_ratings, write_ratings
+from recveil.predict import FunkSVD, Padding
+from recveil.ratings import Ratings
+from recveil.verify import verify
+
+RANK = 50
+TILE_USERS = 944  # 64 MiB of predictions, as the padded stage takes them
+Work = Callable[[Path], float]
+
+
+class Stage(NamedTuple):
+    """A stage, who can do it, and for how many millions of ratings each of them can be asked."""
+
+    contenders: dict[str, Work]
+    most: dict[str, int]
+
+
+def prepare(folder: Path, n_users: int, n_items: int, n_ratings: int) -> None:
+    """Invent the data and run the main job once by its parts, so that every stage has its input."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "done").exists():
+        return
+    ratings = make_ratings(n_users, n_items, n_ratings, seed=1)
+    write_ratings(ratings, folder / "ratings.parquet")
+    write_ratings(ratings, folder / "ratings.csv")
+    np.savez(
+        folder / "ratings.npz",
+        users=ratings.users,
+        items=ratings.items,
+        indptr=ratings.indptr,
+        indices=ratings.indices,
+        values=ratings.values,
+    )
+    # Two passes give factors whose shape, and not whose quality, the later stages need.
+    padding = FunkSVD(rank=RANK, n_epochs=2, seed=1).fit(ratings).padding()
+    np.savez(
+        folder / "padding.npz",
+        user_factors=padding.user_factors,
+        item_factors=padding.item_factors,
+        item_offset=padding.item_offset,
+    )
+    for k in (5, 50):
+        labels = KGather(k, n_rounds=1, random_state=1).fit(padding.coordinates()).labels_
+        np.save(folder / f"labels-{k}.npy", labels)
+    (folder / "done").touch()
+
+
+def load_ratings(folder: Path) -> Ratings:
+    """Load the invented ratings without reading a file of a user's."""
+    with np.load(folder / "ratings.npz") as arrays:
+        parts = {name: arrays[name] for name in arrays.files}
+    for array in parts.values():
+        array.flags.writeable = False
+    return Ratings(**parts, days=None, scale=make_ratings(2, 9, 5).scale)
+
+
+def load_padding(folder: Path) -> Padding:
+    """Load the factors that `prepare` learned."""
+    with np.load(folder / "padding.npz") as arrays:
+        parts = {name: arrays[name] for name in arrays.files}
+    return Padding(**parts, scale=make_ratings(2, 9, 5).scale)
+
+
+def load_groups(folder: Path, k: int) -> Groups:
+    """Load the groups that `prepare` formed."""
+    return Groups.from_labels(np.load(folder / f"labels-{k}.npy"))
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """Return the seconds that some work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def small() -> Ratings:
+    """Return ratings to compile the kernels with."""
+    return make_ratings(200, 50, 2_000, seed=0)
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def read(name: str) -> Work:
+    """Read a file into `Ratings`."""
+
+    def work(folder: Path) -> float:
+        write_ratings(small(), folder / f"small-{os.getpid()}-{name}")
+        read_ratings(folder / f"small-{os.getpid()}-{name}")
+        (folder / f"small-{os.getpid()}-{name}").unlink()
+        return timed(lambda: read_ratings(folder / name))
+
+    return work
+
+
+def read_bare(name: str) -> Work:
+    """Read the same file by pyarrow alone, users and items as dictionaries."""
+
+    def parse(path: Path) -> Any:
+        is_parquet = path.suffix == ".parquet"
+        table = pq.read_table(path) if is_parquet else pa_csv.read_csv(path)
+        return [table[column].dictionary_encode() for column in ("user_id", "item_id")]
+
+    return lambda folder: timed(lambda: parse(folder / name))
+
+
+def read_pandas(name: str) -> Work:
+    """Read the same file by pandas into scipy's compressed rows."""
+
+    def parse(path: Path) -> sparse.csr_array:
+        import pandas as pd
+
+        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        users, _ = pd.factorize(frame["user_id"], sort=True)
+        items, _ = pd.factorize(frame["item_id"], sort=True)
+        return sparse.coo_array((frame["rating"].astype(np.float32), (users, items))).tocsr()
+
+    return lambda folder: timed(lambda: parse(folder / name))
+
+
+# Learning -----------------------------------------------------------------------------------------
+
+
+def learn_one_epoch(folder: Path) -> float:
+    """Pass once over all ratings with 50 factors: what a second pass adds to a first."""
+    ratings = load_ratings(folder)
+    FunkSVD(rank=RANK, n_epochs=1).fit(small())
+    one = timed(lambda: FunkSVD(rank=RANK, n_epochs=1).fit(ratings))
+    return timed(lambda: FunkSVD(rank=RANK, n_epochs=2).fit(ratings)) - one
+
+
+def surprise_one_epoch(folder: Path) -> float:
+    """Pass once with scikit-surprise's SVD, whose loop is compiled too."""
+    from surprise import SVD, Dataset, Reader
+
+    table = pq.read_table(folder / "ratings.parquet", columns=["user_id", "item_id", "rating"])
+    trainset = Dataset.load_from_df(table.to_pandas(), Reader()).build_full_trainset()
+    one = timed(lambda: SVD(n_factors=RANK, n_epochs=1, random_state=1).fit(trainset))
+    return timed(lambda: SVD(n_factors=RANK, n_epochs=2, random_state=1).fit(trainset)) - one
+
+
+# Grouping -----------------------------------------------------------------------------------------
+
+
+def group(k: int) -> Work:
+    """Form groups of at least k in the 51 dimensions of the padded rows."""
+
+    def work(folder: Path) -> float:
+        rows = load_padding(folder).coordinates()
+        KGather(k, random_state=1).fit(rows[:2_000])
+        return timed(lambda: KGather(k, random_state=1).fit(rows))
+
+    return work
+
+
+def group_by_sklearn(k: int) -> Work:
+    """Form as many clusters by scikit-learn's bisecting k-means; nothing keeps them at k."""
+
+    def work(folder: Path) -> float:
+        from sklearn.cluster import BisectingKMeans
+
+        rows = load_padding(folder).coordinates()
+        return timed(lambda: BisectingKMeans(len(rows) // k, random_state=1).fit(rows))
+
+    return work
+
+
+def group_constrained(k: int) -> Work:
+    """Form clusters of k to 2k - 1 by minimum-cost flow, one start."""
+
+    def work(folder: Path) -> float:
+        from k_means_constrained import KMeansConstrained
+
+        rows = load_padding(folder).coordinates()
+        clusters = KMeansConstrained(
+            len(rows) // k, size_min=k, size_max=2 * k - 1, n_init=1, random_state=1, n_jobs=2
+        )
+        return timed(lambda: clusters.fit(rows))
+
+    return work
+
+
+# Homogenizing -------------------------------------------------------------------------------------
+
+
+def drain(blocks: Iterator[Any]) -> None:
+    """Take everything from an iterator and keep nothing."""
+    for _ in blocks:
+        pass
+
+
+def homogenize(k: int) -> Work:
+    """Average the padded rows of each group."""
+
+    def work(folder: Path) -> float:
+        few = small()
+        of_few = FunkSVD(rank=2, n_epochs=1).fit(few).padding()
+        drain(homogenize_padded(few, of_few, Groups.from_labels(np.arange(few.n_users) // 5)))
+        ratings, padding, groups = (
+            load_ratings(folder),
+            load_padding(folder),
+            load_groups(folder, k),
+        )
+        return timed(lambda: drain(homogenize_padded(ratings, padding, groups)))
+
+    return work
+
+
+def bare_product(folder: Path) -> float:
+    """Multiply the same factors tile by tile and do nothing with the predictions."""
+    padding = load_padding(folder)
+    items = np.ascontiguousarray(padding.item_factors.T)
+
+    def multiply() -> None:
+        tile = np.empty((TILE_USERS, items.shape[1]), np.float32)
+        for start in range(0, padding.n_users, TILE_USERS):
+            users = padding.user_factors[start : start + TILE_USERS]
+            np.matmul(users, items, out=tile[: len(users)])
+
+    return timed(multiply)
+
+
+def homogenize_raters(folder: Path) -> float:
+    """Average the ratings of each group of 5, where somebody rated."""
+    few = small()
+    drain(homogenize_simple(few, Groups.from_labels(np.arange(few.n_users) // 5)))
+    ratings, groups = load_ratings(folder), load_groups(folder, 5)
+    return timed(lambda: drain(homogenize_simple(ratings, groups)))
+
+
+def homogenize_by_scipy(folder: Path) -> float:
+    """Average by two sparse products: sums over groups, and counts."""
+    ratings = load_ratings(folder)
+    labels = np.load(folder / "labels-5.npy")
+
+    def work() -> None:
+        members = sparse.csr_array((np.ones(labels.size), (labels, np.arange(labels.size))))
+        rated = ratings.csr.astype(bool).astype(np.float64)
+        sums, counts = members @ ratings.csr.astype(np.float64), members @ rated
+        sums.data /= counts.data
+
+    return timed(work)
+
+
+# Verifying, and the whole job ---------------------------------------------------------------------
+
+
+def whole_job(homogenizing: str, k: int) -> Work:
+    """Run `recveil anonymize`, from a Parquet file to a verified release on disk."""
+
+    def work(folder: Path) -> float:
+        out = folder / f"{homogenizing}-{k}"
+        options = ["--k", str(k), "--homogenize", homogenizing, "--seed", "1", "--force"]
+        command = ["anonymize", str(folder / "ratings.parquet"), "-o", str(out), *options]
+        run = [sys.executable, "-m", "recveil", *command]
+        return timed(lambda: subprocess.run(run, check=True, stdout=subprocess.DEVNULL))  # noqa: S603
+
+    return work
+
+
+def check(folder: Path) -> float:
+    """Verify the padded release of k = 50 from its files alone."""
+    if not (folder / "padded-50").exists():
+        whole_job("padded", 50)(folder)
+
+    def work() -> None:
+        if not verify(folder / "padded-50").holds:
+            raise SystemExit("the release does not verify")
+
+    return timed(work)
+
+
+def check_by_pandas(folder: Path) -> float:
+    """Do the core of it by pandas: one text a published row, and how many people share it."""
+    import pandas as pd
+
+    def work() -> None:
+        frame = pd.read_parquet(folder / "padded-50" / "ratings.parquet")
+        hashes = pd.util.hash_pandas_object(frame[["item_id", "rating"]], index=False)
+        rows = hashes.groupby(frame["user_id"], sort=False).sum()
+        people = frame.groupby("user_id", sort=False)["group_size"].first()
+        if people.groupby(rows).sum().min() < 50:
+            raise SystemExit("the release does not verify")
+
+    return timed(work)
+
+
+def file_size(folder: Path, name: str) -> float:
+    """Return a file's size in MB."""
+    return (folder / name).stat().st_size / 1e6
+
+
+ANY = 1_000
+STAGES: dict[str, Stage] = {
+    f"read {kind}": Stage(
+        {
+            "recveil": read(f"ratings.{kind}"),
+            "bare pyarrow": read_bare(f"ratings.{kind}"),
+            "pandas + scipy": read_pandas(f"ratings.{kind}"),
+        },
+        {"pandas + scipy": ANY},
+    )
+    for kind in ("parquet", "csv")
+}
+STAGES["learn, an epoch"] = Stage(
+    {"recveil": learn_one_epoch, "scikit-surprise": surprise_one_epoch}, {"scikit-surprise": 10}
+)
+for size in (5, 50):
+    STAGES[f"group, k = {size}"] = Stage(
+        {
+            "recveil": group(size),
+            "sklearn BisectingKMeans": group_by_sklearn(size),
+            "k-means-constrained": group_constrained(size),
+        },
+        {"sklearn BisectingKMeans": ANY if size == 50 else 10, "k-means-constrained": 1},
+    )
+for size in (5, 50):
+    STAGES[f"homogenize padded, k = {size}"] = Stage(
+        {"recveil": homogenize(size), "bare product": bare_product}, {}
+    )
+STAGES["homogenize simple, k = 5"] = Stage(
+    {"recveil": homogenize_raters, "scipy": homogenize_by_scipy}, {}
+)
+STAGES["anonymize padded, k = 50"] = Stage({"recveil": whole_job("padded", 50)}, {})
+STAGES["anonymize simple, k = 5"] = Stage({"recveil": whole_job("simple", 5)}, {})
+STAGES["verify padded, k = 50"] = Stage({"recveil": check, "pandas": check_by_pandas}, {})
