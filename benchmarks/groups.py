@@ -1,7 +1,10 @@
 """How good groups are, how long they take to form, and how much memory.
 
-python benchmarks/groups.py ml-100k/u.data          the factors of MovieLens 100K and invented rows
+python benchmarks/groups.py ml-100k/u.data          the users of MovieLens 100K and invented rows
 python benchmarks/groups.py --rows 60000 --clusters 1 --quadratic
+
+Users are placed twice: by their factors as learned, and by the coordinates that
+`PredictiveAnonymizer` groups, in which distances are those of padded rows.
 
 Every measurement runs in a process of its own, so that the memory is the algorithm's alone; what
 numba compiles is compiled before. Quiet cores give the shortest times. The peers come with
@@ -28,6 +31,7 @@ from recveil.group import (
     MDAV,
     BisectingKGather,
     BoundedTMeans,
+    KGather,
     KMember,
     PredictiveGrouping,
     UnionSplit,
@@ -70,6 +74,7 @@ def ours(name: str) -> Make:
 
 
 ALGORITHMS = {
+    KGather.__name__: Algorithm(ours("KGather"), quadratic=False),
     BisectingKGather.__name__: Algorithm(ours("BisectingKGather"), quadratic=False),
     PredictiveGrouping.__name__: Algorithm(ours("PredictiveGrouping"), quadratic=False),
     MDAV.__name__: Algorithm(ours("MDAV"), quadratic=True),
@@ -79,8 +84,6 @@ ALGORITHMS = {
     "k-means-constrained": Algorithm(constrained, quadratic=True),
     "sklearn BisectingKMeans": Algorithm(bisecting_means, quadratic=False),
 }
-if hasattr(recveil.group, "KGather"):
-    ALGORITHMS = {"KGather": Algorithm(ours("KGather"), quadratic=False), **ALGORITHMS}
 
 COLUMNS = ("k", "algorithm", "ARMSE", "SSE/SST", "to MDAV", "sizes", "wall s", "CPU s", "peak MB")
 FORMAT = "{:>3}  {:<24}{:>9}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}"
@@ -125,18 +128,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if options.movielens:
             file = Path(folder, "movielens.npy")
-            np.save(file, movielens_factors(options.movielens))
-            print_table("MovieLens 100K, user factors", file, options, options.only, options.seeds)
+            padding = FunkSVD(seed=0).fit(read_ratings(options.movielens)).padding()
+            for title, X in (
+                ("user factors", padding.user_factors),
+                ("user coordinates", padding.coordinates()),
+            ):
+                np.save(file, X)
+                title = f"MovieLens 100K, {title}"
+                print_table(title, file, options, options.only, options.seeds)
         if options.rows:
             file = Path(folder, "invented.npy")
             np.save(file, invented_rows(options.rows, options.features, options.clusters))
             names = [n for n in options.only if options.quadratic or not ALGORITHMS[n].quadratic]
             print_table(f"invented, {options.clusters} clusters", file, options, names, 1)
-
-
-def movielens_factors(path: str) -> NDArray[np.float32]:
-    """Place users as `PredictiveAnonymizer` does before it groups them."""
-    return FunkSVD(seed=0).fit(read_ratings(path)).padding().coordinates()
 
 
 def invented_rows(rows: int, features: int, clusters: int) -> NDArray[np.float32]:

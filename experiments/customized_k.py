@@ -7,9 +7,14 @@ given), each of which draws its own levels, its own split, and its own seeds:
 
 1. how many users of level 1 stand alone, and how many users are in groups of each size (Fig. 6.1);
 2. the mean absolute error (MAE) of predictions learned from the homogenized rows, one row a group,
-   on a fifth of the ratings that was held back: for users of level 1, for those of level k, and for
-   all (Fig. 6.2); beside conventional k-anonymity by bisecting k-gather (BKG), for the same people,
-   and the means of the items, which is all that one group of everybody would leave.
+   on a fifth of everybody's ratings that was held back: for users of level 1, for those of level k,
+   and for all (Fig. 6.2); beside conventional k-anonymity by bisecting k-gather (BKG), for the same
+   people, and the means of the items, which is all that one group of everybody would leave;
+3. the sum of squared distances of all users to their groups' centres (SSE) for several mixtures of
+   levels, and the part of it that falls to the users of the highest level;
+4. how many are found by an adversary who knows eight of their ratings exactly, in releases with
+   half of the users at level 1 and half at 5 (one seed): those of level 1 who stand alone, those of
+   level 1 who are in a group, and those of level 5.
 
 The thesis adjusted the passes of its predictor to each k; here `FunkSVD` keeps its defaults.
 """
@@ -21,13 +26,24 @@ from typing import Any
 
 import numpy as np
 
+from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.homogenize import Groups, homogenize_simple
-from recveil.group import BisectingKGather, BisectingOneKGather, LevelGather
+from recveil.attack import Adversary, ReleasedTable, attack_release
+from recveil.evaluate import HeldOut, split_ratings
+from recveil.group import BisectingKGather, BisectingOneKGather, LevelGather, sse
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD, ItemMean
 from recveil.ratings import Ratings, RatingScale
 
 NAMES = ("BKG", "BOKG", "LevelGather")
+# The lower level, the higher one, and how many users have it (None: half of them).
+MIXTURES: dict[str, tuple[int, int, int | None]] = {
+    "half 1, half 5": (1, 5, None),
+    "half 1, half 10": (1, 10, None),
+    "half 5, half 10": (5, 10, None),
+    "20 users 50, the others 5": (5, 50, 20),
+    "all 5": (5, 5, None),
+}
 
 
 def draw_levels(n_users: int, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -64,23 +80,6 @@ def show_distribution(ratings: Ratings, k: int, tries: int) -> None:
         print(f"| {name} |", " | ".join(f"{counts[size]:.0f}" for size in sizes_found), "|")
 
 
-def split(ratings: Ratings, rng: np.random.Generator) -> tuple[Ratings, np.ndarray]:
-    """Hold back a fifth of the ratings; return the others, and who is held back."""
-    held = rng.random(ratings.n_ratings) < 0.2
-    kept = np.bincount(ratings.user_positions()[~held], minlength=ratings.n_users)
-    indptr = np.concatenate([[0], np.cumsum(kept)])
-    train = Ratings(
-        ratings.users,
-        ratings.items,
-        indptr,
-        ratings.indices[~held],
-        ratings.values[~held],
-        None,
-        ratings.scale,
-    )
-    return train, held
-
-
 def homogenize(train: Ratings, labels: np.ndarray) -> Ratings:
     """Return one row a group: the mean of the members who rated an item."""
     blocks = list(homogenize_simple(train, Groups.from_labels(labels)))
@@ -96,13 +95,10 @@ def homogenize(train: Ratings, labels: np.ndarray) -> Ratings:
     )
 
 
-def absolute_errors(
-    train: Ratings, labels: np.ndarray, ratings: Ratings, held: np.ndarray, seed: int
-) -> np.ndarray:
+def absolute_errors(train: Ratings, labels: np.ndarray, test: HeldOut, seed: int) -> np.ndarray:
     """Learn from the groups' rows, and predict what was held back of their members."""
     predictor = FunkSVD(seed=seed).fit(homogenize(train, labels))
-    rows = labels[ratings.user_positions()[held]]
-    return np.abs(predictor.predict(rows, ratings.indices[held]) - ratings.values[held])
+    return np.abs(predictor.predict(labels[test.users], test.items) - test.values)
 
 
 def show_utility(ratings: Ratings, all_k: tuple[int, ...], tries: int) -> None:
@@ -110,20 +106,18 @@ def show_utility(ratings: Ratings, all_k: tuple[int, ...], tries: int) -> None:
     errors: dict[Any, list[Any]] = defaultdict(list)
     for seed in range(tries):
         rng = np.random.default_rng(seed)
-        train, held = split(ratings, rng)
-        users = ratings.user_positions()[held]
+        train, test = split_ratings(ratings, seed=seed)
         points = FunkSVD(seed=seed).fit(train).padding().coordinates()
         alone = np.arange(ratings.n_users)
-        found = absolute_errors(train, alone, ratings, held, seed)
-        errors["nobody grouped"].append(found.mean())
-        means = ItemMean().fit(train).predict(users, ratings.indices[held])
-        errors["item means"].append(np.abs(means - ratings.values[held]).mean())
+        errors["nobody grouped"].append(absolute_errors(train, alone, test, seed).mean())
+        means = ItemMean().fit(train).predict(test.users, test.items)
+        errors["item means"].append(np.abs(means - test.values).mean())
         for k in all_k:
             levels = draw_levels(ratings.n_users, k, rng)
-            of_level_one = levels[users] == 1
+            of_level_one = levels[test.users] == 1
             for name in NAMES:
                 labels = group(name, points, levels, seed)
-                found = absolute_errors(train, labels, ratings, held, seed)
+                found = absolute_errors(train, labels, test, seed)
                 means = [found[of_level_one].mean(), found[~of_level_one].mean(), found.mean()]
                 errors[name, k].append(means)
     print("\nMAE on ratings that were held back\n")
@@ -137,6 +131,55 @@ def show_utility(ratings: Ratings, all_k: tuple[int, ...], tries: int) -> None:
         print(f"| {k} |", " | ".join(f"{mean:.4f}" for mean in means), "|", flush=True)
 
 
+def show_spread(ratings: Ratings, tries: int) -> None:
+    """Print the SSE of mixtures of levels, and which part of it the highest level has."""
+    points = FunkSVD().fit(ratings).padding().coordinates()
+    print("\nSSE of all users (of those with the highest level)\n")
+    print("| levels |", " | ".join(NAMES), "|\n|---|" + "---|" * len(NAMES))
+    for title, (low, high, n_high) in MIXTURES.items():
+        n_high = n_high or ratings.n_users - ratings.n_users // 2
+        found: dict[str, list[Any]] = {name: [] for name in NAMES}
+        for seed in range(tries):
+            rng = np.random.default_rng(seed)
+            levels = np.full(ratings.n_users, low)
+            levels[rng.permutation(ratings.n_users)[:n_high]] = high
+            for name in NAMES if low in (1, high) else ("BKG", "LevelGather"):
+                labels = group(name, points, levels, seed)
+                of_high = own_sse(points, labels)[levels == high].sum()
+                found[name].append([sse(points, labels), of_high])
+        means = [np.mean(both, axis=0) if both else None for both in found.values()]
+        cells = ["-" if m is None else f"{m[0]:,.0f} ({m[1]:,.0f})" for m in means]
+        print(f"| {title} |", " | ".join(cells), "|")
+
+
+def own_sse(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return each user's squared distance to his group's centre."""
+    sums = np.zeros((labels.max() + 1, points.shape[1]))
+    np.add.at(sums, labels, points.astype(np.float64))
+    centres = sums / np.bincount(labels)[:, None]
+    return ((points - centres[labels]) ** 2).sum(axis=1)
+
+
+def show_found(ratings: Ratings) -> None:
+    """Print who is found in releases with levels: his row, and he himself."""
+    levels = draw_levels(ratings.n_users, 5, np.random.default_rng(0))
+    known = Adversary(known=8)
+    print("\nFound by eight exact ratings: the row (the person)\n")
+    print("| release | level 1, alone | level 1, in a group | level 5 |\n|---|---|---|---|")
+    for homogenize in ("simple", "padded"):
+        for name in ("one-k-gather", "level-gather"):
+            anonymizer = PredictiveAnonymizer(
+                5, homogenize, grouping=name, privacy_levels=levels, seed=0
+            )
+            table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+            alone = np.bincount(table.record_of)[table.record_of] == 1
+            cells = []
+            for who in (alone, (levels == 1) & ~alone, levels == 5):
+                found = attack_release(ratings, table, known, np.flatnonzero(who))
+                cells.append(f"{found.group_found.rate:.1%} ({found.person_found.rate:.1%})")
+            print(f"| {homogenize}, {name} |", " | ".join(cells), "|", flush=True)
+
+
 def main(file: Path, tries: int = 10) -> None:
     """Print the tables."""
     ratings = read_ratings(file, times=False, duplicates="last")
@@ -144,6 +187,8 @@ def main(file: Path, tries: int = 10) -> None:
     for k in (5, 10):
         show_distribution(ratings, k, tries)
     show_utility(ratings, (2, 3, 5, 10, 15, 20), tries)
+    show_spread(ratings, tries)
+    show_found(ratings)
 
 
 if __name__ == "__main__":

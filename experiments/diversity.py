@@ -11,9 +11,11 @@ nothing added, for several b and sizes of a bundle, and for three groups that ge
 - who guesses: how often an adversary names a person's group who knows two of its items. He looks
   for the rows that hold both, and takes one at random ("blind") or the shortest. "Rare" items stand
   in at most ten groups before anything is added, "any" are drawn from all that the person rated;
-- the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of the ratings that was
+- the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of everybody's ratings,
   held back before padding and grouping: mean over the tries (three if not given), each of which
-  draws its own fifth and its own seeds.
+  draws its own fifth and its own seeds;
+- then, of releases with the defaults, the share of all people who are found by adversaries who know
+  two or eight of their items, or these with their exact ratings.
 """
 
 import sys
@@ -25,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.diversity import (
     Coverage,
     add_edges,
@@ -33,6 +36,8 @@ from recveil.anonymize.diversity import (
     padded_labels,
 )
 from recveil.anonymize.homogenize import Groups, homogenize_simple
+from recveil.attack import Adversary, ReleasedTable, attack_release
+from recveil.evaluate import HeldOut, split_ratings
 from recveil.group import BisectingKGather
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD
@@ -40,7 +45,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.verify.diversity import check_diversity
 
 K, L = 5, 3
-KNOWN = 2
+KNOWN = 2  # items, to those who guess
 RARE = 10
 TRIALS = 4000
 
@@ -150,15 +155,6 @@ def guesses(ratings: Ratings, rows: Rows, holds: np.ndarray, most: float) -> tup
     return right[0] / TRIALS, right[1] / TRIALS
 
 
-def split(ratings: Ratings, rng: np.random.Generator) -> tuple[Ratings, np.ndarray]:
-    """Hold back a fifth of the ratings; return the others, and who is held back."""
-    held = rng.random(ratings.n_ratings) < 0.2
-    kept = np.bincount(ratings.user_positions()[~held], minlength=ratings.n_users)
-    indptr = np.concatenate([[0], np.cumsum(kept)])
-    columns = ratings.indices[~held], ratings.values[~held]
-    return Ratings(ratings.users, ratings.items, indptr, *columns, None, ratings.scale), held
-
-
 def one_row_a_user(train: Ratings, rows: Rows, edges: Any) -> Ratings:
     """Give each user the row of his group."""
     (block,) = add_edges(homogenize_simple(train, rows.groups), edges)
@@ -179,23 +175,47 @@ def one_row_a_user(train: Ratings, rows: Rows, edges: Any) -> Ratings:
     )
 
 
+def rmse_of(table: Ratings, test: HeldOut, seed: int) -> float:
+    """Learn from a table, and predict what was held back."""
+    predicted = FunkSVD(seed=seed).fit(table).predict(test.users, test.items)
+    return float(np.sqrt(np.mean((predicted - test.values) ** 2)))
+
+
 def errors(ratings: Ratings, tries: int) -> dict[str, float]:
     """Return the RMSE of each setting on what was held back, and without any grouping."""
     found: dict[str, list[float]] = {name: [] for name in ["", *(s.name for s in SETTINGS)]}
     for seed in range(tries):
-        train, held = split(ratings, np.random.default_rng(seed))
-        users, items = ratings.user_positions()[held], ratings.indices[held]
-
-        def rmse(table: Ratings, seed=seed, users=users, items=items, held=held) -> float:
-            predicted = FunkSVD(seed=seed).fit(table).predict(users, items)
-            return float(np.sqrt(np.mean((predicted - ratings.values[held]) ** 2)))
-
+        train, test = split_ratings(ratings, seed=seed)
         rows = form_groups(train, seed)
-        found[""].append(rmse(train))
+        found[""].append(rmse_of(train, test, seed))
         for setting in SETTINGS:
             table = one_row_a_user(train, rows, add(rows, setting).edges)
-            found[setting.name].append(rmse(table))
+            found[setting.name].append(rmse_of(table, test, seed))
     return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+ADVERSARIES = [
+    Adversary(known=2, rating_error=None, name="2 items"),
+    Adversary(known=2, name="2 ratings"),
+    Adversary(known=8, rating_error=None, name="8 items"),
+    Adversary(known=8, name="8 ratings"),
+]
+
+
+def show_found(ratings: Ratings) -> None:
+    """Print who is found in releases, by the attack that finds most."""
+    print("\n| people found | " + " | ".join(known.name for known in ADVERSARIES) + " |")
+    print("|---" + len(ADVERSARIES) * "|---" + "|")
+    for b, least in ((1, 1), (1, L), (2, L), (3, L)):
+        anonymizer = PredictiveAnonymizer(K, "simple", grouping="bisecting", b=b, l=least, seed=0)
+        table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+        everybody = np.arange(ratings.n_users)
+        shares = [
+            attack_release(ratings, table, known, everybody).person_found.rate
+            for known in ADVERSARIES
+        ]
+        cells = " | ".join(f"{share:.1%}" for share in shares)
+        print(f"| {f'b = {b}, l = {least}' if least > 1 else 'none'} | {cells} |", flush=True)
 
 
 def main(file: Path, tries: int = 3) -> None:
@@ -221,6 +241,7 @@ def main(file: Path, tries: int = 3) -> None:
             f"| {seconds:.2f} | {shares} | {rmse[setting.name]:.4f} |",
             flush=True,
         )
+    show_found(ratings)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ FLOORS = {
     "attack": 2,
     "verify": 2,
     "audit": 3,
+    "compare": 3,
     "evaluate": 3,
     "demo": 3,
     "report": 4,

@@ -1,14 +1,23 @@
 """A progress bar on a terminal, silence elsewhere."""
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from operator import length_hint
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-def track(steps: Iterable[T], title: str, total: float | None = None) -> Iterator[T]:
+def track(
+    steps: Iterable[T],
+    title: str,
+    total: float | None = None,
+    weigh: Callable[[T], float] | None = None,
+) -> Iterator[T]:
     """Yield each step, drawing a bar on standard error if that is a terminal.
+
+    The bar shows how much is done, how fast, for how long, and the time left if the total is known.
 
     Parameters
     ----------
@@ -17,7 +26,9 @@ def track(steps: Iterable[T], title: str, total: float | None = None) -> Iterato
     title : str
         What the loop does, in a few words.
     total : float, optional
-        Number of steps, where `steps` does not know its length.
+        Sum of what the steps count, where `steps` does not know its length.
+    weigh : callable, optional
+        Says how much a step counts; 1 if not given.
 
     Examples
     --------
@@ -27,22 +38,63 @@ def track(steps: Iterable[T], title: str, total: float | None = None) -> Iterato
     if not sys.stderr.isatty():
         yield from steps
         return
+    with _bar() as bar:
+        task = bar.add_task(title, total=total or length_hint(steps) or None)
+        for step in steps:
+            yield step
+            bar.advance(task, 1 if weigh is None else weigh(step))
+
+
+@contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Show that something goes on which cannot say how far it is.
+
+    Examples
+    --------
+    >>> with busy("Adding"):
+    ...     1 + 2
+    3
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    with _bar() as bar:
+        bar.add_task(title, total=None)
+        yield
+
+
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class Done(ProgressColumn):
+        """How much of how much, and how much a second."""
+
+        def render(self, task: Task) -> Text:
+            if not task.completed:
+                return Text("")
+            of = "" if task.total is None else f" of {task.total:,.0f}"
+            rate = (
+                ""
+                if not task.speed
+                else f", {task.speed:,.{0 if task.speed >= 10 else 1}f} a second"
+            )
+            return Text(f"{task.completed:,.0f}{of}{rate}")
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        Done(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield from bar.track(steps, total=total, description=title)
+    return Progress(*columns, console=Console(stderr=True), transient=True)

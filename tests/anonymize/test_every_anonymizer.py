@@ -1,20 +1,21 @@
 """Properties that every anonymizer must have, on any data."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import item_keys
 
-GROUPINGS = ("bisecting", "predictive", "bounded-t-means")
-ANONYMIZERS = {
+GROUPINGS = ("k-gather", "bisecting", "predictive", "bounded-t-means")
+PREDICTIVE = {
     f"{homogenize} {grouping}": (
         lambda k, homogenize=homogenize, grouping=grouping, **more: PredictiveAnonymizer(
             k, homogenize, grouping=grouping, **more
@@ -23,6 +24,27 @@ ANONYMIZERS = {
     for homogenize in ("padded", "simple")
     for grouping in GROUPINGS
 }
+K_CORATERS = {
+    f"k-coRating {grouping} {fill} {protect}": (
+        lambda k, options=(fill, grouping), protect=protect, **more: KCoRater(
+            k, *options, protect=protect, **more
+        )
+    )
+    for grouping, fill, protect in (
+        ("gecom", "similarity", "none"),
+        ("gecom", "trust", "shuffle"),
+        ("gecom", "item-mean", "mean"),
+        ("supports", "random", "none"),
+    )
+}
+ANONYMIZERS = PREDICTIVE | K_CORATERS
+
+# They have no k, and share the other properties.
+WITH_BASELINES = ANONYMIZERS | {
+    name: lambda k, seed=None, make=make: make(seed) for name, make in BASELINES.items()
+}
+# Nothing that is published of it is drawn.
+FIXED = {"item-means"}
 
 
 def _digests(release, ratings):
@@ -30,57 +52,73 @@ def _digests(release, ratings):
     return [digest for block in release.published.blocks() for digest in block.digests(keys)]
 
 
-@pytest.mark.parametrize("name", ANONYMIZERS)
-class TestEveryAnonymizer:
-    def test_every_record_stands_for_at_least_k(self, name, invented):
-        for k in (2, 7, 150, 300):
-            release = ANONYMIZERS[name](k, seed=1).anonymize(invented)
-            sizes = np.concatenate([block.sizes for block in release.published.blocks()])
-            assert sizes.min() >= k
-            assert sizes.sum() == invented.n_users
+def _people(release, ratings) -> Counter:
+    """How many people stand behind what the claim says that they share."""
+    keys, people = item_keys(ratings.items), Counter()
+    for block in release.published.blocks():
+        digests = block.digests(keys, items_only=release.published.claim.kind == "co-rated")
+        for digest, size in zip(digests, block.sizes.tolist(), strict=True):
+            people[digest] += size
+    return people
 
+
+@pytest.mark.parametrize("name", WITH_BASELINES)
+class TestEveryAnonymizerAndBaseline:
     def test_everybody_is_in_exactly_one_group(self, name, invented):
-        groups = ANONYMIZERS[name](5, seed=1).anonymize(invented).private.groups
+        groups = WITH_BASELINES[name](5, seed=1).anonymize(invented).private.groups
         assert np.array_equal(np.sort(groups.members), np.arange(invented.n_users))
 
     def test_same_seed_same_release_and_another_seed_another(self, name, invented):
         first, second, other = (
-            _digests(ANONYMIZERS[name](5, seed=seed).anonymize(invented), invented)
+            _digests(WITH_BASELINES[name](5, seed=seed).anonymize(invented), invented)
             for seed in (1, 1, 2)
         )
         assert first == second
-        assert first != other
+        assert (first == other) == (name in FIXED)
 
     def test_without_a_seed_every_run_differs(self, name, invented):
-        first, second = (ANONYMIZERS[name](5).anonymize(invented) for _ in range(2))
+        first, second = (WITH_BASELINES[name](5).anonymize(invented) for _ in range(2))
         assert first.private.seed != second.private.seed
-        assert _digests(first, invented) != _digests(second, invented)
+        same = _digests(first, invented) == _digests(second, invented)
+        assert same == (name in FIXED)
 
     def test_the_input_is_not_changed(self, name, invented):
         before = invented.digest()
-        release = ANONYMIZERS[name](5, seed=1).anonymize(invented)
+        release = WITH_BASELINES[name](5, seed=1).anonymize(invented)
         list(release.published.blocks())
         assert invented.digest() == before
 
     def test_blocks_can_be_taken_twice(self, name, invented):
-        release = ANONYMIZERS[name](5, seed=1).anonymize(invented)
+        release = WITH_BASELINES[name](5, seed=1).anonymize(invented)
         assert _digests(release, invented) == _digests(release, invented)
 
+    def test_a_user_without_ratings_is_refused(self, name):
+        ratings = Ratings([1, 2], [1], [0, 1, 1], [0], [3], None, RatingScale(1, 5, 1))
+        with pytest.raises(RecveilError, match="user 2 has no rating"):
+            WITH_BASELINES[name](2).anonymize(ratings)
+
+
+@pytest.mark.parametrize("name", ANONYMIZERS)
+class TestEveryAnonymizer:
+    def test_what_is_claimed_is_shared_by_at_least_k(self, name, invented):
+        for k in (2, 7, 150, 300):
+            people = _people(ANONYMIZERS[name](k, seed=1).anonymize(invented), invented)
+            assert min(people.values()) >= k
+            assert people.total() == invented.n_users
+
     def test_labels_lie_on_the_grid_within_the_scale(self, name, invented):
-        release = ANONYMIZERS[name](5, seed=1, round_labels=0.25).anonymize(invented)
+        given = {"round_labels": 0.25} if name in PREDICTIVE else {}
+        release = ANONYMIZERS[name](5, seed=1, **given).anonymize(invented)
+        per_point = 4 if given else round(1 / release.published.settings.get("label_step", 1))
         for block in release.published.blocks():
             assert ((block.values >= 1) & (block.values <= 5)).all()
-            assert np.allclose(block.values * 4, np.rint(block.values * 4))
+            steps = block.values * per_point
+            assert np.allclose(steps, np.rint(steps))
 
     def test_too_few_users_or_bad_k(self, name, invented):
         for k, problem in ((301, "300 users cannot form"), (1, "k is 1"), (2.5, "k is 2.5")):
             with pytest.raises(RecveilError, match=problem):
                 ANONYMIZERS[name](k).anonymize(invented)
-
-    def test_a_user_without_ratings_is_refused(self, name):
-        ratings = Ratings([1, 2], [1], [0, 1, 1], [0], [3], None, RatingScale(1, 5, 1))
-        with pytest.raises(RecveilError, match="user 2 has no rating"):
-            ANONYMIZERS[name](2).anonymize(ratings)
 
     @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
     @given(
@@ -95,8 +133,8 @@ class TestEveryAnonymizer:
         n_ratings = max(n_users, n_users * n_items // 3)
         ratings = make_ratings(n_users, n_items, n_ratings, seed=seed % 1000)
         release = ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
+        assert min(_people(release, ratings).values()) >= k
         for block in release.published.blocks():
-            assert block.sizes.min() >= k
             for start, end in itertools.pairwise(block.indptr):
                 assert (np.diff(block.indices[start:end]) > 0).all()
             assert not np.signbit(block.values).any()

@@ -122,7 +122,7 @@ class TestLevels:
             ({"privacy_levels": [1, 2]}, "expected one for each of 120"),
             ({"privacy_levels": np.zeros(120, int)}, "expected 1 or more"),
             ({"privacy_levels": "3", "grouping": "mdav"}, "level-gather, one-k-gather with priv"),
-            ({"grouping": "level-gather"}, "expected one of bisecting"),
+            ({"grouping": "level-gather"}, "expected one of k-gather"),
         ],
     )
     def test_senseless_levels_are_refused(self, invented, setting, problem):

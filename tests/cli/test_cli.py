@@ -56,7 +56,7 @@ def test_from_generate_to_verify(run, tmp_path):
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-@pytest.mark.parametrize("grouping", ["bisecting", "predictive", "bounded-t-means"])
+@pytest.mark.parametrize("grouping", ["k-gather", "bisecting", "predictive", "bounded-t-means"])
 def test_every_method_verifies(run, source, homogenize, grouping):
     options = ("--homogenize", homogenize, "--grouping", grouping, "--json", "-")
     code, out, err = run("anonymize", source, "-o", "out", "--k", 4, *options)

@@ -14,8 +14,10 @@ VERBS = {command.callback.__name__: command.callback for command in app.register
 TWINS = {
     "anonymize": "recveil.anonymize",
     "audit": "recveil.audit",
+    "compare": "recveil.compare",
     "convert": "recveil.io",
     "demo": "recveil.demo",
+    "evaluate": "recveil.evaluate",
     "generate": "recveil.datasets",
     "selftest": "recveil.audit",
     "verify": "recveil.verify",

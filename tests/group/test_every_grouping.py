@@ -15,6 +15,7 @@ from recveil.group import (
     BisectingKGather,
     BisectingOneKGather,
     BoundedTMeans,
+    KGather,
     KMember,
     LevelGather,
     PredictiveGrouping,
@@ -22,6 +23,7 @@ from recveil.group import (
 )
 
 GROUPINGS = [
+    KGather,
     BoundedTMeans,
     PredictiveGrouping,
     BisectingKGather,

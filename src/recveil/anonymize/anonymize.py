@@ -12,7 +12,7 @@ from recveil.anonymize.k_corating import KCoRater, Protect
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.errors import RecveilError
-from recveil.io import read_levels, read_ratings
+from recveil.io import read_levels, read_ratings, read_trust
 from recveil.ratings import Ratings
 from recveil.ratings.levels import levels_by_rule
 
@@ -36,13 +36,14 @@ def anonymize(
     *,
     k: int,
     method: Method = "predictive",
-    homogenize: Homogenize = "padded",
-    predictor: str = "funk-svd",
+    homogenize: Homogenize | None = None,
+    predictor: str | None = None,
     grouping: str | None = None,
-    round_labels: str | float = "tenth",
-    fill: str = "item-mean",
-    round_fills: bool = True,
-    protect: Protect = "none",
+    round_labels: str | float | None = None,
+    fill: str | None = None,
+    trust: str | PathLike[str] | None = None,
+    round_fills: bool | None = None,
+    protect: Protect | None = None,
     privacy_levels: str | PathLike[str] | None = None,
     b: int = 1,
     l: int = 1,  # noqa: E741
@@ -63,10 +64,12 @@ def anonymize(
     method : {"predictive", "k-corating"}
         `PredictiveAnonymizer` or `KCoRater`.
     k, homogenize, predictor, grouping, round_labels, b, l, seed
-        See `PredictiveAnonymizer`; `homogenize`, `predictor`, `round_labels`, `b` and `l` are of
-        that method alone.
+        See `PredictiveAnonymizer`, where the defaults stand, too. `homogenize`, `predictor`,
+        `round_labels`, `b` and `l` are of that method alone.
     fill, round_fills, protect
         See `KCoRater`; of that method alone.
+    trust : path, optional
+        For `KCoRater`'s fill "trust": a file of whom people say they trust, for `read_trust`.
     privacy_levels : path or str, optional
         A file with the columns user_id and k, in which users who are missing have the level `k`;
         or a rule for `levels_by_rule`.
@@ -78,8 +81,8 @@ def anonymize(
     Raises
     ------
     RecveilError
-        If the source cannot be read, a setting makes no sense, or the output cannot be written.
-        Nothing is written then.
+        If the source cannot be read, a setting makes no sense or is of the other method, or the
+        output cannot be written. Nothing is written then.
 
     Examples
     --------
@@ -92,30 +95,36 @@ def anonymize(
     ...     anonymize(source, output, k=3, seed=1).verification.k_achieved
     3
     """
-    _check_method(method, privacy_levels, b, l)
+    predictive: dict[str, Any] = {
+        "homogenize": homogenize,
+        "predictor": predictor,
+        "round_labels": round_labels,
+        "privacy_levels": privacy_levels,
+        "b": b if b != 1 else None,
+        "l": l if l != 1 else None,
+    }
+    co_rating: dict[str, Any] = {
+        "fill": fill,
+        "trust": trust,
+        "round_fills": round_fills,
+        "protect": protect,
+    }
+    _check_method(method, {"predictive": predictive, "k-corating": co_rating})
     check_target(output, force=force)  # a mistyped output should not cost the work
     if Path(output).resolve() in Path(source).resolve().parents:
         raise RecveilError(f"{source} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
     ratings = read_ratings(source, times=False, **reading)
+    given = {"grouping": grouping}
     anonymizer: PredictiveAnonymizer | KCoRater
     if method == "k-corating":
-        anonymizer = KCoRater(
-            k, fill, grouping or "gecom", round_fills=round_fills, protect=protect, seed=seed
-        )
+        if trust is not None:
+            co_rating["trust"] = read_trust(trust, ratings.users)
+        anonymizer = KCoRater(k, seed=seed, **_without_none(given | co_rating))
     else:
-        levels = None if privacy_levels is None else _levels(ratings, privacy_levels, k)
-        anonymizer = PredictiveAnonymizer(
-            k,
-            homogenize,
-            predictor,
-            grouping,
-            round_labels=round_labels,
-            privacy_levels=levels,
-            b=b,
-            l=l,
-            seed=seed,
-        )
+        if privacy_levels is not None:
+            predictive["privacy_levels"] = _levels(ratings, privacy_levels, k)
+        anonymizer = PredictiveAnonymizer(k, seed=seed, **_without_none(given | predictive))
     release = anonymizer.anonymize(ratings)
     verification = release.write(output, layout=layout, file_format=file_format, force=force)
     return Anonymized(ratings, release, verification)
@@ -129,12 +138,18 @@ def _levels(ratings: Ratings, given: str | PathLike[str], default: int) -> NDArr
     return read_levels(given, ratings.users, default)
 
 
-def _check_method(method: str, privacy_levels: object, b: int, l: int) -> None:  # noqa: E741
-    """Refuse what a method cannot promise, before the work begins."""
+def _check_method(method: str, options: dict[str, dict[str, Any]]) -> None:
+    """Refuse options that the method would not look at, before the work begins."""
     if method not in get_args(Method):
         raise RecveilError(f"method {method!r}: expected one of {', '.join(get_args(Method))}")
-    if method == "k-corating" and (privacy_levels is not None or b != 1 or l != 1):
-        raise RecveilError(
-            "k-coRating knows neither privacy levels nor diversity; leave them out, or take the "
-            "method predictive"
-        )
+    for other, given in options.items():
+        strange = [name for name, value in given.items() if value is not None]
+        if other != method and strange:
+            raise RecveilError(
+                f"{', '.join(strange)}: of the method {other}, and {method} was asked for; leave "
+                f"that out, or take the method {other}"
+            )
+
+
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

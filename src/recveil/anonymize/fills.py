@@ -1,5 +1,6 @@
 """Fills: what is written into the cells that k-coRating adds."""
 
+import copy
 from collections.abc import Callable
 from typing import Protocol, Self
 
@@ -7,12 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.errors import RecveilError
-from recveil.predict import FunkSVD, ItemMean
+from recveil.io import StatedTrust
+from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings
+
+# SplitMix64: what a number is moved by, and the factors that mix its bits.
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Fill(Protocol):
-    """Learns from the original ratings what to write into cells that nobody rated."""
+    """Learns from the original ratings what to write into cells that nobody rated.
+
+    `predict` is called by several threads at once, with the cells of some groups at a time.
+    """
 
     def fit(self, ratings: Ratings) -> Self:
         """Learn from all of `ratings`."""
@@ -27,7 +37,8 @@ class RandomFill:
     Parameters
     ----------
     seed : int
-        A cell's value depends on the seed, the user and the item alone.
+        A cell's value depends on the seed, the user and the item alone. So it must be kept secret,
+        and hard to guess: whoever has it can tell whose row he sees by the values in it.
 
     Examples
     --------
@@ -47,13 +58,11 @@ class RandomFill:
 
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         """Return a random value for each cell."""
-        # SplitMix64 of the cell's number: no cell needs to know which were drawn before it.
-        cells = np.asarray(users, np.uint64) << np.uint64(32) | np.asarray(items, np.uint64)
-        with np.errstate(over="ignore"):
-            x = cells * np.uint64(0x9E3779B97F4A7C15) + np.uint64(self.seed % 2**64)
-            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        share = (x ^ (x >> np.uint64(31))).astype(np.float64) / 2**64
+        # A mixture of the cell's number: no cell needs to know which were drawn before it.
+        rows, columns = (np.atleast_1d(np.asarray(axis, np.uint64)) for axis in (users, items))
+        cells = rows << np.uint64(32) | columns
+        first, second = np.random.default_rng(self.seed).integers(2**64, size=2, dtype=np.uint64)
+        share = _mixed(_mixed(cells + first) ^ second).astype(np.float64) / 2**64
         scale = self.scale_
         step = scale.step or scale.range / 1000 or 1.0
         n_levels = round(scale.range / step) + 1
@@ -61,23 +70,92 @@ class RandomFill:
         return np.asarray(scale.low + step * level, dtype=np.float32)
 
 
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Turn each number into one that looks random (SplitMix64)."""
+    x = numbers * _STRIDE
+    for shift, factor in zip(_SHIFTS[:2], _FACTORS, strict=True):
+        x = (x ^ (x >> shift)) * factor
+    return x ^ (x >> _SHIFTS[2])
+
+
+# How to make each from a seed, which not all of them need.
 FILLS: dict[str, Callable[[int], Fill]] = {
     "item-mean": lambda _: ItemMean(),
     "random": RandomFill,
     "funk-svd": lambda seed: FunkSVD(seed=seed),
+    "similarity": lambda _: UserKNN(),
+    "trust": lambda _: TrustKNN(),
 }
 
 
-def make_fill(choice: str | Fill, seed: int) -> Fill:
-    """Return the fill of a name, or the one that was given.
+def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -> Fill:
+    """Return the fill of a name, or a copy of the one that was given.
+
+    Parameters
+    ----------
+    choice : str or Fill
+        A name in `FILLS`, or an object.
+    seed : int
+        For the fills by name; objects keep their own.
+    trust : StatedTrust, optional
+        For "trust": whom people say they trust, instead of what is worked out from ratings.
 
     Raises
     ------
     RecveilError
-        If the name is unknown.
+        If the name is unknown, or there is trust, but the fill does not ask for it, it is about
+        nobody, or not what `read_trust` returns.
+
+    Examples
+    --------
+    >>> make_fill("similarity", seed=1).n_neighbours
+    60
     """
+    if trust is not None and choice != "trust":
+        raise RecveilError(
+            f"trust was given, but fill is {choice!r}; expected the fill 'trust', or no trust"
+        )
     if not isinstance(choice, str):
-        return choice
+        return copy.copy(choice)
     if choice not in FILLS:
         raise RecveilError(f"fill {choice!r}: expected one of {', '.join(FILLS)}")
-    return FILLS[choice](seed)
+    if trust is None:
+        return FILLS[choice](seed)
+    if not isinstance(trust, StatedTrust):
+        raise RecveilError(
+            f"trust: expected what recveil.io.read_trust returns, got {type(trust).__name__}"
+        )
+    if not count_statements(trust):
+        raise RecveilError(
+            f"trust: nobody among the users trusts another one ({trust.n_ignored} lines are about "
+            f"{trust.n_unknown} users without ratings); expected user ids as in the ratings, and "
+            f"values above 0"
+        )
+    return TrustKNN(links=trust.links)
+
+
+def count_statements(trust: StatedTrust) -> int:
+    """Count the pairs of whom one says that he trusts the other.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> count_statements(StatedTrust(sparse.csr_array([[1, 0], [-1, 0]]), 0, 0))
+    0
+    """
+    links = trust.links.tocoo()
+    return int(((links.row != links.col) & (links.data > 0)).sum())
+
+
+def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
+    """Fit a fill with all threads, so that each thread can then ask it on its own.
+
+    Groups are filled in parallel. A fill that used several threads for each of them would only
+    make them wait for each other.
+    """
+    if not isinstance(fill, UserKNN):
+        return fill.fit(ratings)
+    fill.threads = threads
+    fill.fit(ratings)
+    fill.threads = 1
+    return fill

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -49,6 +50,7 @@ def write_release(
             f"file format {file_format!r}: expected one of {', '.join(get_args(FileFormat))}"
         )
     published = release.published
+    _check_promise(published)
     in_groups = (published.default_layout if layout == "auto" else layout) == "groups"
     with _staging(folder, force=force) as (public_folder, private_folder):
         _write_published(published, public_folder, file_format, in_groups=in_groups)
@@ -60,6 +62,15 @@ def write_release(
                 f"{result.violations[0].problem}; {_remedy(published)}"
             )
     return result
+
+
+def _check_promise(published: Published) -> None:
+    """Refuse a baseline: a folder of that form would pass for something anonymized."""
+    if published.claim.kind == "nothing":
+        raise RecveilError(
+            f"{published.settings['method']!r} promises nothing and is not written as a release; "
+            f"evaluate or attack it in memory, or take an anonymizer that makes a promise"
+        )
 
 
 def _remedy(published: Published) -> str:
@@ -81,7 +92,8 @@ def _write_published(
     item_seen = np.zeros(published.items.size, bool)
 
     def counted() -> Iterator[Records]:
-        for block in track(published.blocks(), "Writing records"):
+        people = partial(track, total=published.n_users, weigh=lambda block: block.sizes.sum())
+        for block in people(published.blocks(), "Writing the rows of all people"):
             digests = block.digests(keys, items_only=published.claim.kind == "co-rated")
             for digest, people in zip(digests, block.sizes.tolist(), strict=True):
                 people_of[digest.hex()] += people

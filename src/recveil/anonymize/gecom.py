@@ -30,7 +30,7 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     Raises
     ------
     RecveilError
-        If there are fewer than k users.
+        If k is below 1, or there are fewer than k users.
 
     Notes
     -----
@@ -38,8 +38,8 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     then by the positions of the items they rated, then by their own position. From the front of
     M2, k users are cut off at a time, with all that follow and rated the same items as the last of
     them; fewer than k that are left at the end join the last group. If M2 has fewer than k users
-    altogether, each of them joins the class of M1 where the fewest cells must be filled for it (of
-    equally good ones, the first), which the paper leaves open.
+    altogether, each of them joins the class of M1 where the fewest cells must be filled for him
+    alone (of equally good ones, the first), which the paper leaves open.
 
     Examples
     --------
@@ -49,6 +49,8 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     >>> gecom(Ratings.from_columns(users, items, [3] * 9), k=2)
     Groups(members=array([0, 1, 2, 3, 4, 5]), starts=array([0, 2, 4, 6]))
     """
+    if k < 1:
+        raise RecveilError(f"k is {k}; expected at least 1")
     if ratings.n_users < k:
         raise RecveilError(
             f"{ratings.n_users} users cannot form a group of k = {k}; lower k, or add users"
@@ -111,14 +113,17 @@ def _join_nearest(
     ratings: Ratings, classes: list[NDArray[np.int64]], left: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
     """Let each of the users who are left join the class where the fewest cells must be filled."""
-    joined: list[list[int]] = [[] for _ in classes]
     supports = [ratings.row(members[0])[0] for members in classes]
+    sizes = np.array([members.size for members in classes])
+    widths = np.array([support.size for support in supports])
+    class_of = np.repeat(np.arange(sizes.size), widths)
+    items = np.concatenate(supports)
+    joined: list[list[int]] = [[] for _ in classes]
     for user in left.tolist():
         own = ratings.row(user)[0]
-        costs = []
-        for members, support in zip(classes, supports, strict=True):
-            common = np.intersect1d(own, support, assume_unique=True).size
-            costs.append(members.size * (own.size - common) + support.size - common)
+        common = np.bincount(class_of[np.isin(items, own)], minlength=sizes.size)
+        # What the others lack of his, and what he lacks of theirs.
+        costs = sizes * (own.size - common) + widths - common
         joined[int(np.argmin(costs))].append(user)
     return [
         np.concatenate([members, np.array(more, dtype=np.int64)])

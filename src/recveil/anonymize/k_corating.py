@@ -1,6 +1,5 @@
 """KCoRater: fill rows up until everybody shares his set of rated items with k - 1 others."""
 
-import copy
 import itertools
 import secrets
 from collections import deque
@@ -11,21 +10,24 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
+from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.fills import Fill, make_fill
+from recveil.anonymize.fills import Fill, count_statements, learn, make_fill
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.homogenize import Groups
 from recveil.anonymize.predictive import GROUPINGS, label_step
 from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
+from recveil.io import StatedTrust
 from recveil.predict import FunkSVD
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
 
-Protect = Literal["none", "mean", "shuffle"]
-# Cells of a block: enough for a thread, and little enough to hold some of them.
-_BLOCK_CELLS = 1 << 21
+Protect = Literal["none", "labels", "mean", "shuffle"]
+# Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
+# so many blocks, if there are as many groups, so that no thread is without work.
+_BLOCK_CELLS, _BLOCKS = 1 << 21, 16
 # Up to so many cells, supports are compared as they are; beyond, by their main directions.
 _DENSE_CELLS = 1 << 22
 _DIRECTIONS = 50
@@ -43,18 +45,22 @@ class KCoRater:
     k : int
         Smallest group of people with the same rated items, at least 2.
     fill : str or Fill
-        What is written into the added cells: "item-mean", "random", "funk-svd", "similarity",
-        "trust", or an object with `fit` and `predict`.
+        What is written into the added cells: "item-mean", "random", "funk-svd", "similarity"
+        (`UserKNN`), "trust" (`TrustKNN`), or an object with `fit` and `predict`.
     grouping : str
         "gecom", the paper's; "supports", k-gather on the sets of rated items, which fills fewer
         cells; or a name of `GROUPINGS`, on the predicted tastes.
+    trust : StatedTrust, optional
+        For "trust": whom people say they trust, from `recveil.io.read_trust`. If not given, trust
+        is worked out from the ratings.
     round_fills : bool
-        Round the fills to the scale. Otherwise they give themselves away.
-    protect : {"none", "mean", "shuffle"}
-        Beyond the paper. "mean": each label is the mean of the group's labels for the item, so
+        Round the fills to the scale. Otherwise they give themselves away, as they do on a
+        continuous scale, which nothing can be rounded to.
+    protect : {"none", "labels", "mean", "shuffle"}
+        Beyond the paper: whether labels tell whose they are. "mean" (or "labels"): each label is
+        the mean of the group's labels for the item, on a grid of a tenth of the scale's step, so
         that the claim becomes `identical-rows`. "shuffle": the labels of each item are dealt anew
-        among the members of the group, so that a label in a row is its owner's with probability
-        1 / size of the group.
+        among the members of the group. See Notes for what that promises.
     threads : int
         Groups are filled in parallel; the result does not depend on it.
     seed : int, optional
@@ -64,6 +70,18 @@ class KCoRater:
     -----
     Source: k-coRating, Definition 3 and Algorithms 1 to 3 (GeCom, PaGeCom). Fills are learned from
     the original ratings, never from fills.
+
+    Rounded fills, too, can be told by whoever can work them out again: where most labels of an item
+    are its mean, the others are real.
+
+    "mean" hides no rating that somebody alone gave in his group, if the fills that were averaged
+    with it can be worked out; only which of the members gave it stays open.
+
+    "shuffle" deals the labels of each item in a group of s people independently of other items, and
+    each of the s! ways is equally likely. So a label in a record is its owner's with probability
+    1/s, as far as the release itself tells. That is no claim of the file's, which stays `co-rated`:
+    nobody can check it there. And it does not hide what the labels have in common: if all members
+    gave the same rating, everybody's is known.
 
     Examples
     --------
@@ -82,6 +100,7 @@ class KCoRater:
         fill: str | Fill = "item-mean",
         grouping: str = "gecom",
         *,
+        trust: StatedTrust | None = None,
         round_fills: bool = True,
         protect: Protect = "none",
         threads: int = 2,
@@ -90,6 +109,7 @@ class KCoRater:
         self.k = k
         self.fill = fill
         self.grouping = grouping
+        self.trust = trust
         self.round_fills = round_fills
         self.protect = protect
         self.threads = threads
@@ -101,40 +121,58 @@ class KCoRater:
         Raises
         ------
         RecveilError
-            If k is below 2 or above the number of users, a user has no rating, or a setting is
-            unknown.
+            If k is below 2 or above the number of users, a user has no rating, a setting is
+            unknown, or `trust` is about other people or not asked for.
         """
         self._check(ratings)
         seed = secrets.randbits(64) if self.seed is None else self.seed
-        data_seed = int.from_bytes(ratings.digest()[:16], "big")
-        fill_seed, group_seed = (
-            int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
-        )
-        fill = make_fill(self.fill, fill_seed)
-        fill = (fill if isinstance(self.fill, str) else copy.copy(fill)).fit(ratings)
-        rng = np.random.default_rng([seed, data_seed])
+        # Nothing random comes from the seed alone: who guessed it could tell users by their fills.
+        rng = np.random.default_rng([seed, int.from_bytes(ratings.digest()[:16], "big")])
+        group_seed = int(rng.integers(2**32))
+        fill = make_fill(self.fill, int(rng.integers(2**63)), self.trust)
+        given = _parameters(fill)
+        fill = learn(fill, ratings, self.threads)
         groups = _shuffled(self._group(ratings, group_seed), rng)
         starts, items = union_of_items(ratings, groups)
         job = _Job(ratings, fill, groups, starts, items, int(rng.integers(2**62)))
         n_cells = int((np.diff(job.item_starts) * groups.sizes).sum())
         published = Published(
-            claim=Claim("identical-rows" if self.protect == "mean" else "co-rated", int(self.k)),
+            claim=Claim("identical-rows" if self._averages else "co-rated", int(self.k)),
             items=ratings.items,
             scale=ratings.scale,
-            settings={
-                "method": "k-coRating",
-                "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
-                "grouping": self.grouping,
-                "round_fills": self.round_fills,
-                "protect": self.protect,
-            },
+            settings=self._public_settings(ratings.scale),
             n_users=ratings.n_users,
             prefix=fresh_prefix(ratings.users, rng),
             blocks=lambda: self._blocks(job),
             default_layout="users",
         )
-        settings = {"filled_cells": n_cells - ratings.n_ratings, "cells": n_cells}
+        settings = {"filled_cells": n_cells - ratings.n_ratings, "cells": n_cells, "fill": given}
+        if self.trust is not None:
+            _, ignored, unknown = self.trust
+            counts = (count_statements(self.trust), ignored, unknown)
+            settings["trust"] = dict(
+                zip(("statements", "ignored_lines", "unknown_users"), counts, strict=True)
+            )
         return Release(published, Private(ratings.users, _alone(groups), seed, settings))
+
+    @property
+    def _averages(self) -> bool:
+        return self.protect in ("labels", "mean")
+
+    def _public_settings(self, scale: RatingScale) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            "method": "k-coRating",
+            "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
+            "grouping": self.grouping,
+            # Nothing can be rounded to a continuous scale, unless it is a single number.
+            "round_fills": bool(self.round_fills and (scale.step or not scale.range)),
+            "protect": "mean" if self._averages else self.protect,
+        }
+        if self.fill == "trust":
+            settings["trust"] = "worked out" if self.trust is None else "stated"
+        if self._averages:
+            settings["label_step"] = label_step("tenth", scale)
+        return settings
 
     def _check(self, ratings: Ratings) -> None:
         if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
@@ -145,6 +183,8 @@ class KCoRater:
             raise RecveilError(
                 f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}"
             )
+        if not isinstance(self.threads, int | np.integer) or self.threads < 1:
+            raise RecveilError(f"threads is {self.threads!r}; expected a whole number, 1 or more")
         known = ("gecom", "supports", *GROUPINGS)
         if self.grouping not in known:
             raise RecveilError(f"grouping {self.grouping!r}: expected one of {', '.join(known)}")
@@ -172,7 +212,9 @@ class KCoRater:
     def _blocks(self, job: "_Job") -> Iterator[Records]:
         """Fill blocks of groups in parallel, and hand them out in their order."""
         cells = np.diff(job.item_starts) * job.groups.sizes
-        ends = np.searchsorted(np.cumsum(cells), np.arange(_BLOCK_CELLS, cells.sum(), _BLOCK_CELLS))
+        # The cut must not depend on the number of threads, because random numbers go by block.
+        size = min(_BLOCK_CELLS, int(cells.sum()) // _BLOCKS + 1)
+        ends = np.searchsorted(np.cumsum(cells), np.arange(size, cells.sum(), size))
         bounds = np.unique(np.concatenate([[0], ends + 1, [cells.size]])).tolist()
         waiting: deque[Future[Records]] = deque()
         with ThreadPoolExecutor(self.threads) as pool:
@@ -192,17 +234,30 @@ class KCoRater:
             *(ratings.indptr, ratings.indices, ratings.values),
         )
         row_of = np.repeat(np.arange(users.size), np.diff(indptr))
-        fills = job.fill.predict(users[row_of[missing]], items[missing]).astype(np.float64)
-        step = ratings.scale.step
-        if self.round_fills and step is not None:
-            fills = ratings.scale.round(fills, step)
-        values[missing] = fills
-        sizes, widths = groups.sizes[first:last], np.diff(job.item_starts[first : last + 1])
+        if ratings.scale.step is not None:
+            # Kept in 32 bits, 3.7 is 3.7000000477: that would tell real ratings from fills.
+            values = ratings.scale.round(values)
+        values[missing] = self._fills(job, users[row_of[missing]], items[missing])
         if self.protect != "none":
+            sizes, widths = groups.sizes[first:last], np.diff(job.item_starts[first : last + 1])
             rng = np.random.default_rng([job.seed, first])
-            _protect(values, sizes, widths, self.protect == "mean", rng)
+            _protect(values, sizes, widths, self._averages, rng)
+        if self._averages:
             values = ratings.scale.round(values, label_step("tenth", ratings.scale))
         return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
+
+    def _fills(
+        self, job: "_Job", users: NDArray[np.int64], items: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return what is written into cells that nobody rated."""
+        scale = job.ratings.scale
+        fills = np.asarray(job.fill.predict(users, items), dtype=np.float64)
+        if fills.shape != users.shape or not np.isfinite(fills).all():
+            raise RecveilError(
+                f"fill {type(job.fill).__name__}: expected a finite number for each of "
+                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill"
+            )
+        return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)
 
 
 class _Job(NamedTuple):
@@ -231,13 +286,22 @@ def _alone(groups: Groups) -> Groups:
 
 def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:
     """Place each user so that near ones rated nearly the same items."""
-    table = ratings.csr()
-    rated = table.copy()
+    rated = ratings.csr.copy()
     rated.data = np.ones_like(rated.data)
     if ratings.n_users * ratings.n_items <= _DENSE_CELLS:
         return np.asarray(rated.toarray(), dtype=np.float32)
     directions = TruncatedSVD(min(_DIRECTIONS, ratings.n_items - 1), random_state=seed % 2**32)
-    return np.asarray(directions.fit_transform(rated), dtype=np.float32)
+    with threadpool_limits(1, "blas"):  # the last bit of a sum can change who is in which group
+        return np.asarray(directions.fit_transform(rated), dtype=np.float32)
+
+
+def _parameters(fill: Fill) -> dict[str, Any]:
+    """Return a fill's parameters, for the owner's records, but no statements of trust."""
+    given = getattr(fill, "__dict__", {}).items()
+    return {
+        "name": type(fill).__name__,
+        **{name: value for name, value in given if not name.endswith("_") and name != "links"},
+    }
 
 
 @compiled()

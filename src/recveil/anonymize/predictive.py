@@ -31,6 +31,7 @@ from recveil.group import (
     BisectingKGather,
     BisectingOneKGather,
     BoundedTMeans,
+    KGather,
     KMember,
     LevelGather,
     PredictiveGrouping,
@@ -52,6 +53,7 @@ PREDICTORS: dict[str, Callable[[int], Padder]] = {
 }
 # The first is the default.
 GROUPINGS: dict[str, type[Grouping]] = {
+    "k-gather": KGather,
     "bisecting": BisectingKGather,
     "predictive": PredictiveGrouping,
     "bounded-t-means": BoundedTMeans,

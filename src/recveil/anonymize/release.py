@@ -30,7 +30,7 @@ class Claim:
     kind : str
         "identical-rows": every record is shared, item for item and label for label, by at least
         `k` people. "co-rated": at least `k` people have the same items in their records, whatever
-        the labels.
+        the labels. "nothing": a baseline, to be compared with; `k` is 1, and it is never written.
     k : int
         If people have levels of their own, the lowest of them.
     levels : bool
@@ -57,7 +57,7 @@ class Published:
     items : ndarray, shape (n_items,)
         Item labels, ascending.
     scale : RatingScale
-        Labels lie between its ends.
+        Labels lie between its ends, but those of baselines that add noise or rotate.
     settings : dict
         How the release was made, in words and numbers that everybody may know.
     n_users : int
@@ -155,8 +155,8 @@ class Release:
         Raises
         ------
         RecveilError
-            If the folder exists, cannot be written, or the written release does not verify; then
-            nothing is left behind.
+            If the release promises nothing, the folder exists or cannot be written, or the written
+            release does not verify; then nothing is left behind.
         """
         from recveil.anonymize.folder import write_release
 

@@ -87,8 +87,10 @@ class Candidates:
         indptr, indices, values = rows
         levels = np.unique(values)
         if levels.size > _MOST_LEVELS:
-            grid = scale.range / (_MOST_LEVELS - 1)
-            values = np.rint((values - scale.low) / grid) * grid + scale.low
+            # Noise and rotations put labels beyond the ends of the scale.
+            low = min(scale.low, float(levels[0]))
+            grid = (max(scale.high, float(levels[-1])) - low) / (_MOST_LEVELS - 1)
+            values = np.rint((values - low) / grid) * grid + low
             levels = np.unique(values)
         codes = np.searchsorted(levels, values).astype(np.min_scalar_type(max(levels.size - 1, 0)))
         no_days = np.empty(0, np.int32)

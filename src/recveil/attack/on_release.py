@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
+from recveil.attack.candidates import Candidates
 from recveil.attack.fitting import without_dates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, draw_knowledge
@@ -22,7 +23,8 @@ from recveil.attack.statistics import (
     wilson_interval,
 )
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.records import Records
 
 # How far the ratings behind a label may spread, as shares of the scale.
 SPREADS = (0, 1 / 8, 1 / 4)
@@ -34,7 +36,8 @@ class RatingErrors(NamedTuple):
     Attributes
     ----------
     rmse, mae : float
-        Of the row's labels, over all ratings that have one; nan if none has.
+        Of the row's labels, those beyond the scale moved to its ends, over all ratings that have
+        one; nan if none has.
     item_mean_rmse, item_mean_mae : float
         Of the released table's item means, over the same ratings.
     gain : Mean
@@ -140,7 +143,9 @@ def attack_release(
     on the release: padded rows all carry everything, so that only closeness tells; simple rows are
     long if many people rated much, which `Likelihood` takes into account. It is tried with three
     ideas of how far the ratings behind a label spread: not at all, an eighth and a quarter of the
-    scale. The best of all is reported, which favours the adversary slightly.
+    scale. Where labels go beyond the scale, as with noise, all are tried twice: with the labels as
+    they are, and moved to its ends. The best of all is reported, which favours the adversary
+    slightly.
 
     Two baselines favour the release. The item mean is taken over the whole table, the target's
     own class included; of an item that this class alone carries it is the label itself, so look
@@ -161,7 +166,7 @@ def attack_release(
     _check(ratings, table)
     adversary = without_unpublished(ratings, adversary)
     known = draw_knowledge(ratings, adversary, targets, seed)
-    attacks = _attack_in_all_ways(table, known, adversary, ratings.scale.range)
+    attacks = _attack_in_all_ways(table, known, adversary, ratings.scale)
     # An adversary takes the attack that works; so must whoever judges a release.
     name, guesses = max(attacks, key=lambda attack: float(_hits(attack[1]).sum()))
     hit = _hits(guesses)
@@ -179,7 +184,7 @@ def attack_release(
         bound=_bound(table, targets),
         link_precision=mean_interval([lesson.truth.size / lesson.links for lesson in links]),
         link_baseline=mean_interval([lesson.popularity for lesson in links]),
-        rating_errors=_errors(lessons),
+        rating_errors=_errors(lessons, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
     )
 
@@ -191,17 +196,34 @@ def _bound(table: ReleasedTable, targets: NDArray[np.int64]) -> float:
 
 
 def _attack_in_all_ways(
-    table: ReleasedTable, known: Knowledge, adversary: Adversary, scale_range: float
+    table: ReleasedTable, known: Knowledge, adversary: Adversary, scale: RatingScale
 ) -> list[tuple[str, Nearby | Guesses]]:
-    where = table.candidates, known, table.record_of
-    return [
-        ("scoreboard-rh", ScoreboardRH().attack(*where)),
-        ("nearest", find_nearest(*where)),
-        *(
-            ("likelihood", Likelihood.of(adversary, share * scale_range).attack(*where))
-            for share in SPREADS
-        ),
-    ]
+    ways: list[tuple[str, Nearby | Guesses]] = []
+    for candidates in _as_read(table, scale):
+        where = candidates, known, table.record_of
+        ways += [
+            ("scoreboard-rh", ScoreboardRH().attack(*where)),
+            ("nearest", find_nearest(*where)),
+            *(
+                ("likelihood", Likelihood.of(adversary, share * scale.range).attack(*where))
+                for share in SPREADS
+            ),
+        ]
+    return ways
+
+
+def _as_read(table: ReleasedTable, scale: RatingScale) -> list[Candidates]:
+    """Return the candidates, and once more with the labels that are beyond the scale at its ends.
+
+    Either may find more: a label beyond an end most likely stands for that end, but one that was
+    moved there agrees by chance with more that is known.
+    """
+    clipped = _clip(table.values, scale)
+    if np.array_equal(clipped, table.values):
+        return [table.candidates]
+    records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
+    n_items = table.candidates.indptr.size - 1
+    return [table.candidates, Candidates.from_records([records], n_items, scale)]
 
 
 def _hits(guesses: Nearby | Guesses) -> NDArray[np.float64]:
@@ -276,10 +298,10 @@ def _without(
     return items[kept], values[kept]
 
 
-def _errors(lessons: list[_Lesson]) -> RatingErrors:
+def _errors(lessons: list[_Lesson], scale: RatingScale) -> RatingErrors:
     told = [lesson for lesson in lessons if lesson.truth.size]
-    off = [np.abs(lesson.labels - lesson.truth) for lesson in told]
-    mean_off = [np.abs(lesson.means - lesson.truth) for lesson in told]
+    off = [np.abs(_clip(lesson.labels, scale) - lesson.truth) for lesson in told]
+    mean_off = [np.abs(_clip(lesson.means, scale) - lesson.truth) for lesson in told]
     gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]
     return RatingErrors(
         *_rmse_and_mae(off),
@@ -288,6 +310,11 @@ def _errors(lessons: list[_Lesson]) -> RatingErrors:
         ratings=sum(lesson.n_unknown for lesson in lessons),
         labelled=sum(lesson.truth.size for lesson in told),
     )
+
+
+def _clip(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
+    """Move labels beyond the scale to its ends, as everybody would who knows the scale."""
+    return np.clip(labels, scale.low, scale.high)
 
 
 def _rmse_and_mae(errors: list[NDArray[np.float64]]) -> tuple[float, float]:

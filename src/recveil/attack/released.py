@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -122,23 +123,10 @@ class ReleasedTable:
         manifest = _read_json(published / "release.json")
         private = published.with_name(f"{published.name}.private")
         _check_twin(published, private)
-        classes = _Classes(ratings.n_items)
-        class_of_id: dict[str, int] = {}
-        try:
-            file = _ratings_file(published, manifest)
-            for table in _whole_records(_batches(file, manifest)):
-                ids, block = _records(table, ratings, file)
-                class_of_id.update(zip(ids, classes.add(block, block.indices), strict=True))
+        with _reading(published):
+            classes, class_of_id, k = _read_classes(published, manifest, ratings)
             assignment = pq.read_table(private / "assignment.parquet")
             record_of = _assigned(assignment, class_of_id, ratings, private)
-            k = int(manifest["k"]) if manifest["claim"] == "identical-rows" else 1
-        except RecveilError:
-            raise
-        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-            raise RecveilError(
-                f"{published}: cannot be read as a release ({type(error).__name__}: {error}); "
-                f"ask recveil verify what is wrong with it"
-            ) from error
         found = np.bincount(record_of[record_of >= 0], minlength=len(classes.sizes))
         if not np.array_equal(found, classes.sizes):
             raise RecveilError(
@@ -146,6 +134,30 @@ class ReleasedTable:
                 f"write the release again"
             )
         return cls(*classes.listed(ratings), record_of, k, classes.promised(k))
+
+    @classmethod
+    def from_published(cls, folder: str | PathLike[str], ratings: Ratings) -> Self:
+        """Read a release as the world sees it: nobody is known to be in any record.
+
+        Parameters
+        ----------
+        folder : path
+            The published folder; a private twin is not looked for.
+        ratings : Ratings
+            They tell the positions of the items.
+
+        Raises
+        ------
+        RecveilError
+            If the folder is no release, its ratings are not the ones that were written, or an item
+            is unknown to the ratings.
+        """
+        published = Path(folder).resolve()
+        manifest = _read_json(published / "release.json")
+        with _reading(published):
+            classes, _, k = _read_classes(published, manifest, ratings)
+        nobody = np.full(ratings.n_users, -1, np.int64)
+        return cls(*classes.listed(ratings), nobody, k, classes.promised(k))
 
     def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the item positions (ascending) and labels of one class."""
@@ -235,6 +247,33 @@ def _positions(column: Any, labels: NDArray[Any], what: str, where: object) -> N
             f"give the ratings that the release was made from"
         )
     return np.asarray(found.to_numpy(), dtype=np.int32)
+
+
+@contextmanager
+def _reading(published: Path) -> Iterator[None]:
+    """Say of whatever goes wrong that the folder is no good release."""
+    try:
+        yield
+    except RecveilError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise RecveilError(
+            f"{published}: cannot be read as a release ({type(error).__name__}: {error}); "
+            f"ask recveil verify what is wrong with it"
+        ) from error
+
+
+def _read_classes(
+    published: Path, manifest: dict[str, Any], ratings: Ratings
+) -> tuple[_Classes, dict[str, int], int]:
+    """Return the classes, the class of each published id, and the k of identical rows."""
+    classes = _Classes(ratings.n_items)
+    class_of_id: dict[str, int] = {}
+    file = _ratings_file(published, manifest)
+    for table in _whole_records(_batches(file, manifest)):
+        ids, block = _records(table, ratings, file)
+        class_of_id.update(zip(ids, classes.add(block, block.indices), strict=True))
+    return classes, class_of_id, int(manifest["k"]) if manifest["claim"] == "identical-rows" else 1
 
 
 def _read_json(file: Path) -> dict[str, Any]:

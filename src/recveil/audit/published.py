@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize.fills import FILLS
 from recveil.anonymize.predictive import GROUPINGS
 from recveil.attack import (
     Adversary,
@@ -23,6 +24,7 @@ from recveil.attack import (
 )
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.verdict import COVERAGE, not_covered
+from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
 _PREDICTORS = {"FunkSVD": "funk-svd", "ItemMean": "item-mean"}
@@ -44,6 +46,8 @@ class Published:
         the same way without a fifth of the people.
     lone_share : float or None
         With simple homogenizing, the share of the ratings that are published as they are.
+    unmeasured : str
+        Why membership could not be measured, if it was tried.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Published:
     attacks: list[tuple[Adversary, ReleaseAttack]]
     membership: Membership | None
     lone_share: float | None
+    unmeasured: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -70,12 +75,18 @@ class Published:
         }
 
     def warnings(self) -> list[str]:
-        """Say which adversaries looked for too few of the people to show anything."""
-        return [
+        """Say what was not measured, or on too few of the people to show anything."""
+        warnings = [
             not_covered(f"In the release, “{adversary.name}”", attack.skipped, attack.requested)
             for adversary, attack in self.attacks
             if attack.requested - attack.skipped < COVERAGE * attack.requested
         ]
+        if self.unmeasured:
+            warnings.append(
+                f"Whether an adversary can tell who was in the data was not measured, because no "
+                f"such release can be made of four fifths of the people: {self.unmeasured}."
+            )
+        return warnings
 
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
@@ -84,24 +95,27 @@ class Published:
         promise = (
             f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
         )
+        found = (
+            f"the right group of {group.rate:.1%} of {attack.requested:,} people and the person "
+            f"in it, by a blind pick among the group, of"
+        )
         if self.manifest["claim"] == "co-rated":
-            promise = (
-                f"nothing is promised against those who know ratings: only the items of a row are "
-                f"shared by {self.manifest['k']} people, and the real ratings stand among them."
-            )
+            found, promise = f"of {attack.requested:,} people the very record of", _no_promise(self)
         sentences = [
-            f"In the release, “{worst.name}” finds the right group of {group.rate:.1%} of "
-            f"{attack.requested:,} people and the person in it, by a blind pick among the group, "
-            f"of {person.rate:.1%} ({person.low:.1%} to {person.high:.1%}); {promise}"
+            f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
+            f"{person.high:.1%}); {promise}"
         ]
         if attack.skipped == attack.requested:
             sentences = []
         sentences += self.warnings()
         if attack.exact.rate > 0:
+            which = "Which labels these are, the row alone does not tell."
+            if self.manifest["settings"]["method"] == "k-coRating":
+                which = "Of the others many are invented; who works the fill out again sees which."
             sentences.append(
                 f"Of the ratings that he did not know of those whose group he found, "
                 f"{attack.exact.rate:.1%} stand in the group's row exactly as they were given. "
-                f"Which labels these are, the row alone does not tell."
+                f"{which}"
             )
         if self.membership is not None:
             area = self.membership.auc
@@ -111,6 +125,21 @@ class Published:
                 f"{area.high:.2f}; 0.5 is a coin)."
             )
         return sentences
+
+
+def _no_promise(published: Published) -> str:
+    """Say what a release does not promise whose records share their items and not their labels."""
+    words = (
+        f"nothing is promised against those who know ratings: only the items of a record are "
+        f"shared by {published.manifest['k']} people, and "
+    )
+    if published.manifest["settings"].get("protect") == "shuffle":
+        return words + (
+            "the real ratings of a group stand in its records, dealt among them. These attacks "
+            "look at single records: whoever takes those with the same items together finds the "
+            "right ones more often than that."
+        )
+    return words + "the real ratings stand in it as they were given. Better attacks may find more."
 
 
 def attack_published(
@@ -141,6 +170,43 @@ def attack_published(
     folder = Path(folder).resolve()  # its name is needed, and . has none
     table = ReleasedTable.from_folder(folder, ratings)
     manifest = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    private = folder.with_name(f"{folder.name}.private")
+    twin = json.loads((private / "private.json").read_text(encoding="utf-8"))
+    lone = twin.get("lone_ratings")
+    return attack_table(
+        *(ratings, table, manifest, adversaries, targets, seed),
+        name=folder.name,
+        anonymizer=same_again(manifest, seed),
+        lone_share=lone and float(lone["rating_share"]),
+    )
+
+
+def attack_table(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: dict[str, Any],
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    *,
+    name: str = "release",
+    anonymizer: Anonymizer | None = None,
+    lone_share: float | None = None,
+) -> Published:
+    """Attack a release that was read already with every adversary.
+
+    Parameters
+    ----------
+    ratings, adversaries, targets, seed
+        As in `attack_published`.
+    table : ReleasedTable
+    manifest : dict
+        Its claim, k, layout and settings, as in release.json.
+    name, lone_share
+        As in `Published`.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it membership is not measured.
+    """
     # Whoever is not in the release cannot be found in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
     inside = targets[np.isin(targets, released)]
@@ -151,19 +217,22 @@ def attack_published(
         (adversary, attack_release(ratings, table, adversary, inside, seed))
         for adversary in adversaries
     ]
-    anonymizer = _same_again(manifest, seed)
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
-    told = None if anonymizer is None else membership(ratings, anonymizer, strongest, seed=seed)
-    private = folder.with_name(f"{folder.name}.private")
-    twin = json.loads((private / "private.json").read_text(encoding="utf-8"))
-    lone = twin.get("lone_ratings")
-    return Published(folder.name, manifest, attacks, told, lone and float(lone["rating_share"]))
+    told, unmeasured = None, ""
+    if anonymizer is not None:
+        try:
+            told = membership(ratings, anonymizer, strongest, seed=seed)
+        except RecveilError as error:  # four fifths of the people may be fewer than k
+            unmeasured = str(error)
+    return Published(name, manifest, attacks, told, lone_share, unmeasured)
 
 
-def _same_again(manifest: dict[str, Any], seed: int) -> Anonymizer | None:
+def same_again(manifest: dict[str, Any], seed: int) -> Anonymizer | None:
     """Return an anonymizer with the release's public settings, if they name one of ours."""
     settings = manifest["settings"]
-    if settings["method"] == "k-coRating":
+    if settings.get("method") == "k-coRating":
+        if settings["fill"] not in FILLS or settings.get("trust") == "stated":
+            return None  # the fill, or who trusts whom, is not at hand
         return KCoRater(
             manifest["k"],
             settings["fill"],

@@ -9,8 +9,10 @@ import typer
 
 from recveil.cli.anonymize import anonymize
 from recveil.cli.audit import audit
+from recveil.cli.compare import compare
 from recveil.cli.convert import convert
 from recveil.cli.demo import demo
+from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
@@ -26,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, audit, anonymize, verify, selftest, convert, generate):
+for verb in (demo, audit, anonymize, verify, evaluate, compare, selftest, convert, generate):
     app.command()(verb)
 
 

@@ -1,12 +1,15 @@
 """recveil anonymize."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from recveil.cli import options
 from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_source_as_json
+
+if TYPE_CHECKING:
+    from recveil.anonymize import Release
 
 
 def anonymize(
@@ -31,66 +34,77 @@ def anonymize(
         ),
     ] = "predictive",
     homogenize: Annotated[
-        Literal["padded", "simple"],
+        Literal["padded", "simple"] | None,
         typer.Option(
             metavar="HOW",
             rich_help_panel="Method",
-            help="padded: average predictions and ratings, full rows; "
+            help="padded (default): average predictions and ratings, full rows; "
             "simple: average the ratings of those who rated, sparse rows.",
         ),
-    ] = "padded",
+    ] = None,
     grouping: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             rich_help_panel="Method",
-            help="How similar people are gathered: bisecting (default), predictive, "
+            help="How similar people are gathered: k-gather (default), bisecting, predictive, "
             "bounded-t-means, mdav, k-member, union-split; "
             "with privacy levels, level-gather (default) or one-k-gather; "
             "for k-corating, gecom (default), supports, or one of the first.",
         ),
     ] = None,
     predictor: Annotated[
-        Literal["funk-svd", "item-mean"],
+        Literal["funk-svd", "item-mean"] | None,
         typer.Option(
             metavar="NAME",
             rich_help_panel="Method",
-            help="What fills the empty cells: funk-svd, item-mean.",
+            help="What fills the empty cells: funk-svd (default), item-mean.",
         ),
-    ] = "funk-svd",
+    ] = None,
     round: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--round",
             metavar="GRID",
             rich_help_panel="Method",
-            help="Grid of the labels: tenth (of the scale's step), scale, none, or a step.",
+            help="Grid of the labels: tenth (of the scale's step; default), scale, none, or a "
+            "step.",
         ),
-    ] = "tenth",
+    ] = None,
     fill: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
             rich_help_panel="k-coRating",
-            help="What is filled in: item-mean, random, funk-svd, similarity, trust.",
+            help="What is filled in: item-mean (default), random, funk-svd, similarity, trust.",
         ),
-    ] = "item-mean",
+    ] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="k-coRating",
+            help="Whom people say they trust, for --fill trust: lines of truster, trustee and "
+            "value; worked out from the ratings if not given.",
+        ),
+    ] = None,
     round_fills: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--round-fills/--no-round",
             rich_help_panel="k-coRating",
-            help="Round what is filled in to the scale; otherwise it gives itself away.",
+            help="Round what is filled in to the scale (default); otherwise it gives itself away.",
         ),
-    ] = True,
+    ] = None,
     protect: Annotated[
-        Literal["none", "mean", "shuffle"],
+        Literal["none", "labels", "mean", "shuffle"] | None,
         typer.Option(
             metavar="HOW",
             rich_help_panel="k-coRating",
-            help="Labels: none (real ratings stay), mean (of the group), shuffle (in the group).",
+            help="Labels: none (real ratings stay; default), mean of the group (or: labels), "
+            "shuffle (dealt anew within the group).",
         ),
-    ] = "none",
+    ] = None,
     privacy_levels: Annotated[
         str | None,
         typer.Option(
@@ -162,6 +176,7 @@ def anonymize(
         grouping=grouping,
         round_labels=round,
         fill=fill,
+        trust=trust,
         round_fills=round_fills,
         protect=protect,
         privacy_levels=privacy_levels,
@@ -185,6 +200,7 @@ def anonymize(
         "private": private,
         "data": describe(ratings),
         "settings": release.published.settings,
+        "filled_cells": release.private.settings.get("filled_cells"),
         "lone_ratings": lone and lone._asdict(),
         "diversity_cost": cost and cost._asdict(),
         "verification": verification.to_dict(),
@@ -199,7 +215,7 @@ def anonymize(
                 f"the item. Padded homogenizing, or a larger k, avoids that."
             )
         if method == "k-corating":
-            _warn_of_k_corating(release.private.settings, ratings.n_ratings, round_fills, protect)
+            _warn_of_k_corating(release, ratings.n_ratings)
         if cost:
             typer.echo(
                 f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
@@ -215,18 +231,33 @@ def anonymize(
         typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")
 
 
-def _warn_of_k_corating(
-    settings: dict[str, Any], n_ratings: int, round_fills: bool, protect: str
-) -> None:
-    """Say what k-coRating does not do."""
+def _warn_of_k_corating(release: "Release", n_ratings: int) -> None:
+    """Say what k-coRating did, and what it does not do."""
+    private, public = release.private.settings, release.published.settings
     typer.echo(
-        f"Filled {settings['filled_cells']:,} cells beside {n_ratings:,} real ratings "
-        f"({settings['filled_cells'] / n_ratings:.1f} for each)."
+        f"Filled {private['filled_cells']:,} cells beside {n_ratings:,} real ratings "
+        f"({private['filled_cells'] / n_ratings:.1f} for each)."
     )
-    if protect == "none":
+    if trust := private.get("trust"):
+        typer.echo(
+            f"Trust: {trust['statements']:,} times somebody says that he trusts another one; "
+            f"{trust['ignored_lines']:,} lines about {trust['unknown_users']:,} people without "
+            f"ratings were passed over."
+        )
+    if public["protect"] == "none":
         typer.echo(
             "The real ratings stand as they are: whoever knows some of a person's ratings finds "
             "him nearly as easily as before. recveil audit --release tells how often."
         )
-    if not round_fills:
-        typer.echo("Warning: fills that are not on the scale show which ratings are real.")
+    if public["protect"] == "shuffle":
+        typer.echo(
+            "The labels of each item were dealt anew within the groups. That is your word: no "
+            "file can prove it. Where all of a group gave the same rating, it is known."
+        )
+    if not public["round_fills"]:
+        why = (
+            "" if release.published.scale.step else f", as {release.published.scale} is continuous"
+        )
+        typer.echo(
+            f"Warning: fills are not rounded to the scale{why}. They show which ratings are real."
+        )

@@ -85,8 +85,10 @@ def show_verification(result: "Verification", name: str) -> None:
             f"[bold red]does not hold[/]  {escape(name)}: {escape(result.violations[0].where)}: "
             f"{escape(result.violations[0].problem)}."
         )
+    rows = "sets of items" if result.claim == "co-rated" else "rows"
+    one = "set" if result.claim == "co-rated" else "row"
     table = Table(
-        "people", "published rows", "different rows", "fewest people on a row", "compared"
+        *("people", "published rows", f"different {rows}", f"fewest people on a {one}", "compared")
     )
     numbers = (result.users, result.records, result.classes, result.k_achieved)
     table.add_row(*(f"{n:,}" for n in numbers), escape(", ".join(result.compared)))

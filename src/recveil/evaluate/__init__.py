@@ -13,6 +13,9 @@ from recveil.evaluate.deviations import (
     similar_user_deviation,
     target_deviation,
 )
+from recveil.evaluate.evaluate import Evaluated, evaluate
+from recveil.evaluate.evaluation import Evaluation
+from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.fidelity import Fidelity, fidelity, item_correlations
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
@@ -50,6 +53,9 @@ from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner
 __all__ = [
     "CarryOver",
     "Deviation",
+    "Evaluated",
+    "Evaluation",
+    "Evaluator",
     "Fidelity",
     "GlobalMean",
     "HeldOut",
@@ -76,6 +82,7 @@ __all__ = [
     "closeness",
     "coverage",
     "default_recommenders",
+    "evaluate",
     "fidelity",
     "find_similar_users",
     "fit_all",

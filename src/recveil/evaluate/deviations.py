@@ -109,7 +109,7 @@ def target_deviation(
     >>> found.null_rule, found.n_cells == test.values.size
     ('zero', True)
     """
-    _check_rule(null_rule)
+    check_null_rule(null_rule)
     records = released.record_of[test.users]
     return _deviation(released, records, test, scale, null_rule)
 
@@ -191,7 +191,7 @@ def similar_user_deviation(
     -----
     Source: Chang et al., section 7.4.
     """
-    _check_rule(null_rule)
+    check_null_rule(null_rule)
     record_of = np.full(released.record_of.size, -1, np.int64)
     record_of[similar.users] = similar.nearest
     return _deviation(released, record_of[test.users], test, scale, null_rule)
@@ -279,7 +279,8 @@ def _item_means(released: ReleasedTable) -> NDArray[np.float64]:
     return np.where(np.isnan(means), overall, means)
 
 
-def _check_rule(null_rule: str) -> None:
+def check_null_rule(null_rule: str) -> None:
+    """Refuse a rule that is none of `NullRule`."""
     if null_rule not in get_args(NullRule):
         raise RecveilError(
             f"null rule {null_rule!r}: expected one of {', '.join(get_args(NullRule))}"

@@ -1,5 +1,6 @@
 """Item factors by alternating ridge regressions; people are folded in by one more of them."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -75,8 +76,26 @@ class RidgeFactors(OnAverages):
         scores += bias[:, None]
         return scores
 
+    def _try(
+        self,
+        learnt: _Learnt,
+        people: UserRows,
+        rows: NDArray[np.int64],
+        items: NDArray[np.int64],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Fold people in by all penalties at once, and score the wanted cells alone."""
+        averages, of_items, unit = learnt
+        bias, left = averages.rest(people)
+        ones = np.ones(len(of_items))
+        penalties = np.array([penalty for (penalty,) in self.serving_settings])
+        all_folded = regress_each(
+            people.indptr, people.indices, left / unit, ones, of_items, penalties
+        )
+        for folded in all_folded:
+            scores = unit * dot_cells(folded, of_items, rows, items)
+            yield scores + averages.item_means[items] + bias[rows]
 
-@compiled()
+
 def regress(
     indptr: NDArray[Any],
     indices: NDArray[Any],
@@ -84,15 +103,44 @@ def regress(
     weights: NDArray[Any],
     factors: NDArray[Any],
     penalty: float,
+) -> NDArray[np.float64]:
+    """Solve the regressions of `regress_each` for one penalty, shape (n_rows, rank)."""
+    table = indptr, indices, targets, weights, factors
+    return np.asarray(regress_each(*table, np.array([penalty], np.float64))[0])
+
+
+@compiled()
+def dot_cells(
+    left: NDArray[Any], right: NDArray[Any], rows: NDArray[Any], items: NDArray[Any]
 ) -> NDArray[Any]:
-    """Solve ``(FᵀWF + penalty) x = FᵀWy`` for each row, F being the factors of its entries.
+    """Return ``left[row] · right[item]`` for pairs of row and item, shape (n_cells,)."""
+    found = np.zeros(rows.size)
+    for cell in range(rows.size):
+        row, item = rows[cell], items[cell]
+        for factor in range(left.shape[1]):
+            found[cell] += left[row, factor] * right[item, factor]
+    return found
+
+
+@compiled()
+def regress_each(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[Any],
+    factors: NDArray[Any],
+    penalties: NDArray[Any],
+) -> NDArray[Any]:
+    """Solve ``(FᵀWF + penalty) x = FᵀWy`` for each penalty and row, F being its entries' factors.
+
+    The result has the shape (n_penalties, n_rows, rank).
 
     `weights` has one number above 0 for each of the factors' rows. With fewer entries than factors
     the same x is ``Fᵀ (FFᵀ + penalty W⁻¹)⁻¹ y``, a smaller system. Else FᵀWF is summed over the
     row's entries, or taken from all entries less the missing ones, whichever are fewer.
     """
     n_rows, (n, rank) = indptr.size - 1, factors.shape
-    solved = np.zeros((n_rows, rank))
+    solved = np.zeros((penalties.size, n_rows, rank))
     weighted = factors * weights.reshape(n, 1)
     everything = factors.T @ weighted
     present = np.zeros(n, np.bool_)
@@ -103,21 +151,26 @@ def regress(
             continue
         if own.size < rank:
             few = factors[own]
-            system = few @ few.T
-            for entry in range(own.size):
-                system[entry, entry] += penalty / weights[own[entry]]
-            solved[row] = few.T @ np.linalg.solve(system, wanted)
+            products = few @ few.T
+            for place in range(penalties.size):
+                system = products.copy()
+                for entry in range(own.size):
+                    system[entry, entry] += penalties[place] / weights[own[entry]]
+                solved[place, row] = few.T @ np.linalg.solve(system, wanted)
             continue
         if 2 * own.size <= n:
-            system = factors[own].T @ weighted[own]
+            products = factors[own].T @ weighted[own]
         else:
             present[own] = True
             missing = np.flatnonzero(~present)
             present[own] = False
-            system = everything.copy()
+            products = everything.copy()
             if missing.size:
-                system -= factors[missing].T @ weighted[missing]
-        for factor in range(rank):
-            system[factor, factor] += penalty
-        solved[row] = np.linalg.solve(system, weighted[own].T @ wanted)
+                products -= factors[missing].T @ weighted[missing]
+        right = weighted[own].T @ wanted
+        for place in range(penalties.size):
+            system = products.copy()
+            for factor in range(rank):
+                system[factor, factor] += penalties[place]
+            solved[place, row] = np.linalg.solve(system, right)
     return solved

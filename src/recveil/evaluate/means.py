@@ -13,7 +13,7 @@ DAMPINGS = (0.0, 2.0, 5.0, 10.0, 25.0)
 
 
 class GlobalMean(Recommender):
-    """The mean of all labels, and how far above it the person rates.
+    """The mean of all labels, and how far above it the person rates. It ranks nothing.
 
     Examples
     --------
@@ -26,6 +26,7 @@ class GlobalMean(Recommender):
     """
 
     name = "global mean + user bias"
+    ranks: ClassVar[bool] = False
     serving_settings: ClassVar[tuple[Setting, ...]] = tuple((damping,) for damping in DAMPINGS)
 
     def _learn(self, table: TrainingTable, setting: Setting) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Item neighbours: what a person gave to items that are rated alike tells what he would give."""
 
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
 _MOST_CELLS = 25_000**2
 # Rating points that are no more than rounding.
 _ROUNDING = 1e-9
+# Similarities are told apart by so many digits.
+_DIGITS = 9
 # Rows that are filled further than this are multiplied as dense ones.
 _SPARSE = 0.1
 # Cells of a dense tile of rows: 32 MiB.
@@ -55,6 +58,8 @@ class ItemNeighbours(OnAverages):
         averages = self._averages(table)
         counted = self._count(table, averages)
         similar = counted.cosines * (counted.people / (counted.people + damping))
+        # Few people make many cosines equal but for rounding, which must not say who is kept.
+        np.round(similar, _DIGITS, out=similar)
         keep_highest(similar, int(kept))
         return _Learnt(averages, similar)
 
@@ -73,17 +78,36 @@ class ItemNeighbours(OnAverages):
         return self._counted
 
     def _serve(self, learnt: _Learnt, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+        bias, told, weight = self._ask(learnt, people)
+        told /= weight + setting[0]
+        told += learnt.averages.item_means
+        told += bias[:, None]
+        return told
+
+    def _try(
+        self,
+        learnt: _Learnt,
+        people: UserRows,
+        rows: NDArray[np.int64],
+        items: NDArray[np.int64],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Ask the neighbours once for all pulls."""
+        bias, told, weight = self._ask(learnt, people)
+        told, weight = told[rows, items], weight[rows, items]
+        for (pull,) in self.serving_settings:
+            yield told / (weight + pull) + learnt.averages.item_means[items] + bias[rows]
+
+    def _ask(
+        self, learnt: _Learnt, people: UserRows
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the people's biases, and what neighbours tell of each item, with its weight."""
         averages, similar = learnt
         bias, left = averages.rest(people)
         n_items = len(similar)
         rated, rest = (people.matrix(n_items, values) for values in (np.ones(left.size), left))
         if left.size > _SPARSE * people.n_users * n_items:
             rated, rest = rated.toarray(), rest.toarray()
-        told, weight = rest @ similar, rated @ similar
-        told /= weight + setting[0]
-        told += averages.item_means
-        told += bias[:, None]
-        return told
+        return bias, rest @ similar, rated @ similar
 
 
 def item_cosines(
@@ -118,10 +142,13 @@ def item_cosines(
         rows, sizes = table.rows.take(np.arange(start, end)), table.sizes[start:end, None]
         x = rows.matrix(n, values[own]).toarray()
         carried = rows.matrix(n, np.ones(rows.values.size)).toarray()
-        weighted = carried * sizes
-        products += x.T @ (x * sizes)
-        squares += (x * x).T @ weighted
-        people += carried.T @ weighted
+        # A matrix times itself takes half of the time; hence the roots.
+        roots = np.sqrt(sizes)
+        rooted, carried_by = x * roots, carried * roots
+        products += rooted.T @ rooted
+        squares += (x * x).T @ (carried * sizes)
+        people += carried_by.T @ carried_by
+    people = np.rint(people)
     lengths = np.sqrt(squares * squares.T)
     # Where averages explain everything, what they leave is rounding, whose cosines mean nothing.
     real = lengths > _ROUNDING**2 * people

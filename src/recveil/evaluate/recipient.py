@@ -25,6 +25,8 @@ from recveil.ratings import RatingScale
 AVERAGES = ItemMeansAndBias.name
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
+# Orders items with equal scores.
+_TIES_SEED = 0
 
 
 class Utility(NamedTuple):
@@ -36,9 +38,10 @@ class Utility(NamedTuple):
         Of the predictions, clipped to the scale, over all held-out cells; nan if the recommender
         predicts no ratings.
     ndcg, recall : float
-        Means over the people with something relevant held out; nan if there are none.
+        Means over the people with something relevant held out; nan if there are none, or if the
+        recommender tells no items apart, so that its lists are in the order of the items' ids.
     coverage : float
-        Share of the catalogue in anybody's list.
+        Share of the catalogue in anybody's list; nan for such a recommender.
     n : int
         Length of the lists.
     n_cells : int
@@ -134,6 +137,7 @@ def serve(
         Original ratings; `HeldOut.of_users` takes those of some of the people.
     n : int
         Length of the lists. All items are ranked but those that the person rated in training.
+        Items with equal scores come in a random order that is always the same.
     relevant_from : float, optional
         A held-out item is relevant if it was rated at least so high; three quarters up the scale
         (4 of 1 to 5) if not given.
@@ -208,8 +212,21 @@ def _score(
         all_scores = recommender.predict(tile)
         cells = slice(*np.searchsorted(row_of, [start, end]))
         scores.append(all_scores[row_of[cells] - start, items[cells]])
-        lists.append(top_items(all_scores, tile, n))
+        lists.append(_list_items(all_scores, tile, n))
     return np.concatenate(scores), np.concatenate(lists)
+
+
+def _list_items(scores: NDArray[np.float64], seen: UserRows, n: int) -> NDArray[np.int64]:
+    """Return everybody's list, with equal scores in one random order, the same for all tables.
+
+    Ids often follow time or popularity. In their order, a table that tells no items apart would
+    seem to rank well.
+    """
+    shuffled = np.random.default_rng(_TIES_SEED).permutation(scores.shape[1])
+    place_of = np.argsort(shuffled)
+    indices = place_of[seen.indices].astype(np.int32)
+    top = top_items(scores[:, shuffled], seen._replace(indices=indices), n)
+    return np.where(top >= 0, shuffled[top], -1)
 
 
 def _utility(
@@ -223,6 +240,8 @@ def _utility(
     if recommender.rates:
         ratings = np.clip(scores, scale.low, scale.high)
         errors = rmse(ratings, test.values), mae(ratings, test.values)
+    if not recommender.ranks:
+        lists = lists._replace(ndcg=np.nan, recall=np.nan, coverage=np.nan)
     return Utility(
         *(*errors, lists.ndcg, lists.recall, lists.coverage, lists.n, test.values.size),
         *(lists.n_users, lists.n_without, recommender.setting_, recommender.inner_rmse_),

@@ -1,6 +1,7 @@
 """Recommender: what all models of a recipient share, above all how their settings are chosen."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -31,6 +32,8 @@ class Recommender(ABC):
     name : str
     rates : bool
         Whether its scores are ratings, so that they have an error.
+    ranks : bool
+        Whether its scores order a person's items, so that his list means something.
     setting_ : tuple of float
         What was chosen, first for learning, then for serving.
     inner_rmse_ : float
@@ -42,6 +45,7 @@ class Recommender(ABC):
 
     name: str
     rates: ClassVar[bool] = True
+    ranks: ClassVar[bool] = True
     learning_settings: ClassVar[tuple[Setting, ...]] = ((),)
     serving_settings: ClassVar[tuple[Setting, ...]] = ((),)
 
@@ -85,6 +89,20 @@ class Recommender(ABC):
     def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
         """Score every item for each row."""
 
+    def _try(
+        self,
+        learnt: Any,
+        people: UserRows,
+        rows: NDArray[np.int64],
+        items: NDArray[np.int64],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores of some cells by each serving setting in turn.
+
+        Subclasses may do at once what does not depend on the setting.
+        """
+        for serving in self.serving_settings:
+            yield self._serve(learnt, people, serving)[rows, items]
+
     def _choose(self, inner: InnerSplit) -> tuple[Setting, Setting, float]:
         held = inner.held_out
         best = (self.learning_settings[0], self.serving_settings[0], np.nan)
@@ -92,8 +110,8 @@ class Recommender(ABC):
             return best
         for learning in self.learning_settings:
             learnt = self._learn(inner.table, learning)
-            for serving in self.serving_settings:
-                scores = self._serve(learnt, inner.table.rows, serving)[held.users, held.items]
+            tried = self._try(learnt, inner.table.rows, held.users, held.items)
+            for serving, scores in zip(self.serving_settings, tried, strict=True):
                 ratings = np.clip(scores, inner.table.scale.low, inner.table.scale.high)
                 error = rmse(ratings, held.values, inner.weights)
                 if np.isnan(best[2]) or error < best[2] - _NOISE:

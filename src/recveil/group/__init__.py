@@ -3,6 +3,7 @@
 from recveil.group.base import Grouping
 from recveil.group.bisecting import BisectingKGather
 from recveil.group.bounded import BoundedTMeans
+from recveil.group.k_gather import KGather
 from recveil.group.k_member import KMember
 from recveil.group.level_gather import LevelGather
 from recveil.group.mdav import MDAV
@@ -18,6 +19,7 @@ __all__ = [
     "BoundedTMeans",
     "GroupSizes",
     "Grouping",
+    "KGather",
     "KMember",
     "LevelGather",
     "PredictiveGrouping",

@@ -15,9 +15,6 @@ from recveil.group.distances import lowest
 # A sum may be added up in any order: this lets the compiler use vector instructions.
 _ANY_ORDER = {"reassoc", "contract", "nsz"}
 
-# A gain below this part of the squared distance at stake may be an error of rounding.
-_NOTICEABLE = np.float32(1e-5)
-
 
 class Leaf(NamedTuple):
     """Neighbouring groups and their rows; the kernels change all but the rows in place.
@@ -33,8 +30,8 @@ class Leaf(NamedTuple):
         How many members each group has: k to 2k - 1, or 0 once it is dissolved.
     centroids : ndarray of float32, shape (g, d)
     regret : ndarray of float32, shape (m,)
-        By how much its own centroid's squared distance from a row exceeded that of the nearest
-        other centroid, halved, when the row was last looked at.
+        By how much the squared distance of a row from its own centroid exceeded that from the
+        nearest other centroid, halved, when the row was last looked at.
     """
 
     rows: NDArray[np.float32]
@@ -123,81 +120,86 @@ def mdav_of_leaf(gram: NDArray[Any], k: int) -> NDArray[Any]:
 
 
 @compiled()
-def exchange(
-    leaf: Leaf, nearness: NDArray[Any], first: int, urge: NDArray[Any], k: int, noise: Noise
-) -> tuple[float, int, float]:
+def sums_of_groups(X: NDArray[Any], labels: NDArray[Any], n_groups: int) -> NDArray[np.float64]:
+    """Add up the rows of each group, in float64; shape (n_groups, d).
+
+    Examples
+    --------
+    >>> sums_of_groups(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0]), 2)
+    array([[5.],
+           [2.]])
+    """
+    sums = np.zeros((n_groups, X.shape[1]))
+    for i in range(len(X)):
+        for c in range(X.shape[1]):
+            sums[labels[i], c] += X[i, c]
+    return sums
+
+
+@compiled()
+def exchange(leaf: Leaf, nearness: NDArray[Any], first: int, k: int, noise: Noise) -> int:
     """Let rows, one after the other, swap places with a member of a nearby group, or move there.
 
-    Each row looks at two groups and carries out the best exchange: with the highest gain, that is
-    by how much the sum of squared distances to the centroids falls, plus noise.
+    Each row looks at the two nearest other groups and carries out the best exchange: with the
+    highest gain, that is by how much the sum of squared distances to the centroids falls, plus
+    noise.
 
     Parameters
     ----------
     leaf : Leaf
     nearness : ndarray of float32, shape (b, g)
-        x · c - |c|² / 2 for the rows from `first` on and all centroids; overwritten. It picks the
-        groups to look at, so it need not be up to date; gains are.
+        x · c - |c|² / 2 for the rows from `first` on and all centroids. It picks the groups to look
+        at, so it need not be up to date; gains are.
     first : int
-    urge : ndarray of float32, shape (g,)
-        Added to the nearness of each group: one with a member that wants to leave is worth a look.
     k : int
     noise : Noise
 
     Returns
     -------
-    tuple of float, int, float
-        The sum of the gains, without noise; how many exchanges there were; the sum of the
-        logarithms of the gains above 0.
+    int
+        How many exchanges there were.
     """
-    total, n_exchanges, logarithms = 0.0, 0, 0.0
+    n_exchanges = 0
     for i in range(first, first + len(nearness)):
-        nearest, second = _two_nearest(leaf, i, nearness[i - first], urge)
-        to, place, gain = _best_exchange(leaf, i, nearest, second, k, noise)
+        nearest, second = _two_nearest(leaf, i, nearness[i - first])
+        to, place = _best_exchange(leaf, i, nearest, second, k, noise)
         if to >= 0:
             _carry_out(leaf, i, to, place)
-            total += gain
             n_exchanges += 1
-            if gain > 0:
-                logarithms += np.log(gain)
-    return total, n_exchanges, logarithms
+    return n_exchanges
 
 
-@compiled(fastmath=_ANY_ORDER)
-def _two_nearest(leaf: Leaf, i: int, nearness: NDArray[Any], urge: NDArray[Any]) -> tuple[int, int]:
-    """Return the two groups to look at, besides the row's own; note what it regrets."""
+@compiled()
+def _two_nearest(leaf: Leaf, i: int, nearness: NDArray[Any]) -> tuple[int, int]:
+    """Return the two groups to look at besides the row's own (or -1); note what it regrets."""
     own = leaf.group[i]
-    to_own, nearness[own] = nearness[own], -np.inf
-    nearest_without_urge = np.float32(-np.inf)
-    for b in range(len(nearness)):
-        nearest_without_urge = max(nearest_without_urge, nearness[b])
-        nearness[b] += urge[b]
-    leaf.regret[i] = nearest_without_urge - to_own
     nearest, second = -1, -1
     highest, next_highest = np.float32(-np.inf), np.float32(-np.inf)
     for b in range(len(nearness)):
-        if nearness[b] > next_highest:
+        if nearness[b] > next_highest and b != own:
             if nearness[b] > highest:
                 second, next_highest = nearest, highest
                 nearest, highest = b, nearness[b]
             else:
                 second, next_highest = b, nearness[b]
+    leaf.regret[i] = highest - nearness[own]
     return nearest, second
 
 
 @compiled(fastmath=_ANY_ORDER)
 def _best_exchange(
     leaf: Leaf, i: int, nearest: int, second: int, k: int, noise: Noise
-) -> tuple[int, int, float]:
-    """Return the group to go to (or -1), the place of the member that comes back (or -1), the gain.
+) -> tuple[int, int]:
+    """Return the group to go to, or -1, and the place of the member that comes back, or -1.
 
-    With centroids p and q of groups of a and b rows, to swap x for y changes the sums of squares by
-    ``d · (2 (p - q) - (1/a + 1/b) d)`` where d = x - y. To move x takes away a / (a - 1) |x - p|²
+    With centroids p and q of groups of a and b rows, to swap x for y lowers the sum of squares by
+    ``d · ((1/a + 1/b) d - 2 (p - q))`` where d = x - y. To move x takes away a / (a - 1) |x - p|²
     and adds b / (b + 1) |x - q|².
     """
     rows, sizes, centroids = leaf.rows, leaf.sizes, leaf.centroids
     dimension = rows.shape[1]
     a, at = leaf.group[i], noise.start[i]
-    to, place, gain = -1, -1, np.float32(0)
+    to, place = -1, -1
     best = noise.temperature * noise.gumbel[at]  # to stay gains nothing, but has its noise too
     apart = np.empty(dimension, dtype=np.float32)
     for b in (nearest, second):
@@ -205,33 +207,33 @@ def _best_exchange(
             continue
         if sizes[a] > k and sizes[b] < 2 * k - 1:
             out, into = _squared_distance(leaf, i, a), _squared_distance(leaf, i, b)
-            gained = np.float32(out * sizes[a] / (sizes[a] - 1) - into * sizes[b] / (sizes[b] + 1))
+            gain = out * sizes[a] / (sizes[a] - 1) - into * sizes[b] / (sizes[b] + 1)
             at += 1
-            value = gained + noise.temperature * noise.gumbel[at]
-            if value > best and (noise.temperature > 0 or gained > _NOTICEABLE * out):
-                best, to, place, gain = value, b, -1, gained
+            value = np.float32(gain) + noise.temperature * noise.gumbel[at]
+            if value > best:
+                best, to, place = value, b, -1
         for c in range(dimension):
             apart[c] = 2 * (centroids[a, c] - centroids[b, c])
         weight = np.float32(1 / sizes[a] + 1 / sizes[b])
         for s in range(sizes[b]):
             j = leaf.members[b, s]
-            gained, square = np.float32(0), np.float32(0)
+            gained = np.float32(0)
             for c in range(dimension):
                 step = rows[i, c] - rows[j, c]
                 gained += step * (weight * step - apart[c])
-                square += step * step
             at += 1
             value = gained + noise.temperature * noise.gumbel[at]
-            if value > best and (noise.temperature > 0 or gained > _NOTICEABLE * square):
-                best, to, place, gain = value, b, s, gained
-    return to, place, float(gain)
+            if value > best:
+                best, to, place = value, b, s
+    return to, place
 
 
 @compiled(fastmath=_ANY_ORDER)
 def _squared_distance(leaf: Leaf, i: int, group: int) -> float:
     distance = np.float32(0)
     for c in range(leaf.rows.shape[1]):
-        distance += (leaf.rows[i, c] - leaf.centroids[group, c]) ** 2
+        step = leaf.rows[i, c] - leaf.centroids[group, c]
+        distance += step * step
     return float(distance)
 
 
@@ -265,8 +267,8 @@ def _carry_out(leaf: Leaf, i: int, to: int, place: int) -> None:
 
 
 @compiled()
-def dissolve(leaf: Leaf, k: int) -> float:
-    """Dissolve groups whose members are better off each in the nearest other group with room.
+def dissolve(leaf: Leaf, k: int) -> None:
+    """Dissolve groups whose members, taken together, are better off each in the nearest other one.
 
     Swaps cannot do this: where two crowds lie far apart and neither counts a multiple of k, some of
     floor(n / k) groups must straddle both.
@@ -274,35 +276,25 @@ def dissolve(leaf: Leaf, k: int) -> float:
     Parameters
     ----------
     leaf : Leaf
-        Dissolved groups get the size 0. That a group is worth a try is read off `regret`.
+        Dissolved groups get the size 0.
     k : int
-
-    Returns
-    -------
-    float
-        By how much the sum of squared distances to the centroids fell.
     """
-    total = 0.0
     for a in range(len(leaf.sizes)):
         members = leaf.members[a, : leaf.sizes[a]].copy()
-        before, regret = 0.0, 0.0
+        before, regret, after = 0.0, 0.0, 0.0
         for i in members:
             before += _squared_distance(leaf, i, a)
             regret += leaf.regret[i]
-        # A row that joins b others at the squared distance D adds D b / (b + 1).
+        # A row that joins b >= k others at the squared distance D adds D b / (b + 1), and D is not
+        # less than its distance from its own centroid minus twice its regret. If even that bound is
+        # not below what there is, looking for groups with room is in vain.
         if before + 2 * k * regret <= 0 or _room(leaf, a, k) < len(members):
             continue
-        after = 0.0
         for i in members:
             after += _price(leaf, i, _nearest_with_room(leaf, i, k))
-        if after >= before:
-            continue
-        total += before
-        for i in members:
-            to = _nearest_with_room(leaf, i, k)
-            total -= _price(leaf, i, to)
-            _carry_out(leaf, i, to, -1)
-    return total
+        if after < before:
+            for i in members:
+                _carry_out(leaf, i, _nearest_with_room(leaf, i, k), -1)
 
 
 @compiled()
@@ -328,5 +320,5 @@ def _nearest_with_room(leaf: Leaf, i: int, k: int) -> int:
 
 @compiled()
 def _price(leaf: Leaf, i: int, to: int) -> float:
-    """Say by how much the sum of squares of a group rises when row i joins it."""
+    """Return by how much the sum of squares of a group rises when row i joins it."""
     return _squared_distance(leaf, i, to) * leaf.sizes[to] / (leaf.sizes[to] + 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -10,13 +10,19 @@ from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
 from recveil.group.base import Grouping, RandomState, at_least
-from recveil.group.exchange import Leaf, Noise, dissolve, exchange, mdav_of_leaf
+from recveil.group.exchange import (
+    Leaf,
+    Noise,
+    dissolve,
+    exchange,
+    mdav_of_leaf,
+    sums_of_groups,
+)
 from recveil.group.voronoi import voronoi_leaves
 
 _ROWS_A_LEAF = 3000  # of the first groups: their Gram matrix takes 36 MB
-_ROWS_A_BLOCK = 1024  # of a leaf, whose products with all centroids are taken at a time
+_ROWS_A_BLOCK = 512  # of a leaf: their products with all centroids stay in the fast cache
 _MORE_SWEEPS = 3  # a round, if one leaf holds all groups: no new leaves would help it
-_URGE = 0.25  # more draws rows to groups that are merely wide
 _NOISE = 2**14
 
 
@@ -30,22 +36,21 @@ class KGather(Grouping):
       grouped by MDAV-generic; fewer than k rows left over go on to the next. There are
       floor(n / k) groups.
     - *Rounds*: the groups are cut into neighbourhoods anew, by their centroids. Within one, every
-      row looks at two groups, the nearest ones or those whose members want to leave. It swaps
-      places with one of their members, or moves there where the sizes allow it, if that lowers the
-      SSE (`exchange`).
+      row looks at the two nearest other groups. It swaps places with one of their members, or
+      moves there where the sizes allow it, if that lowers the SSE (`exchange`).
     - *Annealing*: from the second round on, noise lets groups get worse for a while, less with
       every round and not at all in the last. It finds ways out of local optima.
     - *Dissolving*: in the second half of the rounds, a group that straddles distant crowds is given
-      up if each of its members is better off elsewhere. Then there are fewer than floor(n / k)
-      groups, and the SSE is lower.
+      up if its members are better off in other groups (`dissolve`). Then there are fewer than
+      floor(n / k) groups, and the SSE is lower.
 
-    The groups with the lowest SSE of all rounds are kept.
+    The groups with the lowest SSE of all rounds are kept, so it is never above that of the start.
 
     *Guarantee*: every group has at least `min_size` and fewer than 2 * `min_size` rows. The start
     makes such groups, a swap changes no size, and no row leaves a group of k, or enters one of
     2k - 1, except when a whole group is dissolved.
 
-    Time is O(n log n) for data without extremes, as no neighbourhood grows with n; memory is
+    Time is O(n k log n) for data without extremes, as no neighbourhood grows with n; memory is
     linear. Neighbourhoods are worked on by as many threads as numba may use, which share nothing
     and change nothing in the result.
 
@@ -53,11 +58,11 @@ class KGather(Grouping):
     ----------
     min_size : int, default 5
         The k of k-anonymity: the least number of rows in a group.
-    n_rounds : int, default 20
+    n_rounds : int, default 24
         How often rows are exchanged. More rounds cost as much time each and gain ever less.
-    anneal : float, default 1
-        The scale of the noise in the second round, in units of the typical (geometric mean) gain
-        of the first round's exchanges. 0 takes improvements only.
+    anneal : float, default 0.6
+        The scale of the noise in the second round, in units of the mean gain of the first round's
+        exchanges. 0 takes improvements only.
     random_state : int, RandomState, Generator or None
         Draws neighbourhoods and noise. The same seed gives the same groups.
 
@@ -78,8 +83,8 @@ class KGather(Grouping):
     def __init__(
         self,
         min_size: int = 5,
-        n_rounds: int = 20,
-        anneal: float = 1.0,
+        n_rounds: int = 24,
+        anneal: float = 0.6,
         random_state: RandomState = None,
     ) -> None:
         self.min_size = min_size
@@ -97,29 +102,21 @@ class KGather(Grouping):
         if k == 1:
             return np.arange(len(X))
         with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-            rounds = Rounds(X, k, rng, pool.map)
-            best, gained, most = rounds.labels.copy(), 0.0, 0.0
-            unit = 0.0
+            groups = Groups(X, k, rng, pool.map)
+            best, closest, unit = groups.labels, groups.closeness, 0.0
             for number in range(self.n_rounds):
-                left = 1 - number / max(self.n_rounds - 1, 1)
-                temperature = self.anneal * unit * left
-                gains = rounds.exchange(temperature, left * _URGE, 2 * number >= self.n_rounds)
+                before, left = groups.closeness, 1 - number / max(self.n_rounds - 1, 1)
+                n_exchanges = groups.exchange(
+                    self.anneal * unit * left, number >= self.n_rounds / 2
+                )
                 if number == 0:
-                    unit = gains.typical
-                gained += gains.total
-                if gained > most:
-                    best, most = rounds.labels.copy(), gained
+                    unit = max(groups.closeness - before, 0) / max(n_exchanges, 1)
+                if groups.closeness > closest:
+                    best, closest = groups.labels, groups.closeness
         return best
 
 
-class Gains(NamedTuple):
-    """By how much the SSE fell, in all and typically (the geometric mean of an exchange)."""
-
-    total: float
-    typical: float
-
-
-class Rounds:
+class Groups:
     """The groups as they stand, and what a round does to them.
 
     Parameters
@@ -135,7 +132,10 @@ class Rounds:
     Attributes
     ----------
     labels : ndarray of int64, shape (n,)
-        The group of each row; after a round that dissolved groups, some numbers are missing.
+        The group of each row, 0, 1, ...; every round makes a new array.
+    closeness : float
+        The sum of the squared norms of the rows' centroids. What it rises by, the SSE falls by,
+        since the two add up to the sum of the squared norms of the rows.
     """
 
     def __init__(
@@ -149,89 +149,89 @@ class Rounds:
         self.k = k
         self.rng = rng
         self.map = map
-        self.labels = np.empty(len(X), dtype=np.int64)
-        self._regret = np.zeros(len(X), dtype=np.float32)
-        self._start()
+        self._take_stock(self._start())
 
-    def _start(self) -> None:
+    def _start(self) -> NDArray[np.int64]:
         """Group the rows of each leaf by MDAV; what a leaf has beyond a multiple of k, the next."""
+        labels = np.empty(len(self.X), dtype=np.int64)
         n_groups = len(self.X) // self.k
         leaves = voronoi_leaves(self.X, _ROWS_A_LEAF, self.rng)
         order = np.concatenate(leaves)
         ends = np.cumsum([len(leaf) for leaf in leaves]) // self.k
         cuts = np.unique(np.append(0, ends))  # in groups, where leaves begin and end
 
-        def group(cut: tuple[int, int]) -> None:
-            first, end = cut
+        def group(first: int, end: int) -> None:
             rows = order[first * self.k : end * self.k if end < n_groups else None]
-            if end - first == 1:
-                self.labels[rows] = first
-            else:
-                points = self.X[rows] - self.X[rows].mean(axis=0)
-                self.labels[rows] = first + mdav_of_leaf(points @ points.T, self.k)
+            points = self.X[rows] - self.X[rows].mean(axis=0)
+            labels[rows] = first
+            if end - first > 1:
+                labels[rows] += mdav_of_leaf(points @ points.T, self.k)
 
-        list(self.map(group, zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)))
+        list(self.map(group, cuts[:-1].tolist(), cuts[1:].tolist()))
+        return labels
 
-    def exchange(self, temperature: float, urge: float, dissolving: bool) -> Gains:
+    def _take_stock(self, labels: NDArray[np.int64]) -> None:
+        """Note which rows form each group, and their centroid."""
+        is_there = np.bincount(labels) > 0  # not so a group that was dissolved
+        self.labels = (np.cumsum(is_there) - 1)[labels]
+        self._sizes = np.bincount(self.labels)
+        self._order = np.argsort(self.labels, kind="stable")
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        sums = sums_of_groups(self.X, self.labels, len(self._sizes))
+        self._centroids = (sums / self._sizes[:, np.newaxis]).astype(np.float32)
+        self.closeness = float(((sums**2).sum(axis=1) / self._sizes).sum())
+
+    def exchange(self, temperature: float, dissolving: bool) -> int:
         """Exchange rows within neighbourhoods drawn anew.
 
         Parameters
         ----------
         temperature : float
             The scale of the noise, a squared distance; 0 takes improvements only.
-        urge : float
-            How much more often rows look at groups whose members want to leave; 0 or more.
         dissolving : bool
             Whether groups are given up that straddle crowds.
 
         Returns
         -------
-        Gains
+        int
+            How many exchanges there were.
         """
-        _, self.labels = np.unique(self.labels, return_inverse=True)
-        sizes = np.bincount(self.labels)
-        order = np.argsort(self.labels, kind="stable")
-        starts = np.cumsum(sizes) - sizes
-        sums = np.add.reduceat(self.X[order], starts)
-        centroids = (sums / sizes[:, np.newaxis]).astype(np.float32)
-        leaves = voronoi_leaves(centroids, max(640, 4096 // self.k), self.rng)
+        leaves = voronoi_leaves(self._centroids, max(512, 3200 // self.k), self.rng)
         gumbel = self.rng.gumbel(size=_NOISE + 4 * self.k).astype(np.float32)
         noise_from = self.rng.integers(_NOISE, size=len(self.X))
+        labels = np.empty_like(self.labels)
 
-        def work(groups: NDArray[np.int64]) -> tuple[float, int, float]:
-            rows = np.concatenate([order[starts[g] : starts[g] + sizes[g]] for g in groups])
-            leaf = self._leaf(rows, sizes[groups], centroids[groups])
+        def work(groups: NDArray[np.int64]) -> int:
+            leaf, rows = self._leaf(groups)
             noise = Noise(gumbel, noise_from[rows], np.float32(temperature))
-            sweeps = 1 if len(leaves) > 1 else _MORE_SWEEPS
-            outcome = np.sum([self._sweep(leaf, urge, noise) for _ in range(sweeps)], axis=0)
+            n_sweeps = 1 if len(leaves) > 1 else _MORE_SWEEPS
+            n_exchanges = sum(_sweep(leaf, self.k, noise) for _ in range(n_sweeps))
             if dissolving:
-                outcome[0] += dissolve(leaf, self.k)
-            self.labels[rows] = groups[leaf.group]
-            self._regret[rows] = leaf.regret
-            return outcome
+                dissolve(leaf, self.k)
+            labels[rows] = groups[leaf.group]
+            return n_exchanges
 
-        total, n_exchanges, logarithms = np.sum(list(self.map(work, leaves)), axis=0)
-        typical = np.exp(logarithms / n_exchanges) if n_exchanges else 0.0
-        return Gains(float(total), float(typical))
+        n_exchanges = sum(self.map(work, leaves))
+        self._take_stock(labels)
+        return n_exchanges
 
-    def _leaf(
-        self, rows: NDArray[np.int64], sizes: NDArray[np.int64], centroids: NDArray[np.float32]
-    ) -> Leaf:
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        members = np.zeros((len(sizes), 2 * self.k - 1), dtype=np.int64)
+    def _leaf(self, groups: NDArray[np.int64]) -> tuple[Leaf, NDArray[np.int64]]:
+        """Copy what concerns some groups; return it, and which rows of X these are."""
+        sizes, starts = self._sizes[groups], self._starts[groups]
+        rows = np.concatenate([self._order[s : s + n] for s, n in zip(starts, sizes, strict=True)])
+        group = np.repeat(np.arange(len(groups)), sizes)
+        members = np.zeros((len(groups), 2 * self.k - 1), dtype=np.int64)
         members[np.arange(2 * self.k - 1) < sizes[:, np.newaxis]] = np.arange(len(rows))
-        return Leaf(self.X[rows], group, members, sizes, centroids, self._regret[rows])
+        regret = np.zeros(len(rows), dtype=np.float32)
+        return Leaf(self.X[rows], group, members, sizes, self._centroids[groups], regret), rows
 
-    def _sweep(self, leaf: Leaf, urge: float, noise: Noise) -> NDArray[np.float64]:
-        """Let every row of a leaf look for an exchange, block by block."""
-        if len(leaf.sizes) < 2:
-            return np.zeros(3)
-        outcome = np.zeros(3)
-        urges = np.full(len(leaf.sizes), -np.inf, dtype=np.float32)
-        np.maximum.at(urges, leaf.group, leaf.regret)
-        urges *= np.float32(urge)
-        for first in range(0, len(leaf.rows), _ROWS_A_BLOCK):
-            block = leaf.rows[first : first + _ROWS_A_BLOCK]
-            nearness = block @ leaf.centroids.T - (leaf.centroids**2).sum(axis=1) / 2
-            outcome += exchange(leaf, nearness, first, urges, self.k, noise)
-        return outcome
+
+def _sweep(leaf: Leaf, k: int, noise: Noise) -> int:
+    """Let every row of a leaf look for an exchange, block by block; return how many found one."""
+    n_exchanges = 0
+    for first in range(0, len(leaf.rows), _ROWS_A_BLOCK):
+        block = leaf.rows[first : first + _ROWS_A_BLOCK]
+        nearness = block @ leaf.centroids.T
+        nearness -= (leaf.centroids**2).sum(axis=1) / 2
+        n_exchanges += exchange(leaf, nearness, first, k, noise)
+    return n_exchanges

@@ -170,8 +170,7 @@ def _gather_level_by_level(
     end = 0
     while end < len(order):
         start, level = end, levels[order[end]]
-        while end < len(order) and levels[order[end]] == level:
-            end += 1
+        end = _end_of_run(levels, order, start)
         members = order[start:end]
         members = members[group[members] < 0]  # the others fill groups of higher levels
         n_free -= len(members)
@@ -191,6 +190,15 @@ def _gather_level_by_level(
         _join(X, levels, group)
         _bisect_large(X, levels, group, n_bisections, rng)
     return group
+
+
+@compiled()
+def _end_of_run(values: NDArray[Any], order: NDArray[Any], start: int) -> int:
+    """Return up to where `values`, taken in the order, stay what they are at the start."""
+    end = start + 1
+    while end < len(order) and values[order[end]] == values[order[start]]:
+        end += 1
+    return end
 
 
 @compiled()
@@ -252,9 +260,7 @@ def _bisect_large(
     unsettled = [(0, len(order))][:0]
     end = 0
     while end < len(order):
-        start = end
-        while end < len(order) and group[order[end]] == group[order[start]]:
-            end += 1
+        start, end = end, _end_of_run(group, order, end)
         unsettled.append((start, end))
     while unsettled:
         start, end = unsettled.pop()
@@ -279,9 +285,7 @@ def _sse(X: NDArray[Any], rows: NDArray[Any], group: NDArray[Any]) -> float:
     total = 0.0
     end = 0
     while end < len(order):
-        start = end
-        while end < len(order) and group[order[end]] == group[order[start]]:
-            end += 1
+        start, end = end, _end_of_run(group, order, end)
         members = rows[order[start:end]]
         centroid = centroid_of(X, members, np.ones(len(members), dtype=np.bool_))
         total += squared_distances(X, members, centroid).sum()

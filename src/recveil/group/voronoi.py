@@ -117,7 +117,7 @@ def _cuts(sizes: NDArray[np.intp], most: int) -> list[int]:
     [4, 13, 15]
     """
     cuts, start, end = [], 0, 0
-    for size in sizes.tolist():
+    for size in sizes[sizes > 0].tolist():  # an empty cell is no leaf
         if end > start and end + size - start > most:
             cuts.append(end)
             start = end

@@ -10,6 +10,7 @@ from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.netflix import read_netflix
 from recveil.io.source import Selection, Source
+from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
 
@@ -64,13 +65,19 @@ def read_ratings(
     Ratings(1 users × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
     given = {"user": user, "item": item, "rating": rating, "time": time}
-    source = _read(Path(path), format, Selection(given, times=times))
+    with busy("Reading ratings"):
+        source = _read(Path(path), format, Selection(given, times=times))
+        return _assemble(source, Path(path).name, scale, duplicates)
+
+
+def _assemble(
+    source: Source, name: str, scale: RatingScale | None, duplicates: Duplicates
+) -> Ratings:
     try:
         return Ratings.from_frame(
             source.table, scale=scale, duplicates=duplicates, locate=source.locate
         )
     except RecveilError as error:
-        name = Path(path).name
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
         raise error if name in str(error) else RecveilError(f"{name}: {error}") from None
 

@@ -55,11 +55,16 @@ class Classes:
         """People in all classes."""
         return self.people.total()
 
-    def below(self, k: int, locate: Callable[[int], str]) -> Iterator[Violation]:
-        """Yield every record whose class has fewer than `k` people, or than it promises."""
+    def below(
+        self, k: int, locate: Callable[[int], str], what: str = "labels"
+    ) -> Iterator[Violation]:
+        """Yield every record whose class has fewer than `k` people, or than it promises.
+
+        `what` names in words what the records of a class share.
+        """
         for digest, user_id, row in self.records:
             required = max(k, self.promised.get(digest, k))
             if (people := self.people[digest]) < required:
                 sharing = "1 person" if people == 1 else f"{people} people"
-                problem = f"its labels are shared by {sharing}; at least {required} required"
+                problem = f"its {what} are shared by {sharing}; at least {required} required"
                 yield Violation(locate(row), row, user_id, problem)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
+from recveil.progress import track
 from recveil.ratings import RatingScale
 from recveil.records import Records, item_keys
 from recveil.verify.verification import Violation
@@ -64,6 +65,7 @@ class PublishedFile:
     def __init__(self, path: Path, manifest: dict[str, Any], claim: str) -> None:
         self.path = path
         self.items_only = claim == "co-rated"
+        self.what = "items" if self.items_only else "labels"  # must be shared
         self.in_groups = manifest["layout"] == "groups"
         self.scale = RatingScale(**manifest["scale"])
         self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
@@ -72,6 +74,8 @@ class PublishedFile:
         if self.in_groups:
             fields["group_size"] = pa.int64()
         self.has_levels = bool(manifest.get("levels"))
+        n_labels = manifest.get("counts", {}).get("labels")
+        self.n_labels = n_labels if isinstance(n_labels, int) else None  # for the bar alone
         if self.has_levels:
             fields["k"] = pa.int64()
         self.schema = pa.schema(fields)
@@ -111,7 +115,8 @@ class PublishedFile:
             pieces = self._csv_pieces(violations)
         else:
             pieces = self._parquet_pieces(violations)
-        for table in pieces:
+        rows = track(pieces, "Checking rows", self.n_labels, lambda table: table.num_rows)
+        for table in rows:
             for name in self.columns:
                 if table[name].null_count:
                     raise RecveilError(f"{self.path.name}: column {name!r} has gaps; fill none in")

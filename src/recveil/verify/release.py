@@ -53,7 +53,7 @@ def check_release(
         classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
         if wanted[1] > 1 or links:
             supports.add(block.digests, block.indptr, block.items)
-    violations += classes.below(required, file.locate)
+    violations += classes.below(required, file.locate, file.what)
     diversity = None
     if wanted[1] > 1:
         diversity = check_diversity(supports.matrix(), *wanted, supports.n_groups)
@@ -166,11 +166,13 @@ def _changed_records(folder: Path, classes: Classes, file: PublishedFile) -> Ite
         return  # the checksum says already that the list is not the one that was written
     for digest, user_id, row in classes.records:
         if digest.hex() not in listed:
-            problem = "its labels are not those that were written (no such digest in classes.csv)"
+            problem = (
+                f"its {file.what} are not those that were written (no such digest in classes.csv)"
+            )
             yield Violation(file.locate(row), row, user_id, problem)
         elif classes.people[digest] != listed[digest.hex()]:
             problem = (
-                f"its labels are shared by {classes.people[digest]} people, "
+                f"its {file.what} are shared by {classes.people[digest]} people, "
                 f"but {listed[digest.hex()]} were written (classes.csv)"
             )
             yield Violation(file.locate(row), row, user_id, problem)

@@ -48,7 +48,8 @@ def check_table(
     rows = (first_rows + 1).tolist()
     digests = records.digests(keys)
     classes.add(digests, records.sizes.tolist(), names, rows)
-    below = classes.below(k, lambda row: source.locate(row - 1))
+    what = "items" if claim == "co-rated" else "labels"
+    below = classes.below(k, lambda row: source.locate(row - 1), what)
     violations += sorted(below, key=lambda violation: violation.row or 0)
     diversity = None
     if l > 1:

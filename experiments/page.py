@@ -1,0 +1,135 @@
+"""Rows that set our figure beside a paper's, and how they are printed and drawn."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import altair as alt
+import vl_convert
+
+from recveil.report.charts import draw_looks
+
+_CONFIG = {
+    "aria": False,
+    "background": "white",
+    "font": "Helvetica, Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {"gridColor": "#e6e6e6", "domainColor": "#888888", "titleFontWeight": "normal"},
+    "header": {"labelFontSize": 12, "title": None},
+}
+
+
+class Row(NamedTuple):
+    """One figure of ours, beside the paper's.
+
+    A row with `x` is a point of the chart; a row with a label is a line of the table; it may be
+    both.
+
+    Attributes
+    ----------
+    label : str
+        What is counted; for a claim, with the bound by which it is judged.
+    ours : float
+    paper : float, optional
+        As printed, or computed from what is printed. None: the text does not print it.
+    holds : bool, optional
+        Whether the paper's claim holds in ours; None where the row is no claim.
+    fails : str
+        What to say if it does not.
+    form : str
+        How both are written.
+    series, x, panel
+        The line of the chart, the place on its horizontal axis, and which of the charts.
+    """
+
+    label: str
+    ours: float
+    paper: float | None = None
+    holds: bool | None = None
+    fails: str = ""
+    form: str = ".4f"
+    series: str = ""
+    x: float | None = None
+    panel: str = ""
+
+
+Run = Callable[[Path], list[Row]]
+
+
+def table(rows: list[Row]) -> str:
+    """Write the labelled rows as a Markdown table, and below it what failed."""
+    lines = [
+        "| what | ours | paper | difference | claim holds |",
+        "|---|---:|---:|---:|---|",
+    ]
+    for row in rows:
+        if not row.label:
+            continue
+        paper = "" if row.paper is None else format(row.paper, row.form)
+        apart = "" if row.paper is None else difference(row.ours, row.paper, row.form)
+        holds = "" if row.holds is None else "yes" if row.holds else "**no**"
+        lines.append(f"| {row.label} | {row.ours:{row.form}} | {paper} | {apart} | {holds} |")
+    failed = [row.fails for row in rows if row.holds is False]
+    return "\n".join([*lines, *(f"\n**Fails:** {sentence}" for sentence in failed)])
+
+
+def difference(ours: float, paper: float, form: str) -> str:
+    """Subtract the paper's figure; shares differ in points.
+
+    Examples
+    --------
+    >>> difference(0.5, 0.75, ".1%"), difference(1.25, 1, ".2f")
+    ('-25.0 points', '+0.25')
+    """
+    if form.endswith("%"):
+        return f"{100 * (ours - paper):+{form[:-1]}f} points"
+    return f"{ours - paper:+{form}}"
+
+
+def draw(rows: list[Row], x: str, y: str) -> str:
+    """Draw the rows with an x as lines, one chart for each panel, two in a row; returns SVG."""
+    points = [row for row in rows if row.x is not None]
+    looks = draw_looks(row.series for row in points)
+    names = [look.series for look in looks]
+    panels = list(dict.fromkeys(row.panel for row in points))
+    # Five digits are more than a line's width shows; more would only make the file longer.
+    values = [
+        {"x": row.x, "y": float(f"{row.ours:.5g}"), "series": row.series, "panel": row.panel}
+        for row in points
+    ]
+    legend = alt.Legend(title=None, orient="bottom", labelLimit=300, symbolSize=300, columns=4)
+    lines = (
+        alt.Chart(alt.Data(values=values))
+        .mark_line(strokeWidth=1.8, point={"size": 22})
+        .encode(
+            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=6, grid=False)),
+            y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)),
+            color=alt.Color(
+                "series:N",
+                sort=names,
+                scale=alt.Scale(domain=names, range=[look.colour for look in looks]),
+                legend=legend if len(names) > 1 else None,
+            ),
+            strokeDash=alt.StrokeDash(
+                "series:N",
+                sort=names,
+                scale=alt.Scale(domain=names, range=[look.dash for look in looks]),
+                legend=legend if len(names) > 1 else None,
+            ),
+        )
+        .properties(width=300 if len(panels) > 1 else 460, height=200)
+    )
+    chart = lines
+    if len(panels) > 1:
+        chart = lines.facet(alt.Facet("panel:N", sort=panels, title=None), columns=2)
+    specification = chart.to_dict()
+    specification["config"] = _CONFIG
+    return str(vl_convert.vegalite_to_svg(specification, allowed_base_urls=[]))
+
+
+def main(run: Run, usage: str | None) -> None:
+    """Print one script's table; the folder of MovieLens 100K is its only argument."""
+    if len(sys.argv) != 2 or not Path(sys.argv[1], "u.data").is_file():
+        sys.exit(usage)
+    print(table(run(Path(sys.argv[1]))))

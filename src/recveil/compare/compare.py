@@ -1,0 +1,161 @@
+"""compare: every method with every k on the same ground, resumable."""
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recveil.compare.cells import (
+    Cell,
+    Ground,
+    Setting,
+    load_cell,
+    open_folder,
+    run_cell,
+    save_cell,
+)
+from recveil.compare.choice import cheapest
+from recveil.compare.comparison import Comparison
+from recveil.compare.methods import METHODS, choose_methods
+from recveil.compare.rows import to_row
+from recveil.errors import RecveilError
+from recveil.evaluate.evaluator import Evaluator
+from recveil.evaluate.split import split_ratings
+from recveil.io import read_ratings
+from recveil.progress import track
+from recveil.ratings import Ratings
+
+
+def compare(
+    source: str | PathLike[str] | Ratings,
+    out: str | PathLike[str],
+    *,
+    methods: Sequence[str] = ("all",),
+    ks: Sequence[int] = (2, 3, 5, 10, 20, 50),
+    split: float = 0.2,
+    seed: int = 0,
+    targets: int = 1_000,
+    max_risk: float | None = None,
+    min_k: int | None = None,
+    **reading: Any,
+) -> Comparison:
+    """Make a release with every method and k, and measure what each is worth and gives away.
+
+    All of them are made from the same training ratings with the same seed, verified from their
+    files, attacked by the same adversaries who look for the same people, and judged by the same
+    held-out ratings. Each result is written at once: a killed run goes on where it was.
+
+    Parameters
+    ----------
+    source : path or Ratings
+    out : path
+        A folder for the results, readable by its owner alone; new, or an older comparison's. It
+        names no people, but is not to be published: it tells how to find them.
+    methods : sequence of str
+        Names of `METHODS`; "all" is a choice that shows every kind.
+    ks : sequence of int
+        For the methods that take a k.
+    split : float
+        The share of everybody's ratings that is held out.
+    seed : int
+        Fixes everything random.
+    targets : int
+        How many people each adversary looks for; all of them if there are fewer.
+    max_risk, min_k : optional
+        The question; see `cheapest`.
+    **reading
+        Passed to `read_ratings`: format, scale, duplicates, and names of columns.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    RecveilError
+        If the source cannot be read, a setting makes no sense, or `out` holds something else. A
+        setting that fails by itself (a k above the number of people, say) does not raise: its row
+        tells why.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     out = Path(folder, "comparison")
+    ...     found = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    ...     again = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    >>> [(row.title, row.verified_k) for row in found.rows], found.computed, again.computed
+    ([('simple, k = 5', 5), ('simple, k = 99', None), ('raw', None)], 3, 0)
+    >>> print(found.rows[1].problem)
+    60 users cannot form a group of k = 99; lower k, or add users
+    """
+    settings = _settings(choose_methods(methods), ks)
+    cheapest([], max_risk, min_k)  # a mistyped question should not cost the work
+    if targets < 1:
+        raise RecveilError(f"targets is {targets}; expected at least 1")
+    if seed < 0:
+        raise RecveilError(f"seed is {seed}; expected a whole number of at least 0")
+    out = Path(out).absolute()
+    if isinstance(source, Ratings):
+        name, ratings = "", source
+    else:
+        # Released rows carry no times, so that bad ones need not stop anybody.
+        name, ratings = Path(source).name, read_ratings(source, times=False, **reading)
+    divided = split_ratings(ratings, split, seed)
+    open_folder(out)
+    ground = Ground(ratings.digest().hex(), split, seed, targets)
+    evaluator = Evaluator(divided, n_targets=targets, seed=seed)
+    cells, computed = _fill(out, settings, ground, evaluator)
+    comparison = Comparison(
+        source=name,
+        ratings=ratings,
+        split=split,
+        seed=seed,
+        targets=targets,
+        rows=[to_row(cell) for cell in cells],
+        computed=computed,
+        reference=_reference(cells),
+        max_risk=max_risk,
+        min_k=min_k,
+    )
+    comparison.write_table(out)
+    return comparison
+
+
+def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
+    """Return every method with every k, and those without a k once."""
+    for k in ks:
+        if k < 2:
+            raise RecveilError(f"k is {k}; expected a whole number of at least 2")
+    settings = []
+    for method in methods:
+        has_k = METHODS[method].has_k
+        settings += [Setting(method, k) for k in dict.fromkeys(ks)] if has_k else []
+        settings += [] if has_k else [Setting(method, None)]
+    if not settings:
+        raise RecveilError("no k given; expected some, such as 2, 5, 10")
+    return settings
+
+
+def _fill(
+    out: Path, settings: list[Setting], ground: Ground, evaluator: Evaluator
+) -> tuple[list[Cell], int]:
+    """Return the cells of all settings, computing those that are not finished."""
+    cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
+    open_settings = [setting for setting, cell in cells.items() if cell is None]
+    for setting in track(open_settings, "Comparing settings"):
+        cell = run_cell(out, setting, ground, evaluator)
+        save_cell(out, setting, cell)
+        cells[setting] = cell
+    return [cell for cell in cells.values() if cell is not None], len(open_settings)
+
+
+def _reference(cells: Iterable[Cell]) -> dict[str, Any] | None:
+    """Return what the raw ratings serve, which all cells tell alike."""
+    for cell in cells:
+        if cell["evaluation"] is not None:
+            told = cell["evaluation"]["recipient"]
+            return {name: told[name] for name in ("raw", "averages") if name in told}
+    return None

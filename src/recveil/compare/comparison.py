@@ -1,0 +1,122 @@
+"""Comparison: all settings side by side, with the answers; as JSON and as Parquet."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from recveil.compare.cells import TABLE, write_beside
+from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
+from recveil.compare.methods import METHODS, PROMISES
+from recveil.compare.rows import Row
+from recveil.ratings import Ratings
+
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each setting is worth, and what it gives away.
+
+    It names no people, but tells about their ratings: it is for their owner alone.
+
+    Parameters
+    ----------
+    source : str
+        The file's name; empty for ratings in memory.
+    ratings : Ratings
+        All of them; releases were made from the training part.
+    split : float
+        The share of ratings held out.
+    seed, targets : int
+        The same for all settings.
+    rows : list of Row
+        In the order in which methods and ks were asked for.
+    computed : int
+        How many of them were computed now; the others were found finished.
+    reference : dict or None
+        What the raw training ratings and averages of them serve: ``raw`` and ``averages``, each
+        with ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``.
+    max_risk : float or None
+    min_k : int or None
+        The question.
+    """
+
+    source: str
+    ratings: Ratings
+    split: float
+    seed: int
+    targets: int
+    rows: list[Row]
+    computed: int
+    reference: dict[str, Any] | None
+    max_risk: float | None = None
+    min_k: int | None = None
+
+    def choice(self) -> Choice:
+        """Return the answer to the question that was asked."""
+        return cheapest(self.rows, self.max_risk, self.min_k)
+
+    def ladder(self) -> list[Choice]:
+        """Return the answers for some usual risks, and the least k that was asked for."""
+        return [cheapest(self.rows, risk, self.min_k) for risk in LADDER]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data, for JSON and for the page."""
+        ratings = self.ratings
+        names = dict.fromkeys(row.method for row in self.rows)
+        asked = self.max_risk is not None or self.min_k is not None
+        return {
+            "data": {
+                "source": self.source,
+                "users": ratings.n_users,
+                "items": ratings.n_items,
+                "ratings": ratings.n_ratings,
+                "density": ratings.density,
+                "scale": str(ratings.scale),
+            },
+            "settings": {"split": self.split, "seed": self.seed, "targets": self.targets},
+            "methods": {
+                name: {
+                    "description": METHODS[name].description,
+                    "promise": METHODS[name].promise,
+                    "meaning": PROMISES[METHODS[name].promise],
+                }
+                for name in names
+            },
+            "reference": self.reference,
+            "warnings": warnings_of(self.rows),
+            "answer": _plain(self.choice()) if asked else None,
+            "ladder": [_plain(choice) for choice in self.ladder()],
+            "frontier": [row.title for row in frontier(self.rows)],
+            "rows": [row._asdict() | {"title": row.title} for row in self.rows],
+        }
+
+    def to_table(self) -> pa.Table:
+        """Return one row a setting, with the columns of `Row`."""
+        hints = get_type_hints(Row)
+        schema = pa.schema([(name, _type(hints[name])) for name in Row._fields])
+        return pa.Table.from_pylist([row._asdict() for row in self.rows], schema=schema)
+
+    def write_table(self, out: Path) -> None:
+        """Write the table as Parquet into the comparison's folder."""
+        write_beside(out / TABLE, lambda path: pq.write_table(self.to_table(), path))
+
+
+def _type(hint: type | UnionType) -> pa.DataType:
+    """Return the column type of an annotation; None is a null.
+
+    Examples
+    --------
+    >>> _type(float | None), _type(str)
+    (DataType(double), DataType(string))
+    """
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
+    return _TYPES[kinds[0]]
+
+
+def _plain(choice: Choice) -> dict[str, Any]:
+    return choice._asdict() | {"row": choice.row and choice.row.title}

@@ -1,0 +1,186 @@
+"""Rows: a cell's measures side by side, one row of the table a cell."""
+
+from typing import Any, NamedTuple
+
+from recveil.compare.cells import Cell, strongest_attack
+from recveil.compare.methods import METHODS
+
+
+class Row(NamedTuple):
+    """What became of one setting. None is what could not be measured.
+
+    Attributes
+    ----------
+    method : str
+    k : int or None
+        None for a baseline.
+    promise : str
+        What the method promises; see `PROMISES`.
+    problem : str or None
+        Why there is no result; then all that follows is None.
+    verified_k : int or None
+        How many people share each row (or set of items), as counted in the written files.
+    bound : float or None
+        1 / k if the release promises k-anonymity: no attack on it can reach more.
+    adversary, attack : str or None
+        Who found most people, and how.
+    risk, risk_low, risk_high : float or None
+        The share of the people looked for whom he found (a pick among the s people of the found
+        group counts 1/s), with its 95 % interval. None, too, where the attacks do not know what to
+        undo: that they find few would say nothing.
+    looked_for, attacked : int or None
+        The people whom he was to find, and those of them of whom he could know enough. The others
+        count as not found.
+    most_attacked : int or None
+        The same for the adversary who could look for most.
+    group_found : float or None
+        The share of the people whose group he found.
+    link_precision, link_baseline : float or None
+        The share of the found row's other items that the person rated; by popularity alone.
+    exact_share : float or None
+        The share of the found people's other ratings that stand in the row exactly.
+    lone_share : float or None
+        With simple homogenizing, the share of all ratings that are published as they are, because
+        nobody else in the group rated the item.
+    membership, membership_low, membership_high : float or None
+        How well one can tell who was in the data at all: 0.5 is a coin, 1 is certainty.
+    gain_kept : float or None
+        The share of the collaborative gain that is left: 1 is as good as the raw data, 0 is no
+        better than averages, less is worse.
+    recommender : str or None
+        The one that a recipient of the release would choose, and the next four judge.
+    rmse, mae, ndcg, recall : float or None
+        Of held-out original ratings; ndcg and recall of lists of ten.
+    ndcg_kept : float or None
+        The share of the raw data's ndcg. Rankings can lose much where RMSE loses nothing.
+    order_kept : float or None
+        Kendall's tau between the orders of recommenders by RMSE, on the raw data and on the
+        release.
+    popularity_correlation, rated_share_error, item_mean_rmse : float or None
+    similarity_correlation : float or None
+        See `recveil.evaluate.Fidelity`.
+    target_rmse : float or None
+        Target deviation of Chang et al.
+    seconds : float or None
+        What making the release took.
+    """
+
+    method: str
+    k: int | None
+    promise: str
+    problem: str | None
+    verified_k: int | None = None
+    bound: float | None = None
+    adversary: str | None = None
+    attack: str | None = None
+    risk: float | None = None
+    risk_low: float | None = None
+    risk_high: float | None = None
+    looked_for: int | None = None
+    attacked: int | None = None
+    most_attacked: int | None = None
+    group_found: float | None = None
+    link_precision: float | None = None
+    link_baseline: float | None = None
+    exact_share: float | None = None
+    lone_share: float | None = None
+    membership: float | None = None
+    membership_low: float | None = None
+    membership_high: float | None = None
+    gain_kept: float | None = None
+    recommender: str | None = None
+    rmse: float | None = None
+    mae: float | None = None
+    ndcg: float | None = None
+    recall: float | None = None
+    ndcg_kept: float | None = None
+    order_kept: float | None = None
+    popularity_correlation: float | None = None
+    rated_share_error: float | None = None
+    item_mean_rmse: float | None = None
+    similarity_correlation: float | None = None
+    target_rmse: float | None = None
+    seconds: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The setting, for people."""
+        return self.method if self.k is None else f"{self.method}, k = {self.k}"
+
+
+def to_row(cell: Cell) -> Row:
+    """Take the measures out of a cell."""
+    method, k = cell["method"], cell["k"]
+    row = Row(method, k, METHODS[method].promise, cell["problem"])
+    if cell["problem"] is not None:
+        return row
+    evaluation = cell["evaluation"]
+    disclosure = evaluation["disclosure"]
+    attacks = disclosure["attacks"]
+    best, verified = evaluation["recipient"]["release"], cell["verified"]
+    fidelity = evaluation["fidelity"]
+    return row._replace(
+        verified_k=verified and verified["k_achieved"],
+        bound=_bound(verified),
+        most_attacked=max(attack["targets_attacked"] for attack in attacks),
+        lone_share=cell["lone_share"],
+        **(_risk(strongest_attack(attacks)) if METHODS[method].is_attacked else {}),
+        **(_membership(disclosure["membership"]) if METHODS[method].is_attacked else {}),
+        gain_kept=evaluation["recipient"]["gain_kept"],
+        recommender=best.get("recommender"),
+        rmse=best["rmse"],
+        mae=best["mae"],
+        ndcg=best["ndcg@10"],
+        recall=best["recall@10"],
+        ndcg_kept=_ratio(best["ndcg@10"], evaluation["recipient"]["raw"]["ndcg@10"]),
+        order_kept=_order_kept(evaluation.get("carry_over")),
+        **{name: fidelity.get(name) for name in _FIDELITY},
+        target_rmse=evaluation["target_deviation"]["rmse"],
+        seconds=cell["seconds"].get("anonymize"),
+    )
+
+
+_FIDELITY = (
+    *("popularity_correlation", "rated_share_error", "item_mean_rmse", "similarity_correlation"),
+)
+
+
+def _bound(verified: dict[str, Any] | None) -> float | None:
+    """Return the highest share that the checked claim allows; a claim about items allows all."""
+    if verified is None or verified["claim"] != "identical-rows":
+        return None
+    return 1 / verified["k_required"]
+
+
+def _risk(attack: dict[str, Any]) -> dict[str, Any]:
+    person = attack["person_found"]
+    return {
+        "adversary": attack["name"],
+        "attack": attack["attack"],
+        "risk": person["rate"],
+        "risk_low": person["low"],
+        "risk_high": person["high"],
+        "looked_for": attack["targets_requested"],
+        "attacked": attack["targets_attacked"],
+        "group_found": attack["group_found"]["rate"],
+        "link_precision": attack["link_precision"],
+        "link_baseline": attack["link_baseline"],
+        "exact_share": attack["exact_share"],
+    }
+
+
+def _membership(told: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the area under the curve with its interval, if it was measured."""
+    if told is None or told["auc"]["rate"] is None:
+        return {}
+    names = {"membership": "rate", "membership_low": "low", "membership_high": "high"}
+    return {name: told["auc"][key] for name, key in names.items()}
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return part / whole if whole and part is not None else None
+
+
+def _order_kept(carried: dict[str, Any] | None) -> float | None:
+    """Return Kendall's tau by RMSE."""
+    return None if carried is None else carried.get("tau_rmse")

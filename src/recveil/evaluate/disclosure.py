@@ -1,0 +1,261 @@
+"""Disclosure: the audit's attacks on a release, whatever form it is given in."""
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.anonymize import Release
+from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
+from recveil.attack.fitting import with_wrong_items
+from recveil.attack.on_release import without_unpublished
+from recveil.audit.published import Published, attack_table, same_again
+from recveil.errors import RecveilError
+from recveil.evaluate.links import link_disclosure
+from recveil.evaluate.training import TrainingTable, UserRows
+from recveil.ratings import Ratings
+from recveil.verify.links import LinkPosterior, links_of_rows
+
+Released: TypeAlias = Release | ReleasedTable | TrainingTable | str | PathLike[str]
+# What is known of a release that was given as a bare table.
+_NO_MANIFEST: dict[str, Any] = {
+    "claim": "unknown",
+    "k": 1,
+    "layout": "users",
+    "settings": {"method": "unknown"},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A release in the one form that everything else works on.
+
+    Parameters
+    ----------
+    name : str
+    table : TrainingTable
+        What a recipient sees.
+    released : ReleasedTable or None
+        The same with who is where; None if nobody knows.
+    manifest : dict
+        Claim, k, layout and settings, as in release.json.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are.
+    unknown : str
+        Why `released` is None.
+    """
+
+    name: str
+    table: TrainingTable
+    released: ReleasedTable | None
+    manifest: dict[str, Any]
+    lone_share: float | None = None
+    unknown: str = ""
+
+    @classmethod
+    def open(cls, release: Released, train: Ratings) -> Self:
+        """Open a release of some training ratings; see `Evaluator.evaluate`."""
+        if isinstance(release, TrainingTable):
+            if release.n_items != train.n_items:
+                raise RecveilError(
+                    f"the table's catalogue has {release.n_items} items, that of the training "
+                    f"ratings {train.n_items}; give a table over the same positions"
+                )
+            why = "the table was given without who is where"
+            return cls("table", release, None, _NO_MANIFEST, unknown=why)
+        if isinstance(release, Release):
+            lone = release.private.lone_ratings
+            table = ReleasedTable.from_release(release, train)
+            share = None if lone is None else float(lone.rating_share)
+            return cls._of("release", table, train, manifest_of(release), share)
+        if isinstance(release, ReleasedTable):
+            return cls._of("release", release, train, {**_NO_MANIFEST, "k": release.k}, None)
+        return cls._of_folder(Path(release).resolve(), train)
+
+    @classmethod
+    def _of_folder(cls, folder: Path, train: Ratings) -> Self:
+        manifest = read_manifest(folder)
+        private = folder.with_name(f"{folder.name}.private")
+        if not private.exists():
+            table = ReleasedTable.from_published(folder, train)
+            return cls._of(
+                folder.name, table, train, manifest, None, f"{private.name} is not there"
+            )
+        table = ReleasedTable.from_folder(folder, train)
+        lone = json.loads((private / "private.json").read_text(encoding="utf-8"))["lone_ratings"]
+        share = lone and float(lone["rating_share"])
+        return cls._of(folder.name, table, train, manifest, share)
+
+    @classmethod
+    def _of(
+        cls,
+        name: str,
+        released: ReleasedTable,
+        train: Ratings,
+        manifest: dict[str, Any],
+        lone_share: float | None,
+        unknown: str = "the table was given without who is where",
+    ) -> Self:
+        shape = released.record_of.size, released.candidates.indptr.size - 1
+        if shape != (train.n_users, train.n_items):
+            raise RecveilError(
+                f"the released table is about {shape[0]} users and {shape[1]} items, the training "
+                f"ratings have {train.n_users} and {train.n_items}; give the training ratings that "
+                f"it was built with"
+            )
+        table = TrainingTable.from_released(released, train.scale)
+        if (released.record_of < 0).all():
+            return cls(name, table, None, manifest, lone_share, unknown)
+        _check_source(released, train, manifest)
+        return cls(name, table, released, manifest, lone_share)
+
+
+def manifest_of(release: Release) -> dict[str, Any]:
+    """Return what release.json will say of a release in memory, as far as it is needed here."""
+    published = release.published
+    return {
+        "claim": published.claim.kind,
+        "k": published.claim.k,
+        "levels": published.claim.levels,
+        "diversity": {"b": published.claim.b, "l": published.claim.l},
+        "layout": published.default_layout,
+        "settings": published.settings,
+    }
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read release.json.
+
+    Raises
+    ------
+    RecveilError
+        If there is none, or it is no such file.
+    """
+    file = folder / "release.json"
+    try:
+        manifest = dict(json.loads(file.read_text(encoding="utf-8")))
+        missing = {"claim", "k", "layout", "settings", "scale"} - set(manifest)
+    except (OSError, ValueError, TypeError) as error:
+        raise RecveilError(
+            f"{file}: cannot be read ({type(error).__name__}: {error}); expected the folder of a "
+            f"release"
+        ) from error
+    if missing:
+        raise RecveilError(f"{file}: lacks {', '.join(sorted(missing))}; write the release again")
+    return manifest
+
+
+def disclose(
+    train: Ratings,
+    opened: Opened,
+    n_targets: int,
+    seed: int,
+    anonymizer: Anonymizer | None,
+) -> Published | None:
+    """Attack a release with every preset adversary; None if nobody knows who is where.
+
+    Parameters
+    ----------
+    train : Ratings
+        What it was made from.
+    opened : Opened
+    n_targets : int
+        How many people each looks for; all of them if there are fewer.
+    seed : int
+        Draws the targets and what is known of them.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it membership is not measured.
+    """
+    if opened.released is None:
+        return None
+    targets = choose_targets(train.n_users, n_targets, seed)
+    return attack_table(
+        *(train, opened.released, opened.manifest, fitted_presets(train), targets, seed),
+        name=opened.name,
+        anonymizer=anonymizer,
+        lone_share=opened.lone_share,
+    )
+
+
+def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
+    """Return an anonymizer with the release's public settings, if they name one of recveil's."""
+    return same_again(opened.manifest, seed)
+
+
+def fitted_presets(train: Ratings) -> list[Adversary]:
+    """Return the preset adversaries, knowing and mistaking no more than they can of this table."""
+    return [
+        without_unpublished(train, with_wrong_items(train, adversary))
+        for adversary in PRESETS.values()
+    ]
+
+
+def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
+    """Return the posteriors of a release's links; None if all rows hold the same items.
+
+    Rows that differ in their labels only are one row where the claim is about their items.
+    """
+    table = opened.released
+    if table is None:
+        return None
+    lengths = np.diff(table.indptr)
+    if lengths.min() == lengths.max() == np.unique(table.indices).size:
+        return None
+    if opened.manifest["claim"] != "co-rated":
+        return link_disclosure(train, table)
+    class_of, first = _item_sets(table)
+    sizes = np.bincount(class_of, weights=table.candidates.sizes).astype(np.int64)
+    rows = UserRows(table.indptr, table.indices, table.values).take(first)
+    held = rows.matrix(train.n_items, np.ones(rows.indices.size))
+    return links_of_rows(held, sizes, train.support / train.n_users)
+
+
+def _check_source(table: ReleasedTable, train: Ratings, manifest: dict[str, Any]) -> None:
+    """Refuse a release that holds what nobody behind it rated in training.
+
+    It was made from other ratings, most likely with the held-out ones among them, and would be
+    judged by what it has seen. Only where a method adds no items can that be told.
+    """
+    settings, co_rated = manifest["settings"], manifest["claim"] == "co-rated"
+    diverse = (manifest.get("diversity") or {"l": 1})["l"] > 1
+    if (settings.get("homogenize") != "simple" and not co_rated) or diverse:
+        return
+    class_of = _item_sets(table)[0] if co_rated else np.arange(table.indptr.size - 1)
+    inside = np.flatnonzero(table.record_of >= 0)
+    n_classes = int(class_of.max()) + 1
+    member = sparse.csr_array(
+        (np.ones(inside.size), (class_of[table.record_of[inside]], inside)),
+        shape=(n_classes, train.n_users),
+    )
+    own = UserRows.from_ratings(train)
+    raters = (member @ own.matrix(train.n_items, np.ones(train.n_ratings))).tocsr()
+    rows = UserRows(table.indptr, table.indices, table.values)
+    labels = np.ones(rows.indices.size)
+    held = sparse.csr_array(
+        (labels, (class_of[rows.row_of()], rows.indices)), shape=(n_classes, train.n_items)
+    )
+    strange = held.nnz - held.multiply(raters).nnz
+    if strange:
+        raise RecveilError(
+            f"the release has {strange:,} labels of items that nobody behind their rows rated in "
+            f"the training ratings, so it was made from others, perhaps with the test ratings "
+            f"among them; make the release from the training ratings alone"
+        )
+
+
+def _item_sets(table: ReleasedTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which set of items each record has, and the first record of each set."""
+    sets: dict[bytes, int] = {}
+    class_of = np.empty(table.indptr.size - 1, np.int64)
+    first: list[int] = []
+    for record in range(class_of.size):
+        items = table.row(record)[0].tobytes()
+        class_of[record] = sets.setdefault(items, len(sets))
+        if class_of[record] == len(first):
+            first.append(record)
+    return class_of, np.array(first, np.int64)

@@ -1,0 +1,207 @@
+"""Evaluator: many releases of the same training ratings, judged on one and the same ground.
+
+The split, the people attacked, what is known of them and every seed are fixed once, and all that
+concerns the raw ratings is computed once. So the numbers of two releases differ by the releases.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from recveil.attack import Anonymizer
+from recveil.errors import RecveilError
+from recveil.evaluate.carry_over import carry_over
+from recveil.evaluate.deviations import (
+    NullRule,
+    check_null_rule,
+    find_similar_users,
+    self_rank,
+    similar_user_deviation,
+    target_deviation,
+)
+from recveil.evaluate.disclosure import (
+    Opened,
+    Released,
+    anonymizer_of,
+    disclose,
+    disclose_links,
+)
+from recveil.evaluate.evaluation import Evaluation
+from recveil.evaluate.fidelity import fidelity
+from recveil.evaluate.recipient import Served, fit_all, gain_kept, serve
+from recveil.evaluate.recommender import Recommender
+from recveil.evaluate.split import HeldOut, Split
+from recveil.evaluate.training import TrainingTable, UserRows
+
+
+class Evaluator:
+    """Judges releases that were made from the training part of a split.
+
+    Parameters
+    ----------
+    split : Split
+        Releases are made from ``split.train`` alone; ``split.test`` judges them.
+    null_rule : {"zero", "lowest", "skip", "item_mean"}
+        What a held-out cell counts as that a published row lacks; see `target_deviation`.
+    n_targets : int
+        How many people each adversary looks for; all of them if there are fewer.
+    seed : int
+        Draws the targets, what is known of them, the inner hold-outs and the compared pairs.
+    with_membership : bool
+        Whether to measure if an adversary can tell who was in the data at all. That takes another
+        release, made in the same way without a fifth of the people, so it is possible only for
+        methods of recveil, and takes as long as making one.
+
+    Examples
+    --------
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.evaluate.split import split_ratings
+    >>> split = split_ratings(make_ratings(n_users=80, n_items=40, n_ratings=1200, seed=1))
+    >>> evaluator = Evaluator(split, with_membership=False)
+    >>> found = evaluator.evaluate(PredictiveAnonymizer(k=5, seed=1).anonymize(split.train))
+    >>> found.target_deviation.null_rule, found.disclosure.attacks[0][1].requested
+    ('zero', 80)
+    """
+
+    def __init__(
+        self,
+        split: Split,
+        null_rule: NullRule = "zero",
+        n_targets: int = 1000,
+        seed: int = 0,
+        *,
+        with_membership: bool = True,
+    ) -> None:
+        check_null_rule(null_rule)
+        if n_targets < 1:
+            raise RecveilError(f"n_targets is {n_targets}; expected at least 1")
+        self.split = split
+        self.null_rule: NullRule = null_rule
+        self.n_targets = n_targets
+        self.seed = seed
+        self.with_membership = with_membership
+
+    @cached_property
+    def raw(self) -> Served:
+        """How well recommenders serve that learnt from the raw training ratings."""
+        return self._serve(self._raw_recommenders, self.split.test)
+
+    def evaluate(self, release: Released, *, anonymizer: Anonymizer | None = None) -> Evaluation:
+        """Judge one release.
+
+        Parameters
+        ----------
+        release : Release, ReleasedTable, TrainingTable or path
+            A release in memory; or as an adversary searches it; or a release folder, with its
+            private twin beside it. Of a folder without a twin, or a plain table of labels on the
+            catalogue of ``split.train``, nobody can say who is where: then what needs to know that
+            (`target_deviation`, `similar_user_deviation`, `self_rank`, `disclosure`, `links`) is
+            None, and `notes` says why.
+        anonymizer : Anonymizer, optional
+            Makes such releases, to measure membership with. Without it, one is made after the
+            public settings of the release, if they name a method of `PredictiveAnonymizer` or
+            `KCoRater`.
+
+        Returns
+        -------
+        Evaluation
+
+        Raises
+        ------
+        RecveilError
+            If the release is not one of ``split.train``'s people and items, cannot be read, or
+            holds what it cannot have from ``split.train``.
+        """
+        train, test = self.split
+        opened = Opened.open(release, train)
+        fitted = fit_all(opened.table, seed=self.seed)
+        served = self._serve(fitted, test)
+        return Evaluation(
+            **self._deviations(opened),
+            raw=self.raw,
+            release=served,
+            gain_kept=gain_kept(self.raw, served),
+            carry_over=carry_over(self.raw.utilities, served.utilities),
+            fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
+            **self._disclosure(opened, anonymizer),
+            **self._absent(opened, fitted),
+            n_people=train.n_users,
+            n_served=np.unique(test.users).size,
+            n_cells=test.users.size,
+        )
+
+    @cached_property
+    def _raw_table(self) -> TrainingTable:
+        return TrainingTable.from_ratings(self.split.train)
+
+    @cached_property
+    def _raw_recommenders(self) -> tuple[Recommender, ...]:
+        return fit_all(self._raw_table, seed=self.seed)
+
+    @cached_property
+    def _people(self) -> UserRows:
+        return UserRows.from_ratings(self.split.train)
+
+    def _serve(self, fitted: Sequence[Recommender], test: HeldOut) -> Served:
+        return serve(fitted, self._people, test)
+
+    def _deviations(self, opened: Opened) -> dict[str, Any]:
+        released, (train, test) = opened.released, self.split
+        if released is None:
+            names = "target_deviation", "similar_user_deviation", "self_rank", "filled_share"
+            return dict.fromkeys(names)
+        target = target_deviation(released, test, train.scale, self.null_rule)
+        similar = find_similar_users(released, train)
+        return {
+            "target_deviation": target,
+            "similar_user_deviation": similar_user_deviation(
+                released, similar, test, train.scale, self.null_rule
+            ),
+            "self_rank": self_rank(similar),
+            # A person never rated these cells in training, so a label there is not his own.
+            "filled_share": 1 - target.null_share,
+        }
+
+    def _disclosure(self, opened: Opened, anonymizer: Anonymizer | None) -> dict[str, Any]:
+        train, notes = self.split.train, []
+        if opened.released is None:
+            notes.append(
+                f"Nobody knows whose rows these are ({opened.unknown}), so that deviations, "
+                f"self-ranks, filled cells, attacks and links cannot be told."
+            )
+        if self.with_membership and anonymizer is None:
+            anonymizer = anonymizer_of(opened, self.seed)
+            if anonymizer is None and opened.released is not None:
+                notes.append(
+                    "Whether an adversary can tell who was in the data was not measured: the "
+                    "release does not say how to make another such one."
+                )
+        chosen = anonymizer if self.with_membership else None
+        links = disclose_links(train, opened)
+        if links is None and opened.released is not None:
+            notes.append("All rows hold the same items, so that an item in a row tells nothing.")
+        if links is not None and opened.manifest["claim"] == "co-rated":
+            notes.append(
+                "The probabilities of links look at the items of the rows alone; the ratings, "
+                "which differ among the people who share the items, may tell more."
+            )
+        published = disclose(train, opened, self.n_targets, self.seed, chosen)
+        notes += [] if published is None else published.warnings()
+        return {"disclosure": published, "links": links, "notes": tuple(notes)}
+
+    def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> dict[str, Any]:
+        """Serve those alone who are not in the release."""
+        nobody = {"raw_absent": None, "release_absent": None}
+        if opened.released is None:
+            return {**nobody, "n_absent": None}
+        of_absent = self.split.test.of_users(opened.released.record_of < 0)
+        if not of_absent.users.size:
+            return {**nobody, "n_absent": 0}
+        return {
+            "raw_absent": self._serve(self._raw_recommenders, of_absent),
+            "release_absent": self._serve(fitted, of_absent),
+            "n_absent": np.unique(of_absent.users).size,
+        }

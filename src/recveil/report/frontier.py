@@ -1,0 +1,342 @@
+"""Frontier: the drawings of a comparison, with the places at which the page answers the mouse."""
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import altair as alt
+import vl_convert
+
+from recveil.report.charts import _CONFIG, DASHES, SHAPES, Chart, Look
+
+# Of Okabe & Ito's colours, one for each kind of method; its members differ in shape and dashes.
+KINDS = {
+    "padded": "#0072B2",
+    "simple": "#D55E00",
+    "k-corating, co-rated": "#CC79A7",
+    "k-corating, k-anonymity": "#009E73",
+    "nothing": "#666666",
+}
+_SOFT = "#8a93a0"
+_WIDTH, _HEIGHT = 620, 430
+_SMALL = 250, 165
+# Lower risks and gains are drawn at the edge; the page says so.
+_LEAST_RISK, _LEAST_GAIN = 0.001, -0.5
+_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
+_LINE = 15  # pixels between two names
+
+
+class Spot(NamedTuple):
+    """A place of the drawing that tells about a setting.
+
+    Attributes
+    ----------
+    left, top : float
+        In percent of the drawing's width and height.
+    title : str
+        The setting.
+    """
+
+    left: float
+    top: float
+    title: str
+
+
+class Panel(NamedTuple):
+    """One of the small drawings: a measure against k.
+
+    Attributes
+    ----------
+    field : str
+        A measure of `recveil.compare.Row`.
+    title : str
+    better : str
+        "up" or "down".
+    format : str
+        Of the numbers on the axis.
+    references : list of (str, float)
+        Names and heights of horizontal lines.
+    """
+
+    field: str
+    title: str
+    better: str
+    format: str
+    references: list[tuple[str, float]]
+
+
+def looks_of(rows: Iterable[dict[str, Any]]) -> list[Look]:
+    """Choose a look for each method: colours tell kinds, shapes and dashes tell their members.
+
+    Examples
+    --------
+    >>> rows = [{"method": "padded", "promise": "k-anonymity"}, {"method": "raw",
+    ...         "promise": "nothing"}, {"method": "padded-mdav", "promise": "k-anonymity"}]
+    >>> [(look.series, look.colour, look.dash) for look in looks_of(rows)]
+    [('padded', '#0072B2', [1, 0]), ('raw', '#666666', [1, 0]), ('padded-mdav', '#0072B2', [6, 3])]
+    """
+    members: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    looks: dict[str, Look] = {}
+    for row in rows:
+        method, kind = row["method"], _kind(row)
+        if method not in looks:
+            at, offset = len(members[kind]), list(KINDS).index(kind)
+            members[kind].append(method)
+            shape = SHAPES[(at + offset) % len(SHAPES)]
+            looks[method] = Look(method, KINDS[kind], shape, DASHES[at % len(DASHES)])
+    return list(looks.values())
+
+
+def draw_frontier(
+    rows: list[dict[str, Any]], chosen: str | None
+) -> tuple[Chart, list[Spot]] | None:
+    """Draw gain against risk, one line a method, with names and numbers beside the points.
+
+    Parameters
+    ----------
+    rows : list of dict
+        `recveil.compare.Row`s, each with its ``title``. Those without risk or gain are left out.
+    chosen : str or None
+        The title of the setting that is the answer; it gets a ring.
+
+    Returns
+    -------
+    (Chart, list of Spot) or None
+        None if nothing can be drawn.
+    """
+    drawn = [row for row in rows if row["risk"] is not None and row["gain_kept"] is not None]
+    if not drawn:
+        return None
+    looks = {look.series: look for look in looks_of(rows)}
+    highest = max(1.0, *(row["gain_kept"] for row in drawn))
+    lowest = max(_LEAST_GAIN, min(0.0, *(row["gain_kept"] for row in drawn)))
+    span = lowest - 0.04 * (highest - lowest), highest + 0.04 * (highest - lowest)
+    points = [
+        row
+        | looks[row["method"]]._asdict()
+        | {
+            "x": max(_LEAST_RISK, row["risk"]),
+            "low": max(_LEAST_RISK, row["risk_low"]),
+            "high": max(_LEAST_RISK, row["risk_high"]),
+            "y": max(lowest, row["gain_kept"]),
+            "number": "" if row["k"] is None else str(row["k"]),
+        }
+        for row in drawn
+    ]
+    names = _names(points, span)
+    chart = _frontier_layers(points, names, span, chosen)
+    # Names stand at the edge, and a reader's letters may be wider than those that were measured.
+    svg = _svg(chart.properties(width=_WIDTH, height=_HEIGHT), right=34)
+    return Chart(svg, [], True, True), _spots(svg, points, span)
+
+
+def _kind(row: dict[str, Any]) -> str:
+    family = row["method"].partition("-")[0]
+    if row["promise"] == "nothing":
+        return "nothing"
+    return family if family in KINDS else f"k-corating, {row['promise']}"
+
+
+def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict[str, Any]]:
+    """Put the methods' names beside the drawing, none upon another, each tied to its last point."""
+    last: dict[str, dict[str, Any]] = {}
+    for point in points:
+        other = last.get(point["method"])
+        if other is None or point["x"] > other["x"]:
+            last[point["method"]] = point
+    step = _LINE / _HEIGHT * (span[1] - span[0])
+    ends = sorted(last.values(), key=lambda point: (-point["y"], point["x"]))
+    places = _apart([point["y"] for point in ends], step, span[0])
+    return [
+        point
+        | {
+            "text": point["method"]
+            + (f" ({point['gain_kept']:.0%})" if point["gain_kept"] < point["y"] else ""),
+            "name_y": place,
+            "from_x": _beyond(8),
+            "to_x": _beyond(26),
+            "name_x": _beyond(30),
+        }
+        for point, place in zip(ends, places, strict=True)
+    ]
+
+
+def _apart(heights: list[float], step: float, floor: float) -> list[float]:
+    """Move descending heights apart until each is a step below the one before.
+
+    Examples
+    --------
+    >>> _apart([1.0, 1.0, 0.5], 0.25, 0.0)
+    [1.0, 0.75, 0.5]
+    >>> _apart([0.25, 0.0, 0.0], 0.25, 0.0)  # no room below: all move up
+    [0.5, 0.25, 0.0]
+    """
+    places: list[float] = []
+    for height in heights:
+        places.append(min(height, places[-1] - step) if places else height)
+    lowest = floor
+    for at in range(len(places) - 1, -1, -1):
+        places[at] = max(places[at], lowest)
+        lowest = places[at] + step
+    return places
+
+
+def _beyond(pixels: float) -> float:
+    """Return the risk that would stand so many pixels right of 100 %."""
+    return float(10 ** (pixels / _WIDTH * -math.log10(_LEAST_RISK)))
+
+
+def _frontier_layers(
+    points: list[dict[str, Any]],
+    names: list[dict[str, Any]],
+    span: tuple[float, float],
+    chosen: str | None,
+) -> alt.LayerChart:
+    x = alt.Scale(type="log", domain=[_LEAST_RISK, 1], nice=False)
+    y = alt.Scale(domain=list(span), nice=False)
+    ticks = "datum.value < 0.01 ? format(datum.value, '.1%') : format(datum.value, '.0%')"
+    across = alt.X(
+        "x:Q",
+        scale=x,
+        title="← safer  ·  share of the people found by the strongest adversary (log scale)",
+        axis=alt.Axis(values=_TICKS, labelExpr=ticks),
+    )
+    axis = alt.Axis(format=".0%", values=[-0.5, -0.25, 0, 0.25, 0.5, 0.75, 1])
+    up = alt.Y("y:Q", scale=y, title="share of the collaborative gain kept  ·  better →", axis=axis)
+    base = alt.Chart({"values": points}).encode(
+        x=across, y=up, color=alt.Color("colour:N", scale=None), detail="method:N"
+    )
+    edges = [
+        {"y": 1, "text": "as good as the raw data"},
+        {"y": 0, "text": "no better than averages"},
+    ]
+    rules = alt.Chart({"values": edges}).encode(y=alt.Y("y:Q", scale=y))
+    reference = rules.mark_rule(color="#444444", strokeWidth=1)
+    words = rules.mark_text(align="left", dx=4, dy=-6, fontSize=11, color="#555555").encode(
+        x=alt.datum(_LEAST_RISK), text="text:N"
+    )
+    lines = base.mark_line(strokeWidth=1.8).encode(
+        order="x:Q", strokeDash=alt.StrokeDash("dash:N", scale=None)
+    )
+    bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(x="low:Q", x2="high:Q")
+    marks = base.mark_point(size=70, filled=True, opacity=1).encode(
+        shape=alt.Shape("shape:N", scale=None)
+    )
+    # Where the lines stand upright, at the right edge, numbers stand beside them.
+    upright = base.transform_filter("datum.x > 0.85").encode(text="number:N")
+    others = base.transform_filter("datum.x <= 0.85").encode(text="number:N")
+    numbers = others.mark_text(dy=-14, fontSize=10.5) + upright.mark_text(
+        dx=-13, dy=1, fontSize=10.5
+    )
+    ties = (
+        alt.Chart({"values": _ties(names)})
+        .mark_line(strokeWidth=0.9, color=_SOFT, opacity=0.8, strokeDash=[1, 3])
+        .encode(x=alt.X("x:Q", scale=x), y=alt.Y("y:Q", scale=y), detail="method:N", order="at:Q")
+    )
+    texts = (
+        alt.Chart({"values": names})
+        .mark_text(align="left", fontSize=12, fontWeight="bold")
+        .encode(
+            x=alt.X("name_x:Q", scale=x),
+            y=alt.Y("name_y:Q", scale=y),
+            text="text:N",
+            color=alt.Color("colour:N", scale=None),
+        )
+    )
+    ring = (
+        alt.Chart({"values": [point for point in points if point["title"] == chosen]})
+        .mark_point(size=280, strokeWidth=2.2, color="#111111", opacity=1)
+        .encode(x="x:Q", y="y:Q")
+    )
+    return reference + words + ties + bars + lines + marks + numbers + ring + texts
+
+
+def _ties(names: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return three points for each line from a method's last point to its name."""
+    return [
+        {"method": name["method"], "x": x, "y": y, "at": at}
+        for name in names
+        for at, (x, y) in enumerate(
+            [
+                (name["x"], name["y"]),
+                (name["from_x"], name["y"]),
+                (name["to_x"], name["name_y"]),
+            ]
+        )
+    ]
+
+
+def _spots(svg: str, points: list[dict[str, Any]], span: tuple[float, float]) -> list[Spot]:
+    """Return where the points stand in the finished drawing."""
+    _, _, width, height = map(float, _matched(r'viewBox="([^"]*)"', svg).split())
+    left, top = map(float, _matched(r"translate\(([^)]*)\)", svg).split(","))
+    spots = []
+    for point in points:
+        x = _WIDTH * (1 - math.log10(point["x"]) / math.log10(_LEAST_RISK))
+        y = _HEIGHT * (span[1] - point["y"]) / (span[1] - span[0])
+        spots.append(Spot(100 * (left + x) / width, 100 * (top + y) / height, point["title"]))
+    return spots
+
+
+def _matched(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    return found[1] if found else ""
+
+
+def draw_panel(rows: list[dict[str, Any]], panel: Panel) -> Chart | None:
+    """Draw one measure against k, one line a method; None if nobody has it.
+
+    Examples
+    --------
+    >>> row = {"method": "padded", "promise": "k-anonymity", "k": 5, "rmse": 0.95}
+    >>> panel = Panel("rmse", "RMSE", "down", ".2f", [("raw", 0.9)])
+    >>> draw_panel([row], panel).svg[:4], draw_panel([row | {"rmse": None}], panel)
+    ('<svg', None)
+    """
+    drawn = [row for row in rows if row["k"] is not None and row[panel.field] is not None]
+    if not drawn:
+        return None
+    looks = {look.series: look for look in looks_of(rows)}
+    points = [
+        {"method": row["method"], "k": row["k"], "y": row[panel.field]}
+        | looks[row["method"]]._asdict()
+        for row in drawn
+    ]
+    ks = sorted({row["k"] for row in drawn})
+    x = alt.X(
+        "k:Q",
+        title="k",
+        scale=alt.Scale(type="log", domain=[ks[0] / 1.15, ks[-1] * 1.15], nice=False),
+        axis=alt.Axis(values=ks, format="d", grid=False),
+    )
+    y = alt.Y(
+        "y:Q",
+        title=None,
+        scale=alt.Scale(zero=False, padding=8),
+        axis=alt.Axis(tickCount=5, format=panel.format),
+    )
+    base = alt.Chart({"values": points}).encode(
+        x=x, y=y, color=alt.Color("colour:N", scale=None), detail="method:N"
+    )
+    lines = base.mark_line(strokeWidth=1.6).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    marks = base.mark_point(size=38, filled=True, opacity=1).encode(
+        shape=alt.Shape("shape:N", scale=None)
+    )
+    edges = [{"y": height, "text": name} for name, height in panel.references]
+    rules = alt.Chart({"values": edges}).encode(y="y:Q")
+    reference = rules.mark_rule(color="#444444", strokeWidth=1, strokeDash=[2, 2])
+    words = rules.mark_text(align="right", dx=-3, dy=-6, fontSize=10.5, color="#444444").encode(
+        x=alt.datum(ks[-1] * 1.15), text="text:N"
+    )
+    chart = reference + lines + marks + words
+    svg = _svg(chart.properties(width=_SMALL[0], height=_SMALL[1]))
+    return Chart(svg, list(looks.values()), True, True)
+
+
+def _svg(chart: alt.LayerChart, right: int = 14) -> str:
+    """Draw a chart; width and height are those of the plot itself, so that places are known."""
+    specification = chart.properties(autosize=alt.AutoSizeParams(type="pad")).to_dict()
+    specification["config"] = _CONFIG | {"padding": _CONFIG["padding"] | {"right": right}}
+    svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)

@@ -1,0 +1,165 @@
+import json
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.evaluate import Evaluator, Split, evaluate, match_held_out, split_ratings
+from recveil.io import read_ratings, write_ratings
+from recveil.ratings import Ratings
+
+FILES = ("--train", "train.csv", "--test", "test.csv")
+QUICK = ("--targets", 30, "--no-membership")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    ratings = make_ratings(n_users=90, n_items=40, n_ratings=1_800, seed=3)
+    train, test = split_ratings(ratings, 0.2, seed=1)
+    write_ratings(ratings, "ratings.csv")
+    write_ratings(train, "train.csv")
+    held_out = Ratings.from_columns(
+        train.users[test.users], train.items[test.items], test.values, scale=train.scale
+    )
+    write_ratings(held_out, "test.csv")
+    PredictiveAnonymizer(k=5, seed=1).anonymize(train).write("out")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, streams.out, streams.err
+
+    return run
+
+
+def test_the_tables_and_the_headline(run):
+    code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
+    assert (code, err) == (0, "")
+    assert "RMSE: " in out.splitlines()[0] or "RMSE: " in out.splitlines()[1]
+    for words in ("ridge factors, rank 10", "one's own row", "the rule “zero”", "insider", "bound"):
+        assert words in out
+
+
+def test_json_is_what_the_library_finds(run):
+    code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK, "--json", "-")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert {"users", "items", "ratings", "density"} <= set(found["data"])
+    train = read_ratings("train.csv", times=False)
+    held_out = match_held_out(train, read_ratings("test.csv", times=False)).test
+    judge = Evaluator(Split(train, held_out), n_targets=30, with_membership=False)
+    expected = judge.evaluate("out").to_json()
+    assert {name: found[name] for name in expected} == expected
+    assert (found["release"], found["made_anew"], found["split"]) == ("out", False, None)
+    assert found["target_deviation"]["n_cells"] == held_out.users.size
+    assert found["disclosure"]["membership"] is None
+
+
+def test_json_goes_to_a_file(run, tmp_path):
+    code, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK, "--json", "found.json")
+    assert code == 0
+    assert "Kendall" in out
+    assert "recipient" in json.loads((tmp_path / "found.json").read_text())
+
+
+def test_the_null_rule_and_the_seed_are_passed_on(run):
+    KCoRater(k=3, seed=1).anonymize(read_ratings("train.csv")).write("rated")
+    options = ("--release", "rated", *QUICK, "--json", "-")
+    found = [
+        json.loads(run("evaluate", *FILES, *options, "--null-rule", rule)[1])
+        for rule in ("zero", "skip")
+    ]
+    assert [each["target_deviation"]["null_rule"] for each in found] == ["zero", "skip"]
+    assert found[0]["target_deviation"]["rmse"] > found[1]["target_deviation"]["rmse"]
+    other = json.loads(run("evaluate", *FILES, *options, "--seed", 7)[1])
+    assert other["seed"] == 7
+    assert other["disclosure"]["attacks"] != found[0]["disclosure"]["attacks"]
+
+
+def test_a_split_judges_another_release_of_the_same_kind(run):
+    options = ("--split", 0.2, "--release", "out", *QUICK, "--seed", 2)
+    code, out, err = run("evaluate", "ratings.csv", *options)
+    assert (code, err) == (0, "")
+    assert "it is this one that is judged, not out itself" in out
+    found = json.loads(run("evaluate", "ratings.csv", *options, "--json", "-")[1])
+    assert (found["made_anew"], found["split"], found["left_out"]) == (True, 0.2, None)
+    parts = split_ratings(read_ratings("ratings.csv", times=False), 0.2, seed=2)
+    release = PredictiveAnonymizer(k=5, seed=2).anonymize(parts.train)
+    judge = Evaluator(parts, n_targets=30, seed=2, with_membership=False)
+    assert found["recipient"] == judge.evaluate(release).to_json()["recipient"]
+
+
+def test_without_the_private_twin_it_says_what_is_missing(run, tmp_path):
+    (tmp_path / "out.private").rename(tmp_path / "elsewhere")
+    code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
+    assert (code, err) == (0, "")
+    assert "Nobody knows whose rows these are (out.private is not there)" in out
+    assert "insider" not in out
+
+
+def test_left_out_test_ratings_are_counted(run, tmp_path):
+    lines = (tmp_path / "test.csv").read_text().splitlines()
+    cell = (tmp_path / "train.csv").read_text().splitlines()[1].split(",")[:3]
+    known = ",".join(cell)
+    stranger = "999999," + lines[1].split(",", 1)[1]
+    (tmp_path / "test.csv").write_text("\n".join([*lines, known, stranger]) + "\n")
+    code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
+    assert (code, err) == (0, "")
+    assert "Left out: 1 test ratings of users (1) or items (0)" in out
+    assert "Left out: 1 test ratings that stand among the training ratings" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--release", "out"), "got none of them"),
+        ((*FILES,), "expected --release DIR"),
+        (("--train", "train.csv", "--release", "out"), "got --train"),
+        (("ratings.csv", *FILES, "--release", "out"), "got --test, --train, SOURCE"),
+        (("ratings.csv", "--split", 2, "--release", "out"), "share is 2.0"),
+        ((*FILES, "--release", "nowhere"), "expected the folder of a release"),
+        ((*FILES, "--release", "out", "--null-rule", "one"), "null-rule"),
+        ((*FILES, "--release", "out", "--json", "train.csv"), "is the input itself"),
+        ((*FILES, "--release", "out", "--json", "out/found.json"), "would stand in the release"),
+        (("--train", "test.csv", "--test", "test.csv", "--release", "out"), "error: none of the"),
+    ],
+)
+def test_wrong_usage_ends_with_a_message_and_code_2(run, tmp_path, arguments, message):
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = run("evaluate", *arguments)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.replace("│", " ").split())
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_release_of_all_ratings_is_refused(run):
+    whole = read_ratings("ratings.csv")
+    PredictiveAnonymizer(5, "simple", seed=1).anonymize(whole).write("whole")
+    code, out, err = run("evaluate", *FILES, "--release", "whole", *QUICK)
+    assert (code, out) == (2, "")
+    assert "perhaps with the test ratings among them" in err
+
+
+def test_levels_of_ones_own_cannot_be_made_anew(run):
+    train = read_ratings("ratings.csv")
+    levels = np.full(train.n_users, 4)
+    PredictiveAnonymizer(4, privacy_levels=levels, seed=1).anonymize(train).write("levels")
+    code, _, err = run("evaluate", "ratings.csv", "--split", 0.2, "--release", "levels")
+    assert code == 2
+    assert "do not say how to make another such release" in err
+
+
+def test_the_scale_is_that_of_the_release(run, tmp_path):
+    rows = "user,item,rating\n" + "\n".join(
+        f"{user},{item},{2 + (user + item) % 3}" for user in range(20) for item in range(8)
+    )
+    (tmp_path / "narrow.csv").write_text(rows + "\n")
+    ratings = read_ratings("narrow.csv", scale=read_ratings("train.csv").scale)
+    PredictiveAnonymizer(k=4, seed=1).anonymize(ratings).write("narrow")
+    found = evaluate("narrow", "narrow.csv", split=0.3, targets=5, with_membership=False)
+    assert str(found.train.scale) == "1:5:1"

@@ -1,0 +1,159 @@
+"""k-coRating from the command line: what it says and refuses, and what other verbs say of it."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pytest
+
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+
+ANONYMIZE = ("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method", "k-corating")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_ratings(make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3), "ratings.csv")
+    Path("trust.txt").write_text("1 2 1\n2 3 1\n1 x 1\ny x 1\n")
+    Path("nobody.txt").write_text("x y 1\n")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, " ".join(streams.out.split()), streams.err
+
+    return run
+
+
+@pytest.mark.parametrize("layout", ["users", "groups"])
+@pytest.mark.parametrize("fill", ["item-mean", "similarity", "trust"])
+def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
+    code, out, err = run(*ANONYMIZE, "--fill", fill, "--layout", layout)
+    assert (code, err) == (0, "")
+    assert "real ratings stand as they are: whoever knows some of a person's ratings finds" in out
+    code, out, _ = run("verify", "out")
+    assert code == 0
+    assert "every set of rated items is shared by at least 4 people" in out
+    assert "whoever knows some of a person's ratings may find him all the same" in out
+    code, out, _ = run("verify", "out", "--claim", "identical-rows")
+    assert code == 1
+    assert "4 people must share each row of labels, but some is shared by 1 only" in out
+
+
+def test_json_says_what_was_filled(run):
+    code, out, err = run(*ANONYMIZE, "--json", "-")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    labels = pa_csv.read_csv("ratings.csv").num_rows + result["filled_cells"]
+    assert json.loads(Path("out/release.json").read_text())["counts"]["labels"] == labels
+    assert result["verification"]["claim"] == "co-rated"
+
+
+def test_stated_trust(run):
+    code, out, _ = run(*ANONYMIZE, "--fill", "trust", "--trust", "trust.txt")
+    assert code == 0
+    assert "Trust: 2 times somebody says that he trusts another one; 2 lines about 2 people" in out
+    published = "".join(file.read_text() for file in Path("out").glob("*[dn]"))
+    assert "stated" in published
+    assert "trust.txt" not in published
+
+
+def test_fills_that_give_themselves_away_are_warned_of(run):
+    _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--no-round")
+    assert "Warning: fills are not rounded to the scale. They show which ratings are real." in out
+    assert "they are not rounded to the scale" in Path("out/README.md").read_text()
+    _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--scale", "0:9", "--force")
+    assert "not rounded to the scale, as 0:9 is continuous" in out
+    _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--round-fills", "--force")
+    assert "Warning" not in out
+    assert "whoever works the invented ones out again" in Path("out/README.md").read_text()
+
+
+@pytest.mark.parametrize("protect", ["labels", "mean"])
+def test_labels_can_be_protected_by_the_mean(run, protect):
+    code, out, _ = run(*ANONYMIZE, "--protect", protect)
+    assert code == 0
+    assert "every row of labels is shared by at least 4 people" in out
+    assert "real ratings stand" not in out
+    assert run("verify", "out", "--claim", "identical-rows")[0] == 0
+    assert run("verify", "out", "--claim", "co-rated")[0] == 0
+    assert "so can the rating; not whose it is" in Path("out/README.md").read_text()
+
+
+def test_dealt_labels_are_the_publishers_word(run):
+    code, out, _ = run(*ANONYMIZE, "--protect", "shuffle")
+    assert code == 0
+    assert "That is your word: no file can prove it." in out
+    card = " ".join(Path("out/README.md").read_text().split())
+    assert "This is the publisher's word: no file can prove it." in card
+    assert json.loads(Path("out/release.json").read_text())["claim"] == "co-rated"
+    assert run("verify", "out", "--claim", "identical-rows")[0] == 1
+
+
+REFUSED = {
+    ("--fill", "better"): "fill 'better': expected one of item-mean, random",
+    ("--fill", "trust", "--trust", "nowhere.txt"): "nowhere.txt: no such file",
+    ("--fill", "trust", "--trust", "nobody.txt"): "nobody among the users trusts another one",
+    ("--fill", "trust", "--trust", "ratings.csv"): "expected three columns",
+    ("--trust", "trust.txt"): "trust was given, but fill is 'item-mean'; expected the fill 'trust'",
+    ("--homogenize", "simple"): "homogenize: of the method predictive, and k-corating was asked",
+    ("--predictor", "item-mean"): "predictor: of the method predictive",
+    ("--round", "scale"): "round_labels: of the method predictive",
+    ("--privacy-levels", "else:4"): "privacy_levels: of the method predictive",
+    ("--l", "2", "--b", "2"): "b, l: of the method predictive",
+    ("--k", "121"): "120 users cannot form a group of k = 121",
+    ("--grouping", "best"): "grouping 'best': expected one of gecom, supports",
+    ("--method", "predictive", "--fill", "random"): "fill: of the method k-corating, and predictiv",
+    ("--method", "predictive", "--no-round"): "round_fills: of the method k-corating",
+    ("--method", "predictive", "--round-fills"): "round_fills: of the method k-corating",
+    ("--method", "predictive", "--protect", "mean"): "protect: of the method k-corating",
+    ("--method", "predictive", "--trust", "trust.txt"): "trust: of the method k-corating",
+    ("--method", "predictive", "--grouping", "gecom"): "grouping 'gecom': expected one of ",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_what_makes_no_sense_is_refused_and_nothing_written(run, options):
+    code, out, err = run(*ANONYMIZE, *options)
+    assert (code, out) == (2, "")
+    assert REFUSED[options] in err
+    assert not Path("out").exists()
+
+
+# What nobody may read about a release that keeps every real rating.
+REASSURING = re.compile(r"nobody is found|promise is at most|few people are found|cannot be found")
+
+
+@pytest.mark.parametrize("protect", ["none", "shuffle"])
+def test_audit_says_what_is_left_of_the_risk(run, protect):
+    run(*ANONYMIZE, "--fill", "similarity", "--protect", protect)
+    options = ("--preset", "public-profile", "--targets", "all", "--no-curves")
+    code, out, _ = run(
+        *("audit", "ratings.csv", "--release", "out", *options, "--html", "a.html", "--json", "-")
+    )
+    assert code == 0
+    release = json.loads(out)["release"]
+    (attack,) = release["attacks"]
+    assert attack["bound"] == 1
+    found = attack["person_found"]["rate"] * attack["targets_requested"]
+    assert (found > 0.9 * attack["targets_attacked"]) == (protect == "none")
+    first = release["verdict"][0]
+    assert "nothing is promised against those who know ratings" in first
+    expected = {"none": "stand in it as they were given", "shuffle": "with the same items together"}
+    assert expected[protect] in first
+    for text in (" ".join(release["verdict"]), Path("a.html").read_text()):
+        assert not REASSURING.search(" ".join(text.split()).lower())
+
+
+def test_audit_of_a_release_that_cannot_be_made_again(run):
+    run(*ANONYMIZE, "--fill", "trust", "--trust", "trust.txt")
+    options = ("--preset", "public-profile", "--targets", 20, "--no-curves", "--json", "-")
+    code, out, _ = run("audit", "ratings.csv", "--release", "out", *options)
+    assert code == 0
+    assert json.loads(out)["release"]["membership"] is None

@@ -1,0 +1,104 @@
+"""An evaluator that is quick: its numbers come from the release's claim alone."""
+
+import importlib
+
+import pytest
+
+from recveil.compare.rows import Row
+
+
+def plain_evaluation(risk=0.1, rmse=0.93, gain=0.5, asked=200, attacked=200):
+    """What `Evaluation.to_json` gives, as far as a comparison looks at it."""
+
+    def attack(name, share, looked):
+        return {
+            "name": name,
+            "attack": "likelihood",
+            "targets_requested": asked,
+            "targets_attacked": looked,
+            "targets_skipped": asked - looked,
+            "group_found": {"rate": 2 * share, "low": share, "high": 3 * share, "trials": asked},
+            "person_found": {
+                "rate": share,
+                "low": share / 2,
+                "high": share * 1.5,
+                "trials": asked,
+            },
+            "link_precision": 0.3,
+            "link_baseline": 0.1,
+            "exact_share": 0.2,
+        }
+
+    served = {"recommender": "kNN", "mae": 0.7, "ndcg@10": 0.2, "recall@10": 0.1}
+    return {
+        "target_deviation": {"rmse": 0.8, "mae": 0.6, "null_rule": "zero", "null_share": 0.0},
+        "similar_user_deviation": None,
+        "self_rank_first": 0.1,
+        "recipient": {
+            "raw": served | {"rmse": 0.9},
+            "averages": served | {"rmse": 0.96},
+            "release": served | {"rmse": rmse},
+            "gain_kept": gain,
+        },
+        "carry_over": {"tau_rmse": 0.9, "tau_ndcg": 0.8},
+        "fidelity": {
+            "popularity_correlation": 0.9,
+            "rated_share_error": 0.1,
+            "item_mean_rmse": 0.2,
+            "similarity_correlation": 0.5,
+        },
+        "disclosure": {
+            "attacks": [attack("colleague", risk / 2, attacked), attack("paper", risk, attacked)],
+            "membership": {"auc": {"rate": 0.6, "low": 0.55, "high": 0.65, "trials": 200}},
+        },
+    }
+
+
+# The package has the function of the same name.
+MODULE = importlib.import_module("recveil.compare.compare")
+
+
+class _Evaluation:
+    def __init__(self, plain):
+        self.plain = plain
+
+    def to_json(self):
+        return self.plain
+
+
+class Counting:
+    """Stands for the evaluator; counts whom it judged, and can be made to fail."""
+
+    judged = ()
+    failing = ()
+
+    def __init__(self, split, n_targets, seed):
+        self.split = split
+
+    def evaluate(self, release, *, anonymizer):
+        claim = release.published.claim
+        Counting.judged += ((release.published.settings["method"], claim.k),)
+        for k, error in Counting.failing:
+            if claim.k == k:
+                raise error
+        return _Evaluation(plain_evaluation(risk=0.9 / claim.k, rmse=0.9 + claim.k / 1000))
+
+
+@pytest.fixture
+def evaluator(monkeypatch):
+    """The quick evaluator, in place of the real one."""
+    Counting.judged, Counting.failing = (), ()
+    monkeypatch.setattr(MODULE, "Evaluator", Counting)
+    return Counting
+
+
+@pytest.fixture
+def row():
+    """A finished row, everybody looked for, to be changed."""
+    counts = {"looked_for": 900, "attacked": 900, "most_attacked": 900}
+    return Row(
+        *("padded", 5, "k-anonymity", None),
+        **{"verified_k": 5, "bound": 0.2, "adversary": "paper", "attack": "nearest"},
+        **{"risk": 0.1, "risk_low": 0.08, "risk_high": 0.12, "gain_kept": 0.5, "rmse": 0.93},
+        **counts,
+    )

@@ -1,0 +1,271 @@
+"""The same ground for all, nothing twice, nothing lost."""
+
+import json
+import stat
+
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.compare import ALL, METHODS, Row, choose_methods, compare
+from recveil.compare.cells import Ground, Setting
+from recveil.compare.methods import Method
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+
+
+@pytest.fixture
+def run(invented, tmp_path, evaluator):
+    """Compares two ks of two methods, and a baseline: five settings."""
+
+    def run(**changes):
+        settings = {"methods": ["simple", "padded", "raw"], "ks": [3, 5], "targets": 50}
+        return compare(invented, tmp_path / "out", **{**settings, **changes})
+
+    return run
+
+
+def files(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
+
+
+class TestResuming:
+    def test_a_second_run_computes_nothing(self, run, evaluator):
+        first = run()
+        assert len(evaluator.judged) == 5
+        second = run()
+        assert len(evaluator.judged) == 5
+        assert (first.computed, second.computed) == (5, 0)
+        assert first.rows == second.rows
+
+    def test_more_settings_add_to_the_others(self, run, evaluator):
+        run()
+        assert run(ks=[3, 5, 7]).computed == 2  # k = 7 of two methods
+        assert run(methods=["raw"]).computed == 0
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"seed": 1}, {"split": 0.3}, {"targets": 51}],
+        ids=lambda change: next(iter(change)),
+    )
+    def test_another_ground_is_computed_anew(self, run, change):
+        run()
+        assert run(**change).computed == 5
+        assert run(**change).computed == 0
+
+    def test_other_data_are_computed_anew(self, run, tmp_path):
+        run()
+        other = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=6)
+        settings = {"methods": ["raw"], "ks": [3], "targets": 50}
+        assert compare(other, tmp_path / "out", **settings).computed == 1
+
+    def test_a_killed_run_keeps_what_was_finished(self, run, evaluator, tmp_path):
+        evaluator.failing = [(5, KeyboardInterrupt())]
+        with pytest.raises(KeyboardInterrupt):
+            run()
+        assert files(tmp_path / "out") == ["cells/simple-k3.json"]
+        evaluator.failing = []
+        assert run().computed == 4
+
+    def test_an_anonymizer_that_is_killed_leaves_no_release(
+        self, run, evaluator, tmp_path, monkeypatch
+    ):
+        class Killed:
+            def anonymize(self, ratings):
+                raise KeyboardInterrupt
+
+        killed = Method("", "k-anonymity", lambda k, seed: Killed())
+        monkeypatch.setitem(METHODS, "killed", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(methods=["simple", "killed"])
+        assert files(tmp_path / "out") == ["cells/simple-k3.json", "cells/simple-k5.json"]
+
+    def test_what_a_killed_run_left_is_removed(self, run, tmp_path):
+        left = tmp_path / "out" / ".work-xyz" / "release.private"
+        left.mkdir(parents=True)
+        (tmp_path / "out" / "cells").mkdir()
+        (tmp_path / "out" / "cells" / ".raw.json.1234abcd.tmp").write_text("{")
+        run()
+        assert not list((tmp_path / "out").rglob(".*"))
+
+    def test_a_damaged_cell_is_computed_again(self, run, tmp_path):
+        run()
+        (tmp_path / "out" / "cells" / "raw.json").write_text('{"key": ')
+        assert run().computed == 1
+
+
+class TestFailures:
+    def test_a_k_above_the_number_of_people_stops_nothing(self, run):
+        found = run(methods=["simple"], ks=[301, 3])
+        assert "300 users cannot form a group of k = 301" in found.rows[0].problem
+        assert found.rows[0].risk is None and found.rows[1].risk == pytest.approx(0.3)
+        assert run(methods=["simple"], ks=[301, 3]).computed == 0  # it would fail again
+
+    def test_a_fault_stops_nothing_and_is_tried_again(self, run, evaluator):
+        evaluator.failing = [(5, ZeroDivisionError("oh"))]
+        found = run(methods=["simple"])
+        assert [row.problem for row in found.rows] == [None, "ZeroDivisionError: oh"]
+        evaluator.failing = []
+        again = run(methods=["simple"])
+        assert (again.computed, again.rows[1].problem) == (1, None)
+
+    def test_a_release_that_breaks_its_claim_is_no_result(self, run, monkeypatch):
+        def broken(k, seed):
+            anonymizer = PredictiveAnonymizer(k, "simple", seed=seed)
+
+            class Liar:
+                def anonymize(self, ratings):
+                    release = anonymizer.anonymize(ratings)
+                    object.__setattr__(release.published.claim, "k", 200)
+                    return release
+
+            return Liar()
+
+        monkeypatch.setitem(METHODS, "liar", Method("", "k-anonymity", broken))
+        (row,) = run(methods=["liar"], ks=[3]).rows
+        assert "does not keep its own claim" in row.problem
+        assert row.risk is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": ["magic"]}, "method 'magic': expected all, or some of padded"),
+        ({"methods": []}, "no method given"),
+        ({"ks": [1]}, "k is 1; expected a whole number of at least 2"),
+        ({"ks": [], "methods": ["simple"]}, "no k given"),
+        ({"targets": 0}, "targets is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"split": 1.0}, "share is 1.0"),
+        ({"max_risk": 2}, "max_risk is 2"),
+    ],
+)
+def test_settings_that_make_no_sense(run, tmp_path, changes, message):
+    with pytest.raises(RecveilError, match=message):
+        run(**changes)
+    assert not (tmp_path / "out").exists()
+
+
+class TestFolder:
+    def test_it_is_the_owners_alone(self, run, tmp_path):
+        (tmp_path / "out").mkdir(mode=0o755)
+        run()
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize("name", ["diary.txt", "index.html", "cells/photo.png"])
+    def test_anything_else_in_it_is_not_touched(self, run, tmp_path, name):
+        (tmp_path / "out" / name).parent.mkdir(parents=True)
+        (tmp_path / "out" / name).write_text("mine")
+        with pytest.raises(RecveilError, match="holds something else than a comparison"):
+            run()
+        assert files(tmp_path / "out") == [name]
+
+    def test_a_file_is_no_folder(self, run, tmp_path):
+        (tmp_path / "out").write_text("mine")
+        with pytest.raises(RecveilError, match="exists and is no folder"):
+            run()
+
+    def test_it_does_not_stand_in_a_release(self, run, tmp_path):
+        (tmp_path / "release.json").write_text("{}")
+        with pytest.raises(RecveilError, match="is a release, to be published"):
+            run()
+
+    def test_the_parent_must_exist(self, invented, tmp_path):
+        with pytest.raises(RecveilError, match="create it first"):
+            compare(invented, tmp_path / "nowhere" / "out", methods=["raw"])
+
+    def test_no_label_of_a_person_is_in_it(self, tmp_path, evaluator):
+        from recveil.ratings import Ratings
+
+        plain = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
+        named = Ratings.from_columns(
+            [f"person-{user}" for user in plain.user_positions()],
+            [f"film-{item}" for item in plain.indices],
+            plain.values,
+            scale=plain.scale,
+        )
+        compare(named, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=20)
+        for path in (tmp_path / "out").rglob("*.*"):
+            assert b"person-" not in path.read_bytes()
+
+
+class TestResult:
+    def test_cells_tell_what_was_verified(self, run, tmp_path):
+        run()
+        cell = json.loads((tmp_path / "out" / "cells" / "simple-k5.json").read_text())
+        assert cell["verified"] == {"claim": "identical-rows", "k_required": 5, "k_achieved": 5}
+        assert (cell["method"], cell["k"], cell["problem"]) == ("simple", 5, None)
+        assert 0 < cell["lone_share"] < 1
+        raw = json.loads((tmp_path / "out" / "cells" / "raw.json").read_text())
+        assert raw["verified"] is None
+
+    def test_rows_come_as_they_were_asked_for(self, run):
+        titles = [row.title for row in run(ks=[5, 3, 5]).rows]
+        assert titles == ["simple, k = 5", "simple, k = 3", "padded, k = 5", "padded, k = 3", "raw"]
+
+    def test_the_strongest_attack_is_the_risk(self, run):
+        """The quick evaluator's: 0.9 / k, from half to one and a half of it."""
+        row = run().rows[1]
+        assert (row.adversary, row.bound) == ("paper", 0.2)
+        assert (row.risk, row.risk_low, row.risk_high) == pytest.approx((0.18, 0.09, 0.27))
+        assert (row.membership, row.order_kept, row.ndcg) == (0.6, 0.9, 0.2)
+
+    def test_where_attacks_undo_nothing_no_risk_is_shown(self, run):
+        (row,) = run(methods=["rotation"]).rows
+        assert row.problem is None and row.rmse is not None
+        assert (row.risk, row.risk_high, row.group_found, row.membership) == (None,) * 4
+
+    def test_json_and_parquet_agree(self, run, tmp_path):
+        plain = json.loads(json.dumps(run(ks=[3, 301], max_risk=0.5).to_dict()))
+        table = pq.read_table(tmp_path / "out" / "comparison.parquet")
+        assert table.column_names == list(Row._fields)
+        rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]
+        assert table.to_pylist() == rows
+        assert plain["answer"]["row"] == "simple, k = 3"
+        assert set(plain["methods"]) == {"simple", "padded", "raw"}
+        assert plain["reference"]["raw"]["rmse"] == 0.9
+
+    def test_without_a_question_there_is_no_answer(self, run):
+        plain = run().to_dict()
+        assert plain["answer"] is None
+        assert [choice["max_risk"] for choice in plain["ladder"]] == [
+            0.5,
+            0.2,
+            0.1,
+            0.05,
+            0.02,
+            0.01,
+        ]
+
+
+def test_the_real_evaluator_judges(invented, tmp_path):
+    found = compare(
+        invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=40, max_risk=0.9
+    )
+    simple, raw = found.rows
+    assert raw.risk > 0.7 and raw.gain_kept == pytest.approx(1)
+    assert 0 <= simple.risk_low <= simple.risk <= simple.bound == 0.2
+    assert simple.looked_for == 40 and simple.verified_k == 5
+    assert all(row.order_kept is not None and row.ndcg is not None for row in found.rows)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+class TestMethods:
+    @pytest.mark.parametrize("name", METHODS)
+    def test_each_makes_what_it_promises(self, name, invented):
+        release = METHODS[name].make(5, 1).anonymize(invented)
+        claims = {"k-anonymity": "identical-rows", "co-rated": "co-rated", "nothing": "nothing"}
+        assert release.published.claim.kind == claims[METHODS[name].promise]
+        assert release.published.claim.k == (5 if METHODS[name].has_k else 1)
+
+    def test_all_stands_for_every_kind(self):
+        chosen = choose_methods(["all"])
+        assert chosen == list(ALL)
+        assert {METHODS[name].promise for name in chosen} == {"k-anonymity", "co-rated", "nothing"}
+        assert choose_methods(["raw", "all"])[0] == "raw"
+
+    def test_keys_tell_settings_apart(self):
+        grounds = [Ground("a", 0.2, 0, 9), Ground("b", 0.2, 0, 9), Ground("a", 0.2, 9, 0)]
+        settings = [Setting("padded", 2), Setting("padded", 3), Setting("simple", 2)]
+        keys = {ground.key(setting) for ground in grounds for setting in settings}
+        assert len(keys) == 9

@@ -1,0 +1,189 @@
+"""The page stands alone, answers first, hides nothing, and trusts no label."""
+
+import html
+import json
+import re
+
+import numpy as np
+import pytest
+
+from recveil.compare import METHODS, Row
+from recveil.compare.comparison import Comparison
+from recveil.errors import RecveilError
+from recveil.report.compare_page import compare_page, write_compare_page
+from recveil.report.frontier import draw_frontier, looks_of
+
+SECTIONS = ("frontier", "ladder", "measures", "promises", "all", "notes")
+
+
+def rows():
+    """Three methods of k, two baselines, a failure, and one that the attacks cannot undo."""
+    made = []
+    for place, name in enumerate(("padded", "simple", "k-corating-item-mean")):
+        promise = METHODS[name].promise
+        for k in (2, 5, 50):
+            risk = (0.9 if promise == "co-rated" else (0.6 + place / 10) / k) + 0.0012
+            made.append(finished(name, k, promise, risk, 0.9 - k / 100 + place / 50))
+    made.append(finished("raw", None, "nothing", 0.987, 1.0))
+    made.append(finished("random-values", None, "nothing", 0.4, -7.35))
+    made.append(finished("rotation", None, "nothing", None, 0.2))
+    made.append(Row("simple", 999, "k-anonymity", "300 users <cannot> form a group of k = 999"))
+    return made
+
+
+def finished(method, k, promise, risk, gain):
+    row = Row(method, k, promise, None, looked_for=300, attacked=300, most_attacked=300)
+    row = row._replace(gain_kept=gain, rmse=0.96 - 0.06 * gain, ndcg=0.1, recall=0.05, seconds=1.5)
+    row = row._replace(order_kept=0.8, popularity_correlation=0.7, item_mean_rmse=0.1, mae=0.7)
+    if promise == "k-anonymity":
+        row = row._replace(bound=1 / k, verified_k=k)
+    if risk is None:
+        return row
+    return row._replace(
+        **{"adversary": "insider", "attack": "nearest", "group_found": risk, "membership": 0.6},
+        **{"risk": risk, "risk_low": 0.8 * risk, "risk_high": min(1.0, 1.2 * risk)},
+    )
+
+
+def plain(invented, **question):
+    reference = {"raw": {"rmse": 0.9, "ndcg@10": 0.12}, "averages": {"rmse": 0.96}}
+    shared = {"split": 0.2, "seed": 3, "targets": 1000, "computed": 0, "reference": reference}
+    found = Comparison(source="u.data", ratings=invented, rows=rows(), **shared, **question)
+    return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+@pytest.fixture(scope="module")
+def result(invented):
+    return plain(invented, max_risk=0.15)
+
+
+@pytest.fixture(scope="module")
+def page(result):
+    return compare_page(result)
+
+
+def text_of(page):
+    body = page[page.index("<body>") :]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_page_needs_nothing_else(page):
+    without_names = page.replace("http://www.w3.org/", "")
+    for reference in ("http:", "https:", "//cdn", "@import", "url(", "<script", "<link", "src="):
+        assert reference not in without_names
+    assert "default-src 'none'" in page
+    assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)"', page))
+    assert len(page) < 1_500_000
+
+
+def test_the_answer_comes_first(page, result):
+    """Padded at 5: 0.6 / 5 + 0.0012 = 0.1212, up to 0.1454. Simple at 5: up to 0.169, too much."""
+    assert result["answer"]["row"] == "padded, k = 5"
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert html.unescape(headline) == result["answer"]["sentence"]
+    assert page.index("<h1>") < page.index('id="frontier"') < page.index('id="ladder"')
+    for caveat in result["answer"]["caveats"]:
+        assert caveat in text_of(page)
+    assert "For the owner of the data alone." in text_of(page)
+
+
+def test_all_sections_are_there(page):
+    assert [name for name in SECTIONS if f'<section id="{name}">' in page] == list(SECTIONS)
+
+
+def test_without_a_question_a_usual_one_is_answered(invented):
+    page = compare_page(plain(invented))
+    assert "<h1>With at most 10% of the people found" in page
+    assert "Nobody asked for a limit" in page
+
+
+def test_without_an_answer_it_says_so(invented):
+    page = compare_page(plain(invented, max_risk=0.001))
+    assert (
+        "<h1>With at most 0.1% of the people found, no setting that was tried will do.</h1>" in page
+    )
+    assert "The safest was “padded, k = 50”" in page
+
+
+def test_numbers_are_those_of_the_comparison(page, result):
+    text = text_of(page)
+    for row in result["rows"]:
+        assert row["title"] in text
+        if row["problem"]:
+            assert f"no result: {row['problem']}" in text
+            continue
+        assert f"{row['gain_kept']:.1%} {row['rmse']:.4f} {row['ndcg']:.3f}" in text
+        if row["risk"] is not None:
+            assert f"{row['risk']:.1%} {row['risk_low']:.1%} – {row['risk_high']:.1%}" in text
+    assert "rotation not attacked" in text
+    assert "Not drawn: rotation," in text
+
+
+def test_every_setting_with_a_risk_answers_the_mouse_where_it_is_drawn(page, result):
+    attacked = [row for row in result["rows"] if row["risk"] is not None]
+    links = re.findall(
+        r'<a class="spot[^"]*" style="[^"]*" href="#([^"]*)" aria-label="([^"]*)"', page
+    )
+    assert [title for _, title in links] == [row["title"] for row in attacked]
+    identifiers = re.findall(r'<tr id="([^"]*)"', page)
+    assert len(set(identifiers)) == len(result["rows"])
+    assert {target for target, _ in links} <= set(identifiers)
+
+
+def test_spots_stand_upon_the_points_of_the_drawing(result):
+    """The drawing moves each mark to its place; all groups around it add their own moves."""
+    chart, spots = draw_frontier(result["rows"], None)
+    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', chart.svg).groups())
+    left, top = map(float, re.search(r"translate\(([^,]*),([^)]*)\)", chart.svg).groups())
+    marks = re.findall(r'<g class="mark-symbol[^>]*>(.*?)</g>', chart.svg, re.DOTALL)
+    places = [
+        (float(x), float(y))
+        for x, y in re.findall(r'<path[^>]*transform="translate\(([^,]*),([^)]*)\)"', marks[0])
+    ]
+    expected = [(left + x, top + y) for x, y in places]
+    found = [(spot.left * width / 100, spot.top * height / 100) for spot in spots]
+    assert np.allclose(sorted(found), sorted(expected), atol=0.6)
+
+
+def test_methods_are_named_beside_the_drawing(page, result):
+    drawing = page[page.index('id="frontier"') : page.index('id="ladder"')]
+    for name in result["methods"]:
+        assert (f">{name}" in drawing) == (name != "rotation")
+    assert ">random-values (-735%)<" in drawing
+
+
+def test_methods_differ_without_colours(result):
+    everything = [{"method": name, "promise": METHODS[name].promise} for name in METHODS]
+    looks = looks_of(everything)
+    assert len({look.series for look in looks}) == len(METHODS)
+    drawn = looks_of(result["rows"])
+    assert len({(look.colour, look.shape, tuple(look.dash)) for look in drawn}) == len(drawn)
+
+
+def test_labels_are_not_trusted(result):
+    evil = "<img src=x onerror=alert(1)>\"'&"
+    poisoned = json.loads(json.dumps(result))
+    poisoned["data"]["source"] = evil
+    poisoned["answer"] |= {"sentence": evil, "caveats": [evil]}
+    for row in poisoned["rows"]:
+        row["adversary"] = evil
+        row["problem"] = row["problem"] and evil
+    for method in poisoned["methods"].values():
+        method |= {"description": evil, "meaning": evil}
+    assert "<img" not in compare_page(poisoned)
+
+
+def test_if_all_failed_there_is_a_page(result):
+    failed = [row for row in result["rows"] if row["problem"]]
+    page = compare_page({"rows": failed, "methods": {}, "ladder": []})
+    assert "no result" in page and '<section id="frontier">' not in page
+
+
+def test_writing_replaces_the_old_page(tmp_path, result):
+    target = tmp_path / "index.html"
+    target.write_text("old")
+    write_compare_page(result, target)
+    assert "collaborative gain" in target.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(RecveilError, match=r"index\.html: cannot be written"):
+        write_compare_page(result, tmp_path / "nowhere" / "index.html")
