@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_LABEL = np.dtype([("item", np.uint64, 2), ("value", np.float64)])
-
 
 @dataclass(frozen=True, eq=False)
 class Records:
@@ -62,22 +60,32 @@ class Records:
         >>> first == second
         True
         """
-        labels = np.empty(self.values.size, _LABEL)
-        labels["item"] = keys[self.indices]
-        labels["value"] = 0.0 if items_only else self.values
-        content, width = memoryview(labels.tobytes()), _LABEL.itemsize
-        bounds = (self.indptr * width).tolist()
+        indices, values = np.ascontiguousarray(self.indices), self.values.astype("<f8", copy=False)
         promises: Iterable[bytes] = itertools.repeat(b"")
         if self.promised is not None:
             promises = (promise.tobytes() for promise in self.promised.astype("<i8"))
-        return [
-            hashlib.blake2b(bytes(content[start:end]) + promise, digest_size=16).digest()
-            for (start, end), promise in zip(itertools.pairwise(bounds), promises, strict=False)
-        ]
+        digests: list[bytes] = []
+        items = rest = None
+        for (start, end), promise in zip(
+            itertools.pairwise(self.indptr.tolist()), promises, strict=False
+        ):
+            # Members of a group follow each other: comparing is far quicker than hashing again.
+            own_items = indices[start:end].tobytes()
+            if own_items != items:
+                items, of_items = own_items, _blake(keys[indices[start:end]].tobytes())
+                rest = None
+            own_rest = (b"" if items_only else values[start:end].tobytes()) + promise
+            if own_rest != rest:
+                rest, digest = own_rest, _blake(of_items + own_rest)
+            digests.append(digest)
+        return digests
 
 
 def item_keys(items: NDArray[Any] | Sequence[Any]) -> NDArray[np.uint64]:
     """Return 16 bytes for each item label that depend on its text alone, shape (n_items, 2)."""
-    texts = (str(label).encode() for label in items)
-    digests = b"".join(hashlib.blake2b(text, digest_size=16).digest() for text in texts)
+    digests = b"".join(_blake(str(label).encode()) for label in items)
     return np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
+
+
+def _blake(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()

@@ -116,7 +116,10 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
     from recveil.compare import percent
 
     console = Console()
-    table = Table("setting", "promises", "found", "proven", "gain kept", "RMSE", "nDCG@10")
+    table = Table()
+    widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
+    for name in ("setting", "promises", "found", "proven", "gain kept", "RMSE\nnDCG@10"):
+        table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
         if row.problem:
             table.add_row(row.title, row.promise, f"[red]no result:[/] {escape(row.problem)}")
@@ -129,8 +132,8 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
             "[dim]not attacked[/]" if row.risk is None else percent(row.risk) + interval,
             "" if row.bound is None else f"≤ {percent(row.bound)}",
             percent(row.gain_kept),
-            "" if row.rmse is None else f"{row.rmse:.4f}",
-            "" if row.ndcg is None else f"{row.ndcg:.3f}",
+            ("" if row.rmse is None else f"{row.rmse:.4f}")
+            + ("" if row.ndcg is None else f"\n[dim]{row.ndcg:.3f}[/]"),
         )
     console.print(table)
     console.print(

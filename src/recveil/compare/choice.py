@@ -233,7 +233,10 @@ def _caveats(row: Row, max_risk: float | None) -> list[str]:
             f"{_least_k(max_risk)} or more."
         )
     else:
-        caveats.append(f"No attack on this release finds more than {percent(row.bound)}.")
+        caveats.append(
+            f"That is measured; proven is that no attack on this release alone finds more than "
+            f"{percent(row.bound)}."
+        )
     if row.ndcg_kept is not None:
         caveats.append(
             f"Lists of ten keep {percent(row.ndcg_kept)} of the nDCG that the raw data give."

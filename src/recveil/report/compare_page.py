@@ -61,6 +61,7 @@ def compare_page(result: dict[str, Any]) -> str:
         chart=chart,
         spots=spots,
         looks={look.series: look for look in looks_of(rows)},
+        gain=_whole_gain(result.get("reference")),
         panels=[(panel, drawing) for panel, drawing in panels if drawing],
         beyond_attack=[row["title"] for row in rows if not row["problem"] and row["risk"] is None],
     )
@@ -93,6 +94,12 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     page = compare_page(result)
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     write_beside(target, lambda beside: beside.write_text(page, encoding="utf-8"))
+
+
+def _whole_gain(reference: dict[str, Any] | None) -> float | None:
+    """Return how far the raw data's RMSE lies below that of averages."""
+    errors = [(reference or {}).get(table, {}).get("rmse") for table in ("averages", "raw")]
+    return None if None in errors else float(errors[0] - errors[1])
 
 
 def _headline(result: dict[str, Any]) -> dict[str, Any] | None:
