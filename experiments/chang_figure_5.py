@@ -15,10 +15,10 @@ from recveil.evaluate import self_rank
 
 TITLE = "Chang et al., Fig. 5: self-rank"
 READING = (
-    f"{HOLD_OUT} Rank 1 is the most similar; ranks count people, not rows, in bins of 5 %, of which one "
-    "group of 50 fills the first. The figure is a plot only, and does not say of which k and method; ours are padded and simple at "
-    "k = 5 and 50. The text says that most self-ranks are quite low: we ask for half of the people "
-    "in the first 5 %."
+    f"{HOLD_OUT} Rank 1 is the most similar; ranks count people, not rows, in bins of 5 %, the "
+    "first of which one group of 50 fills. The figure is a plot only, and does not say of which k "
+    "and method; ours are padded and simple at k = 5 and 50. The text says that most self-ranks "
+    "are quite low: we ask for half of the people in the first 5 %."
 )
 AXES = ("self-rank, % of people", "share of people")
 

@@ -3,8 +3,9 @@
     python experiments/chang_table_3.py path/to/ml-100k
 
 Prints the RMSE of held-out ratings against the published row that is most like each person's own
-ratings, for k = 50 and, which the paper does not print, k = 5. Claims: simple anonymization is worse than padded by this measure, too, but by far less
-than by target deviation; and for padded rows target deviation approximates it well.
+ratings, for k = 50 and, which the paper does not print, k = 5. Claims: simple anonymization is
+worse than padded by this measure, too, but by far less than by target deviation; and for padded
+rows target deviation approximates it well.
 """
 
 from pathlib import Path
@@ -76,9 +77,9 @@ def claims(folder: Path, padded: float, simple: dict[NullRule, float]) -> list[R
                 less <= 0.75,
                 f"at k = {k} the most similar simple row is {less:.2f} times as far off as one's "
                 f"own; the paper's two tables give 0.49 for k = 50. One's own simple row carries "
-                f"all that one rated, and a missing item counts as opposite, so that hardly anybody "
-                f"finds another row more similar (Fig. 5). The paper may have compared common items "
-                f"only, or followed another rule for nulls than in Table 1.",
+                f"all that one rated, and a missing item counts as opposite, so that hardly "
+                f"anybody finds another row more similar (Fig. 5). The paper may have compared "
+                f"common items only, or followed another rule for nulls than in Table 1.",
             )
         )
     return rows

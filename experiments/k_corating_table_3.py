@@ -89,10 +89,10 @@ def claims(found: dict[str, np.ndarray], raw: float, who: str) -> list[Row]:
         better, paper = (found[name] < raw).mean(), np.mean(np.array(PAPER[name]) < PAPER_RAW)
         rows.append(
             Row(
-                f"{who}, claim: {name} is better than no filling for most k: share of k, above 50 %",
+                f"{who}, claim: {name} is better than no filling for most k: share, above 50 %",
                 *(float(better), float(paper), bool(better > 0.5)),
-                f"{who}: filling by {name} beats no filling at {better:.0%} of the k only; its best "
-                f"RMSE is {found[name].min():.4f}, without filling {raw:.4f}.",
+                f"{who}: filling by {name} beats no filling at {better:.0%} of the k only; its "
+                f"best RMSE is {found[name].min():.4f}, without filling {raw:.4f}.",
                 ".0%",
             )
         )

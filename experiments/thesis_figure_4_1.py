@@ -52,7 +52,7 @@ def run(folder: Path) -> list[Row]:
         apart = float(np.ptp(runs) / unit)
         rows.append(
             Row(
-                f"claim: runs differ little: range at k = {k} / BTM's worst at k = 3, at most 2.8 %",
+                f"claim: runs differ little: range at k = {k} / BTM's worst, k = 3, at most 2.8 %",
                 *(apart, PAPER_RANGE, apart <= PAPER_RANGE),
                 f"at k = {k} twenty runs differ by {apart:.1%} of the unit, and by "
                 f"{np.ptp(runs) / means[k]:.1%} of their own mean.",

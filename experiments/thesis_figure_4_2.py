@@ -18,8 +18,8 @@ TITLE = "Thesis, Fig. 4.2: bisecting k-gather against bounded t-means"
 READING = (
     f"All of MovieLens 100K, as in the thesis; twenty runs at k = 3. {POINTS} Bounded t-means is "
     "read as capped assignment (a row goes to its nearest centre that is not full) with ten "
-    "rounds, of which the best is kept. The figure is a plot only; the text prints that BTM's worst "
-    "ARMSE is about 0.018."
+    "rounds, of which the best is kept. The figure is a plot only; the text prints that BTM's "
+    "worst ARMSE is about 0.018."
 )
 AXES = ("run", "ARMSE")
 K = 3

@@ -12,6 +12,7 @@ import recveil
 SOURCE = Path(recveil.__file__).parent
 FLOORS = {
     "errors": 0,
+    "ahead": 0,
     "bits": 0,
     "compiled": 0,
     "progress": 0,

@@ -116,6 +116,7 @@ def test_numbers_are_those_of_the_comparison(page, result):
         if row["risk"] is not None:
             assert f"{row['risk']:.1%} {row['risk_low']:.1%} – {row['risk_high']:.1%}" in text
     assert "rotation not attacked" in text
+    assert "the whole gain is 0.0600 in RMSE" in text  # 0.96 - 0.9
     assert "Not drawn: rotation," in text
 
 

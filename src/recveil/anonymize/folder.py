@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recveil.ahead import ahead
 from recveil.anonymize.data_card import data_card
 from recveil.anonymize.release import FileFormat, Layout, Private, Published, Release
 from recveil.anonymize.tables import evenly, rating_writer, tables
@@ -107,7 +108,7 @@ def _write_published(
             yield table
 
     with rating_writer(ratings_file, file_format, published, in_groups=in_groups) as writer:
-        for table in evenly(pieces()):
+        for table in ahead(evenly(pieces())):
             writer.write_table(table)
     counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
     counts["alone"] = sum(people == 1 for people in people_of.values())

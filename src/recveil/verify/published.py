@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from recveil.ahead import ahead
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import RatingScale
@@ -115,7 +116,7 @@ class PublishedFile:
             pieces = self._csv_pieces(violations)
         else:
             pieces = self._parquet_pieces(violations)
-        rows = track(pieces, "Checking rows", self.n_labels, lambda table: table.num_rows)
+        rows = track(ahead(pieces), "Checking rows", self.n_labels, lambda table: table.num_rows)
         for table in rows:
             for name in self.columns:
                 if table[name].null_count:
