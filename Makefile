@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format clean
+.PHONY: demo test check format experiments clean
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
@@ -20,6 +20,11 @@ check: $(READY)  ## Format, lint and types
 format: $(READY)  ## Put the code into shape
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+experiments: $(READY)  ## The papers' tables and figures anew: DATA=path/to/ml-100k
+	@test -f "$(DATA)/u.data" || \
+		{ echo "Give the folder of MovieLens 100K: make experiments DATA=path/to/ml-100k"; exit 2; }
+	$(BIN)/python experiments/reproduction.py "$(DATA)"
 
 clean:
 	rm -rf $(VENV) recveil-demo recveil-demo.private

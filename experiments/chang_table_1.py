@@ -9,7 +9,7 @@ little accuracy, k hardly matters, and simple anonymization is far worse.
 
 from pathlib import Path
 
-from chang import HOLD_OUT, RULE_NAMES, RULES, SEEDS, mean, null_share, released, split_of
+from chang import HOLD_OUT, READ, RULE_NAMES, RULES, SEEDS, mean, null_share, released, split_of
 from page import Row, main
 
 from recveil.evaluate import NullRule, rmse, target_deviation
@@ -19,7 +19,9 @@ TITLE = "Chang et al., Table 1: target deviation"
 READING = (
     f"{HOLD_OUT} Target deviation needs a rule for items that a row lacks: the paper names none, "
     "and its 2.37 fits null = 0, which is our reading of its two simple rows; the others are given "
-    "below them. Padded rows lack the items that nobody rated in training."
+    "below them. The paper's padded rows have no nulls; ours lack the items that nobody rated in "
+    "training, about 0.2 % of the held-out ratings, which count as the mean of all labels, as a "
+    "predictor would answer. That decides whether padding keeps below our bound of 2 %."
 )
 AXES = None
 PAPER = {("padded", 5): 0.95970, ("padded", 50): 0.95871, ("simple", 5): 2.36947}
@@ -30,12 +32,14 @@ PAPER_ORIGINAL = 0.951849
 def run(folder: Path) -> list[Row]:
     """Return the table and its claims."""
     raw, averages = (predict(folder, one) for one in (FunkSVD(), ItemMean()))
-    found = {case: deviation(folder, *case, "zero") for case in PAPER}
+    found = {case: deviation(folder, *case, READ[case[0]]) for case in PAPER}
     rows = [Row("original data (predicted by `FunkSVD`)", raw, PAPER_ORIGINAL)]
     for (kind, k), error in found.items():
-        rule = f", {RULE_NAMES['zero']}" if kind == "simple" else ""
-        rows.append(Row(f"{kind} anonymization, k = {k}{rule}", error, PAPER[kind, k]))
+        rule = RULE_NAMES[READ[kind]]
+        rows.append(Row(f"{kind} anonymization, k = {k}, {rule}", error, PAPER[kind, k]))
     for k in (5, 50):
+        error = deviation(folder, "padded", k, "zero")
+        rows.append(Row(f"padded anonymization, k = {k}, {RULE_NAMES['zero']}", error))
         for rule in RULES[1:]:
             error = deviation(folder, "simple", k, rule)
             rows.append(Row(f"simple anonymization, k = {k}, {RULE_NAMES[rule]}", error))
@@ -53,6 +57,7 @@ def claims(
     """Return the claims as ratios, and whether they hold."""
     cost, paper_cost = found["padded", 5] / raw, PAPER["padded", 5] / PAPER_ORIGINAL
     by_k = found["padded", 50] / found["padded", 5]
+    strict = deviation(folder, "padded", 5, "zero") / raw
     of_simple = found["simple", 50] / found["simple", 5]
     worse, without = (
         deviation(folder, "simple", 5, rule) / found["padded", 5] for rule in ("zero", "item_mean")
@@ -63,6 +68,11 @@ def claims(
             *(cost, paper_cost, cost <= 1.02),
             f"padded anonymization at k = 5 costs {cost - 1:.1%} in RMSE, not "
             f"{paper_cost - 1:.1%}. Five of 943 people need not be as alike as five of 480,189.",
+        ),
+        Row(
+            "the same claim with null = 0, at most 1.02",
+            *(strict, None, strict <= 1.02),
+            f"with null = 0, the items that nobody rated in training make it {strict - 1:.1%}.",
         ),
         Row(
             "claim: k hardly matters: padded, k = 50 / k = 5, within 1 %",
@@ -77,10 +87,8 @@ def claims(
             f"larger a group, the fewer items its row lacks. The paper's figure does not move.",
         ),
         Row(
-            "claim: padded rows tell more than averages: padded, k = 50 / means of the items, "
-            "below 1",
-            *(found["padded", 50] / averages, None, found["padded", 50] < averages),
-            "at k = 50 a group's row predicts its members no better than the means of the items.",
+            "beyond the paper: padded, k = 50 / means of the items",
+            found["padded", 50] / averages,
         ),
         Row(
             "claim: simple anonymization is far worse: simple, null = 0 / padded, k = 5, "
@@ -91,9 +99,9 @@ def claims(
         Row(
             "the same claim with null = item's mean, at least 1.5",
             *(without, None, without >= 1.5),
-            f"the factor is made by the rule for nulls. A recipient who puts an item's mean where "
-            f"a row is silent is {without:.2f} times as far off as with padded rows, not "
-            f"{worse:.2f} times.",
+            f"the factor is made by the rule for nulls. With an item's mean where a row is silent, "
+            f"simple rows are {without:.2f} times as far off as padded ones, not {worse:.2f} "
+            f"times.",
         ),
     ]
 

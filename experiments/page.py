@@ -98,7 +98,7 @@ def draw(rows: list[Row], x: str, y: str) -> str:
         {"x": row.x, "y": float(f"{row.ours:.5g}"), "series": row.series, "panel": row.panel}
         for row in points
     ]
-    legend = alt.Legend(title=None, orient="bottom", labelLimit=300, symbolSize=300, columns=4)
+    legend = alt.Legend(title=None, orient="bottom", labelLimit=300, symbolType="stroke", columns=4)
     lines = (
         alt.Chart(alt.Data(values=values))
         .mark_line(strokeWidth=1.8, point={"size": 22})

@@ -22,8 +22,8 @@ READING = (
     "A random fifth of each person's ratings is held out, as in the thesis; ten tries, each with "
     f"its own split and seeds. {POINTS} A predictor learns from one row a group, the mean of the "
     "members who rated, and is asked for the group. The thesis adjusted the passes of its "
-    "predictor to each k; ours (`FunkSVD`) keeps its defaults. The line is a plot only; the text prints "
-    "the benchmark and one record for all, which are read as the means of the items."
+    "predictor to each k; ours (`FunkSVD`) keeps its defaults. The line is a plot only; the text "
+    "prints the benchmark and one record for all, which is read as the means of the items."
 )
 AXES = ("k", "MAE")
 SIZES = (2, 3, 5, 7, 10, 15, 20, 30, 50)

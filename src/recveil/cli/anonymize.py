@@ -252,7 +252,8 @@ def _warn_of_k_corating(release: "Release", n_ratings: int) -> None:
     if public["protect"] == "shuffle":
         typer.echo(
             "The labels of each item were dealt anew within the groups. That is your word: no "
-            "file can prove it. Where all of a group gave the same rating, it is known."
+            "file can prove it. Where all of a group gave the same rating, it is known, and where "
+            "fills can be worked out, as item means can, a real one stands out in its group."
         )
     if not public["round_fills"]:
         why = (

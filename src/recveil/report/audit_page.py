@@ -40,8 +40,8 @@ def audit_page(result: dict[str, Any]) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "percent": _percent,
-        "count": _count,
+        "percent": as_percent,
+        "count": as_count,
         "known": _describe_knowledge,
     }
     sections = {name: result.get(name) for name in _SECTIONS}
@@ -148,12 +148,12 @@ def _by_adversary(sufficient: list[dict[str, Any]]) -> dict[str, dict[float, int
     return rows
 
 
-def _percent(share: float | None) -> str:
+def as_percent(share: float | None) -> str:
     """Write a share so that it is never rounded to all or nothing.
 
     Examples
     --------
-    >>> [_percent(share) for share in (0, 0.0000021, 0.4349, 0.9999, 1, None)]
+    >>> [as_percent(share) for share in (0, 0.0000021, 0.4349, 0.9999, 1, None)]
     ['0.0%', '0.00021%', '43.5%', '>99.9%', '100.0%', '–']
     """
     if share is None or not math.isfinite(share):
@@ -163,7 +163,14 @@ def _percent(share: float | None) -> str:
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
-def _count(number: float | None, digits: int = 0) -> str:
+def as_count(number: float | None, digits: int = 0) -> str:
+    """Write a number with thousands apart; a dash if there is none.
+
+    Examples
+    --------
+    >>> as_count(4096.4), as_count(2, 1), as_count(None)
+    ('4,096', '2.0', '–')
+    """
     return "–" if number is None or not math.isfinite(number) else f"{number:,.{digits}f}"
 
 

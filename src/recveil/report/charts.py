@@ -24,7 +24,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 _MEASURES = (", stands out", ", best guess", " (in the data)", " (not in the data)")
 
 _INK, _GRID = "#333333", "#e6e6e6"
-_CONFIG: dict[str, Any] = {
+CONFIG: dict[str, Any] = {
     # Without: a description of every single point, which is half of the page.
     "aria": False,
     "background": "transparent",
@@ -306,7 +306,7 @@ def _svg(chart: alt.LayerChart, width: int, height: int) -> str:
     specification = chart.properties(
         width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding")
     ).to_dict()
-    specification["config"] = _CONFIG
+    specification["config"] = CONFIG
     svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     # The page scales it to the width of its column; HTML needs no namespaces.
     return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from recveil.compare.cells import write_beside
-from recveil.report.audit_page import _count, _percent
+from recveil.report.audit_page import as_count, as_percent
 from recveil.report.frontier import Panel, draw_frontier, draw_panel, looks_of
 
 # What each promise is called, where it must be short.
@@ -40,7 +40,7 @@ def compare_page(result: dict[str, Any]) -> str:
     environment = Environment(  # names come from outside: everything is escaped
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": _percent, "count": _count}
+    environment.filters |= {"percent": as_percent, "count": as_count}
     rows = result["rows"]
     answer = _headline(result)
     drawn = draw_frontier(rows, answer["row"] if answer else None)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import vl_convert
 
-from recveil.report.charts import _CONFIG, DASHES, SHAPES, Chart, Look
+from recveil.report.charts import CONFIG, DASHES, SHAPES, Chart, Look
 
 # Of Okabe & Ito's colours, one for each kind of method; its members differ in shape and dashes.
 KINDS = {
@@ -337,6 +337,6 @@ def draw_panel(rows: list[dict[str, Any]], panel: Panel) -> Chart | None:
 def _svg(chart: alt.LayerChart, right: int = 14) -> str:
     """Draw a chart; width and height are those of the plot itself, so that places are known."""
     specification = chart.properties(autosize=alt.AutoSizeParams(type="pad")).to_dict()
-    specification["config"] = _CONFIG | {"padding": _CONFIG["padding"] | {"right": right}}
+    specification["config"] = CONFIG | {"padding": CONFIG["padding"] | {"right": right}}
     svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
