@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format experiments clean
+.PHONY: demo test check format experiments bench bench-netflix clean
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
@@ -25,6 +25,16 @@ experiments: $(READY)  ## The papers' tables and figures anew: DATA=path/to/ml-1
 	@test -f "$(DATA)/u.data" || \
 		{ echo "Give the folder of MovieLens 100K: make experiments DATA=path/to/ml-100k"; exit 2; }
 	$(BIN)/python experiments/reproduction.py "$(DATA)"
+
+bench: $(READY)  ## Every stage on a million invented ratings, beside its peers; minutes
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
+	$(BIN)/python benchmarks/pipeline.py
+	$(BIN)/python benchmarks/factorization.py
+
+bench-netflix: $(READY)  ## The same up to the size of the Netflix Prize data: an hour, 20 GB of disk
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
+	$(BIN)/python benchmarks/pipeline.py --millions 1 10 100
+	$(BIN)/python benchmarks/factorization.py --millions 1 10
 
 clean:
 	rm -rf $(VENV) recveil-demo recveil-demo.private
