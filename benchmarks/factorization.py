@@ -3,10 +3,10 @@
 python benchmarks/factorization.py                  1 million invented ratings
 python benchmarks/factorization.py --millions 1 10
 
-All learn 50 factors and biases from nine tenths of the ratings. Everybody's step size and pull are
-chosen on the first size among nine, by the RMSE of 20 passes on the tenth held out. Then each learns
-with ever more passes. The end tells the time of the fewest passes that come within 0.002 of the best
-RMSE of all. The peers come with
+All learn 50 factors and biases from nine tenths of the ratings. Everybody's step size and pull
+are chosen on the first size among nine, by the RMSE of 20 passes on the tenth held out. Then each
+learns with ever more passes. The end tells the time of the fewest passes that come within 0.002 of
+the best RMSE of all. The peers come with
 pip install "recveil[bench]".
 """
 
