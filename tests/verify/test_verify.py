@@ -130,6 +130,19 @@ def test_a_split_record_is_found(copied):
     assert any("not in one piece" in problem for problem in problems)
 
 
+def test_one_person_with_two_records_is_found_wherever_they_stand(copied):
+    def give_one_record_to_somebody_else(rows):
+        ids = list(dict.fromkeys(row["user_id"] for row in rows))
+        for row in rows:
+            if row["user_id"] == ids[-3]:
+                row["user_id"] = ids[0]
+        return rows
+
+    _change(copied, give_one_record_to_somebody_else, fix_checksum=True)
+    problems = [violation.problem for violation in verify(copied).violations]
+    assert any("not in one piece" in problem for problem in problems)
+
+
 def test_a_removed_record_is_found_by_the_counts(copied):
     def drop_first_record(rows):
         return [row for row in rows if row["user_id"] != rows[0]["user_id"]]

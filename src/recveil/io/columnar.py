@@ -1,8 +1,10 @@
 """Parquet and Arrow files, whose columns keep the types they were written with."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -10,6 +12,7 @@ from recveil.io.files import naming, open_random_access
 from recveil.io.source import Selection, Source
 
 _ARROW_FILE_MAGIC = b"ARROW1"
+_ROWS_AT_ONCE = 1 << 24
 
 
 def read_columnar(path: Path, format: str, selection: Selection) -> Source:
@@ -38,8 +41,44 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
 def _read_parquet(file: Any, path: Path, selection: Selection) -> tuple[pa.Table, dict[str, str]]:
     chosen = selection.choose(pq.ParquetFile(file).schema_arrow.names, path.name)
     # Text labels repeat: as dictionaries they take a fraction of the memory.
-    encoded = [chosen["user"], chosen["item"]]
-    return pq.ParquetFile(file, read_dictionary=encoded).read(list(chosen.values())), chosen
+    parquet = pq.ParquetFile(file, read_dictionary=[chosen["user"], chosen["item"]])
+    if selection.extras:
+        return parquet.read(list(chosen.values())), chosen
+    schema = pa.schema(parquet.schema_arrow.field(name) for name in chosen.values())
+    for name in schema.names:
+        if pa.types.is_int64(schema.field(name).type) and _fits_32_bits(parquet, name):
+            schema = schema.set(schema.get_field_index(name), pa.field(name, pa.int32()))
+    tables = [schema.empty_table()]
+    for groups in _runs(parquet.metadata):
+        tables.append(parquet.read_row_groups(groups, schema.names).cast(schema))
+    return pa.concat_tables(tables), chosen
+
+
+def _runs(metadata: pq.FileMetaData) -> Iterator[list[int]]:
+    """Yield row groups that are read together: many keep all cores busy, but not all at once."""
+    run, rows = [], 0
+    for group in range(metadata.num_row_groups):
+        run.append(group)
+        rows += metadata.row_group(group).num_rows
+        if rows >= _ROWS_AT_ONCE:
+            yield run
+            run, rows = [], 0
+    if run:
+        yield run
+
+
+def _fits_32_bits(parquet: pq.ParquetFile, name: str) -> bool:
+    """Say whether the file knows that all of a column's numbers fit into half the memory."""
+    metadata = parquet.metadata
+    at = next(i for i in range(metadata.num_columns) if metadata.schema.column(i).path == name)
+    limits = np.iinfo(np.int32)
+    for group in range(metadata.num_row_groups):
+        known = metadata.row_group(group).column(at).statistics
+        if known is None or not known.has_min_max:
+            return False
+        if not limits.min <= known.min <= known.max <= limits.max:
+            return False
+    return True
 
 
 def _read_arrow(file: Any, path: Path, selection: Selection) -> tuple[pa.Table, dict[str, str]]:

@@ -2,7 +2,10 @@
 
 import csv
 import io
+import itertools
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +21,7 @@ from recveil.io.source import COLUMNS, Selection, Source
 # Each block brings its own dictionaries of labels, so few large blocks take less memory.
 BLOCK_BYTES = 1 << 24
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+_UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
 
 
 class Dialect(NamedTuple):
@@ -40,6 +44,10 @@ class Dialect(NamedTuple):
         """Show the start of a record in an error."""
         text = self.text(fields)
         return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+    def columns(self, fields: Sequence[str]) -> Sequence[str]:
+        """Leave out the empty fields that a double colon makes."""
+        return fields[:: len(self.delimiter)]
 
     def count(self, fields: Sequence[str]) -> int:
         """Count the columns of a record."""
@@ -83,7 +91,7 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
     names = _column_names(path, dialect)
     chosen = selection.choose(names, path.name)
     try:
-        raw = _parse(path, dialect, names, chosen)
+        raw = _parse_quickly(path, dialect, names, chosen, selection)
     except pa.ArrowInvalid:
         step = len(dialect.delimiter)
         wanted = [step * at for at, name in enumerate(names) if name in chosen.values()]
@@ -93,9 +101,32 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
     return Source(table, Places(partial(_walk, path, dialect)).locate, format)
 
 
-def _parse(path: Path, dialect: Dialect, names: list[str], chosen: dict[str, str]) -> pa.Table:
+def _parse_quickly(
+    path: Path, dialect: Dialect, names: list[str], chosen: dict[str, str], selection: Selection
+) -> pa.Table:
+    """Read times as numbers where they look like that; all else, and all extras, stay text."""
+    time = chosen.get("time")
+    if time is not None and not selection.extras:
+        records = itertools.islice(read_records(path, dialect), dialect.header, None)
+        first = dict(zip(names, dialect.columns(next(records, (0, []))[1]), strict=False))
+        if _UNIX_TIME.fullmatch(first.get(time, "")):
+            seconds = int(first[time]) < 2**31
+            with suppress(pa.ArrowInvalid):
+                return _parse(
+                    path, dialect, names, chosen, {time: pa.int32() if seconds else pa.int64()}
+                )
+    return _parse(path, dialect, names, chosen, {})
+
+
+def _parse(
+    path: Path,
+    dialect: Dialect,
+    names: list[str],
+    chosen: dict[str, str],
+    known: dict[str, pa.DataType],
+) -> pa.Table:
     types = {name: pa.string() for name in chosen.values()}
-    types |= {chosen[role]: ENCODED_TEXT for role in ("user", "item", "rating")}
+    types |= {chosen[role]: ENCODED_TEXT for role in ("user", "item", "rating")} | known
     columns, included = names, list(chosen.values())
     if dialect.delimiter == "::":
         # pyarrow splits at one character: between two columns stands one that must be empty.

@@ -66,17 +66,22 @@ def read_ratings(
     """
     given = {"user": user, "item": item, "rating": rating, "time": time}
     with busy("Reading ratings"):
-        source = _read(Path(path), format, Selection(given, times=times))
-        return _assemble(source, Path(path).name, scale, duplicates)
+        return _assemble(
+            _read(Path(path), format, Selection(given, times=times)),
+            Path(path).name,
+            scale,
+            duplicates,
+        )
 
 
 def _assemble(
     source: Source, name: str, scale: RatingScale | None, duplicates: Duplicates
 ) -> Ratings:
+    locate = source.locate
+    columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
+    del source  # so that nobody but the dictionary holds the columns
     try:
-        return Ratings.from_frame(
-            source.table, scale=scale, duplicates=duplicates, locate=source.locate
-        )
+        return Ratings.from_arrow(columns, scale=scale, duplicates=duplicates, locate=locate)
     except RecveilError as error:
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
         raise error if name in str(error) else RecveilError(f"{name}: {error}") from None

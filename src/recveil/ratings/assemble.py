@@ -1,4 +1,4 @@
-"""From triples in any order to compressed rows: two counting sorts and a look for duplicates."""
+"""From ratings in any order to compressed rows: a counting sort, and a look for duplicates."""
 
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -12,13 +12,22 @@ from recveil.ratings.columns import Locate
 Duplicates = Literal["error", "last", "mean"]
 
 
-class Triples(NamedTuple):
-    """Ratings in the order of their file: positions of user and item, rating, day."""
+class Order(NamedTuple):
+    """Where each row begins, and in what order ratings must stand.
 
-    users: NDArray[np.int32]
-    items: NDArray[np.int32]
-    values: NDArray[np.float32]
-    days: NDArray[np.int32] | None
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_users + 1,)
+    places : ndarray of uint32 or int64, shape (n_ratings,), or None
+        Where in the file each rating of the rows stands; None if it is in order.
+    """
+
+    indptr: NDArray[np.int64]
+    places: NDArray[Any] | None
+
+    def apply(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a column of the file in the order of the rows."""
+        return column if self.places is None else column[self.places]
 
 
 class Rows(NamedTuple):
@@ -30,40 +39,47 @@ class Rows(NamedTuple):
     days: NDArray[np.int32] | None
 
 
-def compress(triples: Triples, n_users: int, n_items: int) -> Rows:
-    """Sort triples by user, then item; equal pairs keep the order of the file.
+def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int) -> Order:
+    """Order ratings by user, then item; equal pairs keep the order of the file.
+
+    Nothing but an order is made here, so that the columns can be put into it one at a time, each
+    forgotten before the next is touched.
+
+    Parameters
+    ----------
+    users, items : ndarray of int32, shape (n_ratings,)
+        Positions of user and item of each rating, in the order of the file.
+    n_users : int
 
     Examples
     --------
-    >>> rows = compress(
-    ...     Triples(
-    ...         np.array([1, 0, 1], np.int32),
-    ...         np.array([2, 0, 1], np.int32),
-    ...         np.array([5, 3, 4], np.float32),
-    ...         None,
-    ...     ),
-    ...     n_users=2,
-    ...     n_items=3,
-    ... )
-    >>> rows.indptr, rows.indices, rows.values
-    (array([0, 1, 3]), array([0, 1, 2], dtype=int32), array([3., 4., 5.], dtype=float32))
+    >>> users, items = np.array([1, 0, 1], np.int32), np.array([2, 0, 1], np.int32)
+    >>> order = find_order(users, items, n_users=2)
+    >>> order.indptr, order.places
+    (array([0, 1, 3]), array([1, 2, 0], dtype=uint32))
+    >>> order.apply(items)
+    array([0, 1, 2], dtype=int32)
     """
-    days = np.empty(0, np.int32) if triples.days is None else triples.days
-    # A stable sort by item and then a stable sort by user order each row by item.
-    _, users, items, values, days = _sort_stably(
-        triples.items, n_items, triples.users, triples.items, triples.values, days
-    )
-    indptr, _, items, values, days = _sort_stably(users, n_users, users, items, values, days)
-    return Rows(indptr, items, values, None if triples.days is None else days)
+    indptr, in_order = _count(users, items, n_users)
+    if in_order:
+        return Order(indptr, None)
+    # Half the memory, as long as there are fewer than four billion ratings.
+    places = np.empty(users.size, np.uint32 if users.size < 2**32 else np.int64)
+    _place(users, items, indptr, places)
+    return Order(indptr, places)
 
 
 def settle_duplicates(
-    rows: Rows, how: Duplicates, triples: Triples, labels: tuple[Any, Any], locate: Locate
+    rows: Rows,
+    how: Duplicates,
+    places: NDArray[Any] | None,
+    labels: tuple[Any, Any],
+    locate: Locate,
 ) -> Rows:
     """Leave one rating for each (user, item) pair, or raise if `how` is "error".
 
     "last" keeps the rating that stands last in the file, "mean" the mean rating with the last
-    day.
+    day. `places` are those of `find_order`.
 
     Raises
     ------
@@ -72,15 +88,14 @@ def settle_duplicates(
     """
     if how not in get_args(Duplicates):
         raise RecveilError(f"duplicates {how!r}: expected one of {', '.join(get_args(Duplicates))}")
+    if not _has_repeats(rows.indptr, rows.indices):
+        return rows
     users = np.repeat(np.arange(rows.indptr.size - 1, dtype=np.int32), np.diff(rows.indptr))
     repeats = np.flatnonzero((users[1:] == users[:-1]) & (rows.indices[1:] == rows.indices[:-1]))
-    if not repeats.size:
-        return rows
-    if how == "error":
-        pairs = np.unique(np.stack([users[repeats], rows.indices[repeats]], axis=1), axis=0)
-        raise RecveilError(_describe(pairs, triples, labels, locate))
-    values = rows.values
     starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
+    if how == "error":
+        raise RecveilError(_describe(rows, users, starts, places, labels, locate))
+    values = rows.values
     if how == "mean":
         lengths = np.diff(np.append(starts, users.size))
         sums = np.add.reduceat(values.astype(np.float64), starts)
@@ -93,12 +108,25 @@ def settle_duplicates(
     return Rows(indptr, rows.indices[kept], kept_values, days)
 
 
-def _describe(pairs: Any, triples: Triples, labels: tuple[Any, Any], locate: Locate) -> str:
+def _describe(
+    rows: Rows,
+    users: NDArray[Any],
+    starts: NDArray[Any],
+    places: NDArray[Any] | None,
+    labels: tuple[Any, Any],
+    locate: Locate,
+) -> str:
+    lengths = np.diff(np.append(starts, users.size))
+    pairs = starts[lengths > 1]
     examples = []
-    for user, item in pairs[:3]:
-        rows = np.flatnonzero((triples.users == user) & (triples.items == item))
-        found = ", ".join(f"{triples.values[row]:g} ({locate(int(row))})" for row in rows[:3])
-        examples.append(f"user {labels[0][user]} and item {labels[1][item]}: {found}")
+    for first, length in zip(pairs[:3].tolist(), lengths[lengths > 1][:3].tolist(), strict=True):
+        same = range(first, first + min(length, 3))
+        in_file = same if places is None else places[list(same)].tolist()
+        found = ", ".join(
+            f"{rows.values[at]:g} ({locate(row)})" for at, row in zip(same, in_file, strict=True)
+        )
+        user, item = labels[0][users[first]], labels[1][rows.indices[first]]
+        examples.append(f"user {user} and item {item}: {found}")
     return (
         f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
         f"once, but a user rates an item once; e.g. {'; '.join(examples)}. "
@@ -107,29 +135,43 @@ def _describe(pairs: Any, triples: Triples, labels: tuple[Any, Any], locate: Loc
 
 
 @compiled()
-def _sort_stably(
-    keys: NDArray[Any],
-    n_keys: int,
-    users: NDArray[Any],
-    items: NDArray[Any],
-    values: NDArray[Any],
-    days: NDArray[Any],
-) -> tuple[NDArray[Any], ...]:
-    """Sort four parallel arrays by counting keys; also return where each key starts."""
-    starts = np.zeros(n_keys + 1, np.int64)
-    for key in keys:
-        starts[key + 1] += 1
-    for key in range(n_keys):
-        starts[key + 1] += starts[key]
-    following = starts[:-1].copy()
-    sorted_users, sorted_items = np.empty_like(users), np.empty_like(items)
-    sorted_values, sorted_days = np.empty_like(values), np.empty_like(days)
-    for row in range(keys.size):
-        place = following[keys[row]]
-        following[keys[row]] += 1
-        sorted_users[place] = users[row]
-        sorted_items[place] = items[row]
-        sorted_values[place] = values[row]
-        if days.size:
-            sorted_days[place] = days[row]
-    return starts, sorted_users, sorted_items, sorted_values, sorted_days
+def _count(users: NDArray[Any], items: NDArray[Any], n_users: int) -> tuple[NDArray[Any], bool]:
+    """Say where each user's ratings begin, and whether all stand in order already."""
+    starts = np.zeros(n_users + 1, np.int64)
+    in_order = True
+    last_user, last_item = -1, -1
+    for row in range(users.size):
+        user, item = users[row], items[row]
+        starts[user + 1] += 1
+        in_order &= user > last_user or (user == last_user and item >= last_item)
+        last_user, last_item = user, item
+    for user in range(n_users):
+        starts[user + 1] += starts[user]
+    return starts, in_order
+
+
+@compiled()
+def _place(
+    users: NDArray[Any], items: NDArray[Any], indptr: NDArray[Any], places: NDArray[Any]
+) -> None:
+    """Gather the places of each user's ratings, then sort those of each user by item."""
+    following = indptr[:-1].copy()
+    for row in range(users.size):
+        places[following[users[row]]] = row
+        following[users[row]] += 1
+    for user in range(indptr.size - 1):
+        own = places[indptr[user] : indptr[user + 1]]
+        of_own = items[own]
+        for at in range(1, own.size):
+            if of_own[at] < of_own[at - 1]:
+                own[:] = own[np.argsort(of_own, kind="mergesort")]
+                break
+
+
+@compiled()
+def _has_repeats(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
+    for user in range(indptr.size - 1):
+        for at in range(indptr[user] + 1, indptr[user + 1]):
+            if indices[at] == indices[at - 1]:
+                return True
+    return False

@@ -1,6 +1,6 @@
 """From the columns of a table to arrays: which column is which, labels, ratings, days."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ USUAL_NAMES = {
 }
 
 _SECONDS_A_DAY = 86_400
+_ROWS_AT_ONCE = 1 << 20
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
@@ -118,23 +119,62 @@ def encode_labels(
     """
     if pa.types.is_floating(column.type):
         column = _whole_numbers(column, role, locate)
+    if pa.types.is_integer(column.type) and len(column) and not column.null_count:
+        encoded = _encode_numbers(column)
+        if encoded is not None:
+            return encoded
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    encoded = column.unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.DictionaryArray) and _holds_twice(encoded.dictionary):
-        encoded = encoded.dictionary_decode().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):  # what combine_chunks leaves of no chunks
-        encoded = pa.array([], column.type)
-    _refuse_first(pc.is_null(encoded), f"the {role} is missing; drop the row", locate)
-    labels, codes = _label_array(encoded.dictionary, role), encoded.indices.to_numpy()
-    empty = np.flatnonzero(labels == "")
+    column = column.unify_dictionaries()
+    if column.num_chunks and _holds_twice(column.chunk(0).dictionary):
+        column = column.cast(column.type.value_type).dictionary_encode().unify_dictionaries()
+    _refuse_first(pc.is_null(column), f"the {role} is missing; drop the row", locate)
+    if not column.num_chunks:
+        return np.array([], np.int64), np.array([], np.int32)
+    labels = _label_array(column.chunk(0).dictionary, role)
+    codes = np.empty(len(column), np.int32)
+    used = np.zeros(labels.size, np.bool_)
+    for first, chunk in _pieces(column):
+        own = chunk.indices.to_numpy()
+        codes[first : first + own.size] = own
+        used[own] = True
+    empty = np.flatnonzero(used & (labels == ""))
     if empty.size:
         _refuse_first(pa.array(codes == empty[0]), f"the {role} is empty; drop the row", locate)
-    used = np.flatnonzero(np.bincount(codes, minlength=labels.size))
-    in_order = used[np.argsort(labels[used])]
+    in_order = np.flatnonzero(used)
+    in_order = in_order[np.argsort(labels[in_order])]
     position = np.zeros(labels.size, np.int32)
     position[in_order] = np.arange(in_order.size, dtype=np.int32)
-    return labels[in_order], position[codes]
+    return labels[in_order], np.take(position, codes, out=codes, mode="clip")
+
+
+def _encode_numbers(
+    column: pa.ChunkedArray,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """Encode whole numbers by a table of all between the ends; None if that would be too large."""
+    ends = pc.min_max(column)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if high - low >= max(2**20, len(column)):
+        return None
+    used = np.zeros(high - low + 1, np.bool_)
+    for _, chunk in _pieces(column):
+        used[chunk.cast(pa.int64()).to_numpy() - low] = True
+    labels = np.flatnonzero(used) + low
+    position = (np.cumsum(used) - 1).astype(np.int32)
+    codes = np.empty(len(column), np.int32)
+    for first, chunk in _pieces(column):
+        codes[first : first + len(chunk)] = position[chunk.cast(pa.int64()).to_numpy() - low]
+    return labels, codes
+
+
+def _pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
+    """Yield short pieces of a column, each with its first row, so that little is held twice."""
+    first = 0
+    for chunk in column.chunks:
+        for start in range(0, len(chunk), _ROWS_AT_ONCE):
+            piece = chunk.slice(start, _ROWS_AT_ONCE)
+            yield first, piece
+            first += len(piece)
 
 
 def _holds_twice(labels: pa.Array) -> bool:
@@ -164,20 +204,44 @@ def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chu
     return column.cast(pa.int64())
 
 
-def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float64]:
+def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
     """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
     if pa.types.is_boolean(column.type):
         raise RecveilError("rating column: expected numbers, got bool; convert it to 0 and 1")
-    missing = pc.is_null(column)
-    _refuse_first(missing, "the rating is missing; drop the row or fill it in", locate)
-    ratings: NDArray[np.float64] = _numbers(column, "rating", locate).to_numpy()
-    too_large = ~(np.abs(ratings) <= np.finfo(np.float32).max)
-    if too_large.any():
-        row = int(np.argmax(too_large))
-        raise RecveilError(
-            f"{locate(row)}: rating {ratings[row]:g} is not a finite number; drop the row"
-        )
+    _refuse_first(pc.is_null(column), "the rating is missing; drop the row or fill it in", locate)
+    if pa.types.is_dictionary(column.type):
+        column = _decoded_numbers(column)
+    ratings = np.empty(len(column), np.float32)
+    for first, piece in _pieces(column):
+        numbers = _numbers(pa.chunked_array([piece]), "rating", _shifted(locate, first)).to_numpy()
+        too_large = ~(np.abs(numbers) <= np.finfo(np.float32).max)
+        if too_large.any():
+            row = int(np.argmax(too_large))
+            raise RecveilError(
+                f"{locate(first + row)}: rating {numbers[row]:g} is not a finite number; "
+                f"drop the row"
+            )
+        ratings[first : first + numbers.size] = numbers
     return ratings
+
+
+def _decoded_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Read each different text once, if all are numbers."""
+    column = column.unify_dictionaries()
+    try:
+        chunks = [
+            pa.DictionaryArray.from_arrays(
+                chunk.indices, chunk.dictionary.cast(pa.float64(), safe=False)
+            )
+            for chunk in column.chunks
+        ]
+    except pa.ArrowInvalid:
+        return column  # whoever reads row by row can say where the culprit stands
+    return pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.float64()))
+
+
+def _shifted(locate: Locate, first: int) -> Locate:
+    return lambda row: locate(first + row)
 
 
 def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | None:
@@ -191,6 +255,12 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | N
     _refuse_first(
         pc.is_null(column), "the time is missing; fill it in, or leave the times out", locate
     )
+    if pa.types.is_signed_integer(column.type) and (a_second := _plain_unit(column)):
+        whole = np.empty(len(column), np.int32)
+        for first, piece in _pieces(column):
+            seconds = piece.cast(pa.int64()).to_numpy()
+            whole[first : first + len(piece)] = seconds // (_SECONDS_A_DAY * a_second)
+        return whole
     if _is_text(column.type) or pa.types.is_dictionary(column.type):
         column = _times_from_text(column, locate)
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
@@ -201,6 +271,18 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | N
     else:
         days = _days_from_numbers(_numbers(column, "time", locate).to_numpy(), locate)
     return days.astype(np.int32)
+
+
+def _plain_unit(column: pa.ChunkedArray) -> int | None:
+    """Return how many units a second has, if the times are Unix times beyond doubt."""
+    ends = pc.min_max(column)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    for limit, a_second in _UNITS:
+        if max(abs(low), abs(high)) < limit:
+            # Small numbers may be of another unit, and eight digits may be a date.
+            beyond_doubt = low > max(limit / 1e4, 21_001_231)
+            return a_second if beyond_doubt else None
+    return None
 
 
 def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> NDArray[np.float64]:

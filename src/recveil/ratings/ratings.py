@@ -9,17 +9,17 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recveil.compiled import compiled
 from recveil.errors import RecveilError
-from recveil.ratings.assemble import Duplicates, Triples, compress, settle_duplicates
+from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import (
-    Columns,
     Locate,
     encode_labels,
     find_columns,
     parse_days,
     parse_ratings,
 )
-from recveil.ratings.scale import RatingScale
+from recveil.ratings.scale import RatingScale, distinct
 
 
 class Ratings:
@@ -170,32 +170,69 @@ class Ratings:
             )
         table = pa.table(frame)
         names = find_columns(table.column_names, user=user, item=item, rating=rating, time=time)
-        if table.num_rows == 0:
+        columns = {"user": names.user, "item": names.item, "rating": names.rating}
+        if names.time is not None:
+            columns["time"] = names.time
+        return cls.from_arrow(
+            {role: table[name] for role, name in columns.items()},
+            scale=scale,
+            duplicates=duplicates,
+            locate=locate,
+        )
+
+    @classmethod
+    def from_arrow(
+        cls,
+        columns: dict[str, pa.ChunkedArray],
+        *,
+        scale: RatingScale | None = None,
+        duplicates: Duplicates = "error",
+        locate: Locate = "row {}".format,
+    ) -> Self:
+        """Build ratings from Arrow columns, each of which is forgotten once it is read.
+
+        Parameters
+        ----------
+        columns : dict
+            `user`, `item`, `rating` and, if known, `time`. The dictionary is emptied, so that the
+            memory of a column is free again before the next is read, if nobody else holds it.
+        scale, duplicates, locate
+            As for `from_frame`.
+
+        Raises
+        ------
+        RecveilError
+            As `from_frame`.
+        """
+        if len(columns["user"]) == 0:
             raise RecveilError("the table has no rows; expected at least one rating")
         try:
-            return cls._from_table(table, names, scale, duplicates, locate)
+            return cls._from_columns(columns, scale, duplicates, locate)
         except pa.ArrowException as error:
             # What no check above foresaw, such as ids beyond 64 bits.
             raise RecveilError(f"the columns cannot be read as ratings: {error}") from error
 
     @classmethod
-    def _from_table(
+    def _from_columns(
         cls,
-        table: pa.Table,
-        names: Columns,
+        columns: dict[str, pa.ChunkedArray],
         scale: RatingScale | None,
         duplicates: Duplicates,
         locate: Locate,
     ) -> Self:
-        users, user_of = encode_labels(table[names.user], "user", locate)
-        items, item_of = encode_labels(table[names.item], "item", locate)
-        values = parse_ratings(table[names.rating], locate)
-        days = None if names.time is None else parse_days(table[names.time], locate)
+        users, user_of = encode_labels(columns.pop("user"), "user", locate)
+        items, indices = encode_labels(columns.pop("item"), "item", locate)
+        pa.default_memory_pool().release_unused()
+        values = parse_ratings(columns.pop("rating"), locate)
+        days = parse_days(columns.pop("time"), locate) if "time" in columns else None
         if scale is not None:
             _check_scale(values, scale, locate)
-        triples = Triples(user_of, item_of, values.astype(np.float32), days)
-        rows = compress(triples, users.size, items.size)
-        rows = settle_duplicates(rows, duplicates, triples, (users, items), locate)
+        order = find_order(user_of, indices, users.size)
+        del user_of
+        indices, values = order.apply(indices), order.apply(values)
+        days = None if days is None else order.apply(days)
+        rows = Rows(order.indptr, indices, values, days)
+        rows = settle_duplicates(rows, duplicates, order.places, (users, items), locate)
         if scale is None:
             scale = RatingScale.infer(rows.values)
         elif duplicates == "mean":
@@ -326,24 +363,33 @@ class Ratings:
     def _check_items(self) -> None:
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.n_items:
             raise RecveilError(f"indices: expected positions from 0 to {self.n_items - 1}")
-        rises = np.diff(self.indices) > 0
-        new_row = self.indptr[1:-1]
-        rises[new_row[(new_row > 0) & (new_row < self.indices.size)] - 1] = True
-        if not rises.all():
+        fall = _first_fall(self.indptr, self.indices)
+        if fall >= 0:
             raise RecveilError(
-                f"indices: not strictly ascending in its row at position {int(np.argmin(rises))}; "
+                f"indices: not strictly ascending in its row at position {fall}; "
                 f"a (user, item) pair stands once; use Ratings.from_columns to sort"
             )
 
 
 def _check_scale(values: NDArray[Any], scale: RatingScale, locate: Locate) -> None:
-    inside = scale.contains(values)
-    if not inside.all():
-        row = int(np.argmin(inside))
-        raise RecveilError(
-            f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
-            f"give another scale (--scale), or drop the row"
-        )
+    # There are far fewer different ratings than ratings.
+    if scale.contains(distinct(values)).all():
+        return
+    row = int(np.argmin(scale.contains(values)))
+    raise RecveilError(
+        f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
+        f"give another scale (--scale), or drop the row"
+    )
+
+
+@compiled()
+def _first_fall(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
+    """Return the position before the first item that is not above the one before it, or -1."""
+    for row in range(indptr.size - 1):
+        for at in range(indptr[row] + 1, indptr[row + 1]):
+            if indices[at] <= indices[at - 1]:
+                return at - 1
+    return -1
 
 
 def _arrow_column(column: ArrayLike) -> pa.Array:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.errors import RecveilError
@@ -102,7 +104,7 @@ class RatingScale:
         >>> RatingScale.infer([3, 1, 4.5, 2])
         RatingScale(low=1.0, high=4.5, step=0.5)
         """
-        levels = np.unique(np.asarray(values, dtype=np.float64))
+        levels = distinct(values)
         if levels.size == 0:
             raise RecveilError("there are no ratings to infer a scale from; give --scale")
         low, high = _shortest(levels[0]), _shortest(levels[-1])
@@ -167,6 +169,20 @@ class RatingScale:
     def __str__(self) -> str:
         ends = f"{self.low:g}:{self.high:g}"
         return ends if self.step is None else f"{ends}:{self.step:g}"
+
+
+def distinct(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the different numbers, ascending: by hashing, as there are few among many.
+
+    Examples
+    --------
+    >>> distinct([4, 3.5, 4])
+    array([3.5, 4. ])
+    """
+    numbers = np.ascontiguousarray(values)
+    if numbers.dtype.kind != "f":
+        numbers = numbers.astype(np.float64)
+    return np.unique(pc.unique(pa.array(numbers.ravel())).to_numpy().astype(np.float64))
 
 
 def _count_steps(levels: NDArray[np.float64]) -> int | None:

@@ -149,8 +149,7 @@ class PublishedFile:
             yield table
 
     def _parquet_pieces(self, violations: list[Violation]) -> Iterator[pa.Table]:
-        file = pq.ParquetFile(self.path)
-        found = file.schema_arrow
+        found = pq.ParquetFile(self.path).schema_arrow
         self._check_names(found.names, violations)
         for name in self.columns:
             expected, stored = self.schema.field(name).type, found.field(name).type
@@ -162,8 +161,12 @@ class PublishedFile:
         if found.metadata or any(found.field(name).metadata for name in self.columns):
             problem = "it carries metadata beside the ratings; nobody has checked what it tells"
             violations.append(Violation(self.path.name, None, None, problem))
+        # A user's id stands in many rows: as a dictionary it is decoded once a page.
+        file = pq.ParquetFile(self.path, read_dictionary=["user_id"])
+        names = pa.field("user_id", pa.dictionary(pa.int32(), pa.string()))
+        schema = self.schema.set(0, names)
         for batch in file.iter_batches(_ROWS_AT_ONCE):
-            yield pa.table(batch).select(self.columns).cast(self.schema)
+            yield pa.table(batch).select(self.columns).cast(schema)
 
     def _check_names(self, names: list[str], violations: list[Violation]) -> None:
         for name in self.columns:
@@ -205,8 +208,7 @@ class PublishedFile:
     ) -> Iterator[tuple[str, NDArray[np.int64]]]:
         """Yield what is wrong with rows, and the positions of such rows in the table."""
         starts = records.indptr[:-1]
-        again = [user_id in self._seen for user_id in user_ids]
-        self._seen.update(user_ids)
+        again = [self._is_known(user_id) for user_id in user_ids]
         yield "its record is not in one piece: the user id stands elsewhere too", starts[again]
         falls = np.flatnonzero(np.diff(records.indices) <= 0) + 1
         within = falls[~np.isin(falls, starts)]
@@ -224,6 +226,12 @@ class PublishedFile:
             yield "group_size changes within the record", np.flatnonzero(sizes != expected)
             sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
             yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
+
+    def _is_known(self, user_id: str) -> bool:
+        """Say whether a user has been met before; from now on he has."""
+        before = len(self._seen)
+        self._seen.add(user_id)
+        return len(self._seen) == before
 
     def _keys(self, labels: NDArray[Any]) -> NDArray[np.uint64]:
         """Return the items' keys; each label is hashed once for the whole file."""
