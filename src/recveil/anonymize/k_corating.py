@@ -81,9 +81,9 @@ class KCoRater:
     each of the s! ways is equally likely. So a label in a record is its owner's with probability
     1/s, as far as the release itself tells. That is no claim of the file's, which stays `co-rated`:
     nobody can check it there. And it hides whose a label is, not what was given: if all members
-    gave the same rating, everybody's is known; and where fills can be worked out, as item means can,
-    a label that is none of them is the rating of the one who rated. Of MovieLens 100K at k = 9 with
-    item means, an adversary who knows the group and who rated what is told 57 % of the ratings.
+    gave the same rating, everybody's is known; and where fills can be worked out, as item means
+    can, a label that is none of them is the rating of the one who rated. Of MovieLens 100K at k = 9
+    with item means, an adversary who knows the group and who rated what is told 57 % of the ratings.
 
     Examples
     --------

@@ -175,3 +175,13 @@ def _has_repeats(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
             if indices[at] == indices[at - 1]:
                 return True
     return False
+
+
+@compiled()
+def first_fall(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
+    """Return the position before the first item that is not above the one before it, or -1."""
+    for row in range(indptr.size - 1):
+        for at in range(indptr[row] + 1, indptr[row + 1]):
+            if indices[at] <= indices[at - 1]:
+                return at - 1
+    return -1

@@ -9,9 +9,14 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recveil.compiled import compiled
 from recveil.errors import RecveilError
-from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
+from recveil.ratings.assemble import (
+    Duplicates,
+    Rows,
+    find_order,
+    first_fall,
+    settle_duplicates,
+)
 from recveil.ratings.columns import (
     Locate,
     encode_labels,
@@ -19,7 +24,7 @@ from recveil.ratings.columns import (
     parse_days,
     parse_ratings,
 )
-from recveil.ratings.scale import RatingScale, distinct
+from recveil.ratings.scale import RatingScale, refuse_off_scale
 
 
 class Ratings:
@@ -226,7 +231,7 @@ class Ratings:
         values = parse_ratings(columns.pop("rating"), locate)
         days = parse_days(columns.pop("time"), locate) if "time" in columns else None
         if scale is not None:
-            _check_scale(values, scale, locate)
+            refuse_off_scale(values, scale, locate)
         order = find_order(user_of, indices, users.size)
         del user_of
         indices, values = order.apply(indices), order.apply(values)
@@ -358,38 +363,17 @@ class Ratings:
                 f"indptr: expected {self.n_users + 1} numbers that rise from 0 to {n}"
             )
         self._check_items()
-        _check_scale(self.values, self.scale, lambda at: f"rating at position {at}")
+        refuse_off_scale(self.values, self.scale, lambda at: f"rating at position {at}")
 
     def _check_items(self) -> None:
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.n_items:
             raise RecveilError(f"indices: expected positions from 0 to {self.n_items - 1}")
-        fall = _first_fall(self.indptr, self.indices)
+        fall = first_fall(self.indptr, self.indices)
         if fall >= 0:
             raise RecveilError(
                 f"indices: not strictly ascending in its row at position {fall}; "
                 f"a (user, item) pair stands once; use Ratings.from_columns to sort"
             )
-
-
-def _check_scale(values: NDArray[Any], scale: RatingScale, locate: Locate) -> None:
-    # There are far fewer different ratings than ratings.
-    if scale.contains(distinct(values)).all():
-        return
-    row = int(np.argmin(scale.contains(values)))
-    raise RecveilError(
-        f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
-        f"give another scale (--scale), or drop the row"
-    )
-
-
-@compiled()
-def _first_fall(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
-    """Return the position before the first item that is not above the one before it, or -1."""
-    for row in range(indptr.size - 1):
-        for at in range(indptr[row] + 1, indptr[row + 1]):
-            if indices[at] <= indices[at - 1]:
-                return at - 1
-    return -1
 
 
 def _arrow_column(column: ArrayLike) -> pa.Array:

@@ -1,8 +1,9 @@
 """The rating scale: which labels a rating can carry."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -183,6 +184,20 @@ def distinct(values: ArrayLike) -> NDArray[np.float64]:
     if numbers.dtype.kind != "f":
         numbers = numbers.astype(np.float64)
     return np.unique(pc.unique(pa.array(numbers.ravel())).to_numpy().astype(np.float64))
+
+
+def refuse_off_scale(
+    values: NDArray[Any], scale: RatingScale, locate: Callable[[int], str]
+) -> None:
+    """Raise a RecveilError that names the place of the first rating that is not on the scale."""
+    # There are far fewer different ratings than ratings.
+    if scale.contains(distinct(values)).all():
+        return
+    row = int(np.argmin(scale.contains(values)))
+    raise RecveilError(
+        f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
+        f"give another scale (--scale), or drop the row"
+    )
 
 
 def _count_steps(levels: NDArray[np.float64]) -> int | None:
