@@ -82,8 +82,8 @@ class KCoRater:
     1/s, as far as the release itself tells. That is no claim of the file's, which stays `co-rated`:
     nobody can check it there. And it hides whose a label is, not what was given: if all members
     gave the same rating, everybody's is known; and where fills can be worked out, as item means
-    can, a label that is none of them is the rating of the one who rated. Of MovieLens 100K at k = 9
-    with item means, an adversary who knows the group and who rated what is told 57 % of the ratings.
+    can, a label that is none of them is the rating of the one who rated. At k = 9, with item means,
+    who knows the group and who rated what is told 57 % of the ratings of MovieLens 100K.
 
     Examples
     --------
