@@ -145,7 +145,10 @@ def encode_labels(
     in_order = in_order[np.argsort(labels[in_order])]
     position = np.zeros(labels.size, np.int32)
     position[in_order] = np.arange(in_order.size, dtype=np.int32)
-    return labels[in_order], np.take(position, codes, out=codes, mode="clip")
+    for start in range(0, codes.size, _ROWS_AT_ONCE):  # all at once takes three times the memory
+        own = codes[start : start + _ROWS_AT_ONCE]
+        own[:] = position[own]
+    return labels[in_order], codes
 
 
 def _encode_numbers(
