@@ -82,9 +82,7 @@ def report(options: argparse.Namespace, folder: Path) -> None:
                 _prepare(place, n_ratings)
                 line = _ask(options, place, name, contender)
                 if line is None:
-                    print(
-                        FORMAT.format(name, contender, millions, f"> {options.limit}", "", "", "")
-                    )
+                    print(FORMAT.format(name, contender, millions, "-", "", "", ""))
                     continue
                 each = 1e9 * line["seconds"] / n_ratings
                 growth = each / first.setdefault((name, contender), each)
@@ -111,13 +109,16 @@ def _prepare(place: Path, n_ratings: int) -> None:
 def _ask(
     options: argparse.Namespace, place: Path, stage: str, contender: str
 ) -> dict[str, float] | None:
-    """Let a child measure; None if it takes longer than the limit."""
+    """Let a child measure; None if it takes longer than the limit, or fails."""
     command = [sys.executable, __file__, "--folder", str(place), "--measure", stage, contender]
     try:
         done = subprocess.run(  # noqa: S603
             command, check=True, text=True, stdout=subprocess.PIPE, timeout=options.limit
         )
     except subprocess.TimeoutExpired:
+        return None
+    except subprocess.CalledProcessError as error:  # out of memory, most likely
+        print(f"{stage}, {contender}: ended with {error.returncode}", file=sys.stderr)
         return None
     line: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return line

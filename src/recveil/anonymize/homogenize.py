@@ -23,8 +23,8 @@ from recveil.records import Records
 # Cells of a block of padded rows, and ratings of a simple one: small enough (64 MiB) to forget.
 _BLOCK_CELLS = 1 << 24
 _BLOCK_RATINGS = 1 << 22
-# Cells of a tile of padded rows: it stays in the processor's cache (4 MiB) between product and sum.
-_TILE_CELLS = 1 << 20
+# Cells of a tile, some items of a block's users: it stays in the cache between product and sum.
+_TILE_CELLS = 1 << 18
 
 
 class Groups(NamedTuple):
@@ -119,14 +119,17 @@ def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Ite
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
     n_threads = get_num_threads()
+    items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
         sums = _add_members(ratings, padding, groups, *block)
         sizes = groups.sizes[slice(*block)]
         indptr = np.arange(sizes.size + 1, dtype=np.int64) * rated.size
+        if sizes.size not in items_of:
+            items_of[sizes.size] = np.tile(rated, sizes.size)
         labels = sums if rated.size == ratings.n_items else sums[:, rated]
         labels /= sizes[:, None]
-        return Records(sizes, indptr, np.tile(rated, sizes.size), labels.ravel())
+        return Records(sizes, indptr, items_of[sizes.size], labels.ravel())
 
     blocks = _blocks(groups.sizes, max(1, _BLOCK_CELLS // ratings.n_items))
     with ThreadPoolExecutor(n_threads) as pool:
@@ -143,18 +146,16 @@ def _add_members(
     sums = np.zeros((last - first, ratings.n_items))
     group_of = np.repeat(np.arange(last - first), groups.sizes[first:last])
     members = groups.members[groups.starts[first] : groups.starts[last]]
-    low, high = np.float32(padding.scale.low), np.float32(padding.scale.high)
-    tile_users = max(1, _TILE_CELLS // ratings.n_items)
-    for start in range(0, members.size, tile_users):
-        tile = members[start : start + tile_users]
-        products = padding.user_factors[tile] @ padding.item_factors.T
+    ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
+    factors = padding.user_factors[members]
+    following, last_of = ratings.indptr[members], ratings.indptr[members + 1]
+    width = max(1, _TILE_CELLS // members.size)
+    for start in range(0, ratings.n_items, width):
+        tile = slice(start, start + width)
+        products = factors @ padding.item_factors[tile].T
+        rated = (following, last_of, ratings.indices, ratings.values)
         _add_padded(
-            products,
-            padding.item_offset,
-            (low, high),
-            (tile, ratings.indptr, ratings.indices, ratings.values),
-            group_of[start : start + tile_users],
-            sums,
+            products, padding.item_offset[tile], ends, rated, group_of, sums[:, tile], start
         )
     return sums
 
@@ -269,17 +270,25 @@ def _add_padded(
     rated: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
     group_of: NDArray[Any],
     sums: NDArray[Any],
+    start: int,
 ) -> None:
-    """Make each product of factors a padded row, in place, and add it to the sum of its group."""
+    """Make products of factors padded labels, in place, and add them to the sums of the groups.
+
+    The tile holds the items from `start` on. The first array of `rated` says where each row's own
+    ratings go on, and is moved beyond the tile.
+    """
     low, high = ends
-    users, indptr, indices, values = rated
-    for row in range(users.size):
+    following, last_of, indices, values = rated
+    for row in range(rows.shape[0]):
         for item in range(rows.shape[1]):
             label = rows[row, item] + offset[item]
             label = label if label > low else low
             rows[row, item] = label if label < high else high
-        for at in range(indptr[users[row]], indptr[users[row] + 1]):
-            rows[row, indices[at]] = values[at]
+        at = following[row]
+        while at < last_of[row] and indices[at] < start + rows.shape[1]:
+            rows[row, indices[at] - start] = values[at]
+            at += 1
+        following[row] = at
         group = group_of[row]
         for item in range(rows.shape[1]):
             sums[group, item] += rows[row, item]
