@@ -101,7 +101,7 @@ def learn_ours(train: Any, passes: int, rate: float, pull: float) -> Model:
 
 
 CONTENDERS: dict[str, tuple[Callable[[Ratings], Any], Learn, tuple[float, ...]]] = {
-    "recveil": (lambda train: train, learn_ours, (0.01, 0.02, 0.03)),
+    "recveil": (lambda train: train, learn_ours, (0.02, 0.03, 0.05)),
     "cornac MF": (cornac_table, learn_cornac, (0.005, 0.01, 0.02)),
     "surprise SVD": (surprise_table, learn_surprise, (0.005, 0.01, 0.02)),
 }

@@ -46,6 +46,7 @@ from recveil.attack import (
     ScoreboardRH,
     draw_knowledge,
 )
+from recveil.attack.strikes import STRIKES, strike_out
 from recveil.datasets import make_ratings
 from recveil.group import MDAV, BisectingKGather
 from recveil.group.k_gather import KGather
@@ -64,6 +65,11 @@ RECOMMENDERS: dict[str, Any] = {
 }
 EIGHT = Adversary(known=8, name="8 of 8")
 ITEMS_ONLY = Adversary(known=8, rating_error=None, name="8 items")
+STRUCK = [
+    ("similarity", "labels off the scale"),
+    ("similarity", "labels that the other rows predict"),
+    ("item-mean", "the commonest label of each item"),
+]
 FEWER = [Adversary(known=m, right=n, name=f"{n} of {m}") for n, m in ((2, 2), (4, 4), (6, 8))]
 
 
@@ -203,18 +209,19 @@ def figure_3(options: argparse.Namespace) -> None:
             line(fill, k, adversary.name, *look(opened, ratings, adversary))
     print()
     heading("ignored", "fill", "k", "known", "believed", "wrong", "best record", "likeliest")
-    for (ignored, (fill, strike)), k in itertools.product(STRIKES.items(), (9, 100)):
-        rater = KCoRater(k, fill, round_fills=strike is not is_off_scale, seed=1)
+    for (fill, ignored), k in itertools.product(STRUCK, (9, 100)):
+        rater = KCoRater(k, fill, round_fills="scale" not in ignored, seed=1)
         opened = open_release(rater.anonymize(ratings))
-        left = opened.without(strike(opened))
         for adversary in (EIGHT, ITEMS_ONLY):
-            line(ignored, fill, k, adversary.name, *look(left, ratings, adversary))
+            line(ignored, fill, k, adversary.name, *look(opened, ratings, adversary, ignored))
 
 
-def look(opened: Opened, ratings: Ratings, adversary: Adversary) -> list[str]:
+def look(opened: Opened, ratings: Ratings, adversary: Adversary, ignored: str = "") -> list[str]:
     """Return what the attacks find: of all people, those with too few ratings included."""
     known = draw_knowledge(ratings, adversary, np.arange(ratings.n_users), seed=0)
     candidates, record_of = opened.candidates()
+    if ignored:
+        candidates = strike_out(candidates, STRIKES[ignored](candidates, SCALE), SCALE)
     guesses = ScoreboardRH().attack(candidates, known, record_of)
     believed = (guesses.eccentricity >= 1.5) & (guesses.best >= 0)
     wrong = believed & ~guesses.own_is_top
@@ -222,30 +229,6 @@ def look(opened: Opened, ratings: Ratings, adversary: Adversary) -> list[str]:
     best = [(found.own_is_top / found.tied_people).sum() for found in (guesses, likeliest)]
     shares = (believed.sum(), wrong.sum(), *best)
     return [f"{share / known.requested:.1%}" for share in shares]
-
-
-def is_commonest(opened: Opened) -> NDArray[np.bool_]:
-    """Mark the labels that are the commonest of their item."""
-    often = tally(opened, np.zeros(N_USERS, np.int64))[0].argmax(axis=1)
-    return levels_of(opened.labels) == often[opened.items]
-
-
-def is_predicted(opened: Opened) -> NDArray[np.bool_]:
-    """Mark the labels that are what the other rows of the release predict, rounded."""
-    predictor = UserKNN().fit(opened.ratings())
-    return levels_of(predictor.predict(opened.owners, opened.items)) == levels_of(opened.labels)
-
-
-def is_off_scale(opened: Opened) -> NDArray[np.bool_]:
-    """Mark the labels that nobody can have given."""
-    return opened.labels != np.rint(opened.labels)
-
-
-STRIKES = {
-    "off the scale": ("similarity", is_off_scale),
-    "predicted": ("similarity", is_predicted),
-    "commonest": ("item-mean", is_commonest),
-}
 
 
 def tally(opened: Opened, groups: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize.predictive import GROUPINGS
 from recveil.io import read_ratings
 
 
 def main(files: list[Path]) -> None:
     """Print a row for each file and k."""
+    print(f"Grouping: {next(iter(GROUPINGS))}, the default\n")
     print("| data | k | ratings published as they are | people with such a rating |")
     print("|---|---|---|---|")
     for file in files:

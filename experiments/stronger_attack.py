@@ -1,6 +1,6 @@
 """How much more the likeliest record finds than Scoreboard-RH, and both against releases.
 
-python experiments/stronger_attack.py RATINGS
+python experiments/stronger_attack.py RATINGS [--grouping NAME]
 """
 
 import argparse
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize.predictive import GROUPINGS
 from recveil.attack import (
     PRESETS,
     Adversary,
@@ -39,6 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ratings", help="a file of ratings")
     parser.add_argument("--targets", type=int, default=1000)
+    parser.add_argument("--grouping", choices=GROUPINGS, default=next(iter(GROUPINGS)))
     arguments = parser.parse_args()
     ratings = read_ratings(arguments.ratings)
     targets = choose_targets(ratings.n_users, arguments.targets, seed=0)
@@ -46,7 +48,7 @@ def main() -> None:
     if ratings.days is None:
         adversaries = [adversary.without_dates() for adversary in adversaries]
     raw_table(ratings, adversaries, targets)
-    releases(ratings, adversaries, targets)
+    releases(ratings, adversaries, targets, arguments.grouping)
 
 
 def raw_table(ratings: Ratings, adversaries: list[Adversary], targets: NDArray[np.int64]) -> None:
@@ -62,13 +64,16 @@ def raw_table(ratings: Ratings, adversaries: list[Adversary], targets: NDArray[n
         print(f"| {adversary.name} | {known.skipped} | {rates[0]:.1%} | {rates[1]:.1%} |")
 
 
-def releases(ratings: Ratings, adversaries: list[Adversary], targets: NDArray[np.int64]) -> None:
+def releases(
+    ratings: Ratings, adversaries: list[Adversary], targets: NDArray[np.int64], grouping: str
+) -> None:
     """Say which attack finds most in releases, and whether members are told from others."""
-    print("\n| release | adversary | attack | group found | person found | AUC of membership |")
+    print(f"\nReleases with the grouping {grouping}:\n")
+    print("| release | adversary | attack | group found | person found | AUC of membership |")
     print("|---|---|---|---|---|---|")
     for homogenize in ("simple", "padded"):
         for k in (5, 20):
-            anonymizer = PredictiveAnonymizer(k, homogenize, seed=1)
+            anonymizer = PredictiveAnonymizer(k, homogenize, grouping=grouping, seed=1)
             table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
             for adversary in adversaries:
                 undated = replace(adversary, date_error=None)

@@ -122,7 +122,11 @@ class TestLevels:
             ({"privacy_levels": [1, 2]}, "expected one for each of 120"),
             ({"privacy_levels": np.zeros(120, int)}, "expected 1 or more"),
             ({"privacy_levels": "3", "grouping": "mdav"}, "level-gather, one-k-gather with priv"),
-            ({"grouping": "level-gather"}, "expected one of k-gather"),
+            ({"grouping": "level-gather"}, r"'level-gather': it needs privacy_levels [(]--priv"),
+            (
+                {"privacy_levels": "activity<10:3,else:9", "grouping": "one-k-gather"},
+                r"user \d+ has the level 3, somebody has 9, and k is 5; grouping 'one-k-gather'",
+            ),
         ],
     )
     def test_senseless_levels_are_refused(self, invented, setting, problem):

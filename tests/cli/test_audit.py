@@ -262,3 +262,30 @@ def test_outside_knowledge_in_columns_of_ones_own(run, tmp_path):
     (alice,) = json.loads(out)["suspects"]
     assert (alice["target"], alice["users"][0]) == ("alice", "7")
     assert alice["known"] == alice["matched"] == len(rows)
+
+
+@pytest.mark.parametrize("target", ["risk.csv", "out.private/mine.csv"])
+def test_the_risk_goes_where_it_is_asked_for(run, tmp_path, target):
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    options = ("--release", "out", "--targets", 20)
+    code, out, _ = run("audit", "ratings.csv", *options, "--risk", target)
+    assert code == 0
+    assert f"Wrote everybody's risk, which is private, to {target}." in " ".join(out.split())
+    assert stat.S_IMODE((tmp_path / target).stat().st_mode) == 0o600
+    assert not (tmp_path / "out.private" / "risk.csv").exists()
+
+
+def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    _, out, _ = run("audit", "ratings.csv", "--release", "out", "--targets", 9, "--no-curves")
+    table = out[out.index("against the release") :].splitlines()
+    ends = [float(line.split("│")[4].split("–")[1]) for line in table if line.count("–") > 1]
+    assert len(ends) == 6
+    assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4
+
+
+def test_columns_are_called_as_on_the_page(run):
+    _, out, _ = run("audit", "ratings.csv", "--targets", 9, "--no-curves")
+    for name in ("stands out", "wrong match", "control"):
+        assert name in out
+    assert "not in data" not in out

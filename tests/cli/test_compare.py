@@ -3,6 +3,7 @@ import json
 import pytest
 
 from recveil.cli import main
+from recveil.compare import percent
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
@@ -71,7 +72,7 @@ def test_no_result_at_all_ends_with_1(run):
         (("ratings.csv", "-o", "out", "--split", "2"), "share is 2"),
         (("ratings.csv", "-o", "."), "holds something else"),
         (("ratings.csv", "-o", "a/b"), "create it first"),
-        (("ratings.csv", "-o", "out", "--max-risk", "0"), "max_risk is 0"),
+        (("ratings.csv", "-o", "out", "--max-risk", "0"), "is 0.0; expected a share above 0"),
         (("ratings.csv", "-o", "out", "--json", "ratings.csv"), "the input itself"),
     ],
 )
@@ -80,3 +81,35 @@ def test_wrong_usage_ends_with_2(run, tmp_path, arguments, message):
     assert (code, out) == (2, "")
     assert message in " ".join(err.replace("│", " ").split())
     assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
+    write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
+    options = ("--methods", "padded,raw,rotation", "--k", "10", "--targets", 90, "-o", "out")
+    _, out, _ = run("tastes.csv", *options)
+    assert "…" not in out
+    lines = [line for line in out.splitlines() if line[0] in "┏┃┡│└"]
+    assert len(lines) > 6
+    assert all(line[-1] in "┓┃┩│┘" and len(line) <= 80 for line in lines)
+
+
+def test_only_what_was_not_attacked_has_a_legend(run):
+    assert "Not attacked" not in run(*SMALL)[1]
+    rotated = ("ratings.csv", "--methods", "rotation", "--targets", 30, "-o", "other")
+    assert "Not attacked: the attacks do not undo the method" in run(*rotated)[1]
+
+
+def test_the_gain_comes_with_its_interval(run):
+    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
+    write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
+    options = ("--methods", "simple,raw", "--k", "3", "--targets", 30, "-o", "out")
+    command = ("tastes.csv", *options, "--max-risk", 0.9)
+    row, raw = json.loads(run(*command, "--json", "-")[1])["rows"]
+    assert row["gain_low"] < row["gain_kept"] < row["gain_high"]
+    assert raw["gain_low"] == raw["gain_kept"] == raw["gain_high"] == 1
+    interval = f"{percent(row['gain_low'])} to {percent(row['gain_high'])}"
+    _, out, _ = run(*command)
+    assert interval in out
+    assert f"on one split: {interval} (95 %)" in " ".join(out.split())

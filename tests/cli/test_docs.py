@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from recveil.cli import app
 
@@ -24,6 +25,21 @@ TWINS = {
 }
 
 
+def section_of(title: str) -> str:
+    """Return a section of docs/cli.md."""
+    docs = (ROOT / "docs" / "cli.md").read_text()
+    (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", docs, re.DOTALL | re.MULTILINE)
+    return section
+
+
+def names_of_options(verb: str) -> list[list[str]]:
+    """Return all names of each option of a verb, but for --help."""
+    options = typer.main.get_command(app).commands[verb].params
+    return [
+        [*option.opts, *option.secondary_opts] for option in options if option.opts[0][0] == "-"
+    ]
+
+
 @pytest.mark.parametrize("verb", VERBS)
 class TestEveryVerb:
     def test_has_help_and_an_example(self, verb):
@@ -32,10 +48,14 @@ class TestEveryVerb:
         assert f"Example: `recveil {verb}" in text
 
     def test_has_a_section_with_an_example_in_the_docs(self, verb):
-        docs = (ROOT / "docs" / "cli.md").read_text()
-        (section,) = re.findall(rf"^## {verb}\n(.*?)(?=^## |\Z)", docs, re.DOTALL | re.MULTILINE)
+        section = section_of(verb)
         assert f"$ recveil {verb}" in section
         assert TWINS[verb] in section
+
+    def test_every_option_stands_in_its_section_or_among_the_shared_ones(self, verb):
+        text = section_of(verb) + section_of("Options of several verbs")
+        for names in names_of_options(verb):
+            assert any(re.search(rf"(?<![\w-]){name}(?![\w-])", text) for name in names), names
 
     def test_every_option_has_help(self, verb):
         for name, parameter in inspect.signature(VERBS[verb]).parameters.items():

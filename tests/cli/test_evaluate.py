@@ -163,3 +163,24 @@ def test_the_scale_is_that_of_the_release(run, tmp_path):
     PredictiveAnonymizer(k=4, seed=1).anonymize(ratings).write("narrow")
     found = evaluate("narrow", "narrow.csv", split=0.3, targets=5, with_membership=False)
     assert str(found.train.scale) == "1:5:1"
+
+
+def test_the_headline_tells_errors_lists_and_who_they_are_by(run):
+    command = ("evaluate", *FILES, "--release", "out", *QUICK)
+    told = json.loads(run(*command, "--json", "-")[1])["recipient"]
+    out = " ".join(run(*command)[1].split())
+    assert f"{told['averages']['rmse']:.4f} with item mean + user bias." in out
+    for side, words in (("raw", "raw ratings"), ("release", "release")):
+        lists = told["lists"][side]
+        assert f"{lists['ndcg@10']:.4f} with the {words} ({lists['recommender']})" in out
+    if told["gain_low"] is not None:
+        assert told["gain_low"] <= told["gain_kept"] <= told["gain_high"]
+
+
+def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK)
+    assert "…" not in out
+    lines = [line for line in out.splitlines() if line[0] in "┏┃┡│└"]
+    assert len(lines) > 20
+    assert all(line[-1] in "┓┃┩│┘" and len(line) <= 80 for line in lines)

@@ -39,6 +39,12 @@ def plain_evaluation(risk=0.1, rmse=0.93, gain=0.5, asked=200, attacked=200):
             "averages": served | {"rmse": 0.96},
             "release": served | {"rmse": rmse},
             "gain_kept": gain,
+            "gain_low": gain - 0.1,
+            "gain_high": gain + 0.1,
+            "lists": {
+                "raw": served | {"recommender": "popularity", "ndcg@10": 0.4},
+                "release": served | {"ndcg@10": 0.3},
+            },
         },
         "carry_over": {"tau_rmse": 0.9, "tau_ndcg": 0.8},
         "fidelity": {

@@ -78,9 +78,44 @@ def test_caveats_tell_what_else_is_given_away():
     row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership=0.99)
     told = " ".join(cheapest([row._replace(membership_low=0.98)], 0.5).caveats)
     assert "43% of all ratings stand in it exactly" in told
-    assert "Who was in the data at all can be told (AUC 0.99" in told
-    unsure = cheapest([row._replace(lone_share=0.0, membership_low=0.49)], 0.5)
-    assert not any("exactly" in text or "AUC" in text for text in unsure.caveats)
+    assert "An adversary can nearly always tell who was in the data at all (AUC 0.99" in told
+    row = row._replace(lone_share=0.0, membership=0.57, membership_low=0.49, membership_high=0.64)
+    unsure = " ".join(cheapest([row], 0.5).caveats)
+    assert "exactly" not in unsure
+    assert "cannot be shown to tell who was in the data at all (AUC 0.57, 0.49 to 0.64;" in unsure
+    row = row._replace(membership=None)
+    assert "AUC" not in " ".join(cheapest([row], 0.5).caveats)
+
+
+def test_lists_are_told_with_who_makes_them():
+    lists = {"ndcg": 0.14, "ndcg_kept": 0.77, "ranker": "kNN", "raw_ranker": "popularity"}
+    told = " ".join(cheapest([TABLE[1]._replace(**lists)], 0.5).caveats)
+    assert (
+        "keep 77% of the nDCG that the raw data give (0.140 by “kNN”, raw by “popularity”)" in told
+    )
+
+
+def test_what_one_split_cannot_tell_apart():
+    """Gains 0.9, 0.7 and 0.3; the best reaches down to 0.65, so that only 0.3 is worse for sure."""
+    ends = {2: (0.65, 1.1), 5: (0.5, 0.8), 50: (0.2, 0.4)}
+    rows = [row._replace(gain_low=ends[row.k][0], gain_high=ends[row.k][1]) for row in TABLE[:3]]
+    choice = cheapest(rows, 0.5)
+    assert choice.row.title == "padded, k = 2"
+    assert choice.not_told_apart == ["padded, k = 5"]
+    assert "on one split: 65% to 110% (95 %)" in choice.caveats[0]
+    assert "Not told apart from it: “padded, k = 5”." in choice.caveats[0]
+    touching = rows[1]._replace(gain_high=0.65)
+    assert cheapest([rows[0], touching], 0.5).not_told_apart == ["padded, k = 5"]
+    below = rows[1]._replace(gain_high=0.649)
+    assert cheapest([rows[0], below], 0.5).not_told_apart == []
+    unsafe = cheapest(rows, 0.15)  # what is not safe enough is not named
+    assert (unsafe.row.k, unsafe.not_told_apart) == (5, [])
+    assert cheapest([], 0.5).not_told_apart == []
+
+
+def test_a_gain_without_an_interval_says_so():
+    choice = cheapest(TABLE, 0.5)
+    assert "has no interval" in choice.caveats[0] and choice.not_told_apart == []
 
 
 def test_nothing_left_is_said_plainly():

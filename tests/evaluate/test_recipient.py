@@ -13,11 +13,13 @@ from recveil.evaluate import (
     TrainingTable,
     UserRows,
     fit_all,
+    gain_interval,
     gain_kept,
     recipient,
     serve,
     split_ratings,
 )
+from recveil.evaluate.recipient import AVERAGES, PersonErrors, Served, Utility
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
 
@@ -163,3 +165,97 @@ class TestServe:
         nothing = split.test.of_users(np.zeros(300, bool))
         with pytest.raises(RecveilError, match="0 test cells for 300 people"):
             serve(fitted, UserRows.from_ratings(split.train), nothing)
+
+
+class TestWhoMakesTheLists:
+    def test_the_inner_ndcg_by_hand(self):
+        """One row of five items, all liked: one is held out, and it alone is left to be listed."""
+        train = Ratings.from_columns([0] * 5, [0, 1, 2, 3, 4], [5, 5, 5, 5, 5], scale=stars)
+        (popular,) = fit_all(TrainingTable.from_ratings(train), [Popularity()])
+        assert popular.inner_ndcg_ == 1
+
+    def test_the_best_inside_is_taken_and_not_the_best_by_rmse(self, split, served_raw):
+        inner = {name: found.inner_ndcg for name, found in served_raw.utilities.items()}
+        known = {name: value for name, value in inner.items() if not np.isnan(value)}
+        assert served_raw.ranker == max(known, key=known.__getitem__)
+        assert np.isnan(inner["global mean + user bias"])  # it ranks nothing
+        assert not np.isnan(inner["popularity"])
+        assert served_raw.best_lists.ndcg == served_raw.utilities[served_raw.ranker].ndcg
+
+    def test_where_nothing_is_liked_the_chosen_one_makes_them(self):
+        users, items = [0] * 5 + [1] * 5, [0, 1, 2, 3, 4] * 2
+        low = Ratings.from_columns(users, items, [1, 2] * 5, scale=stars)
+        test = HeldOut(np.array([0]), np.array([1]), np.array([2.0]))
+        fitted = fit_all(TrainingTable.from_ratings(low), [ItemMeans()])
+        served = serve(fitted, UserRows.from_ratings(low), test)
+        assert served.ranker == served.chosen == "item mean"
+
+
+class TestGainInterval:
+    def plain(self, averages, best, cells):
+        """Make what is served of each person's squared errors."""
+        errors = PersonErrors(
+            np.asarray(cells),
+            {name: np.asarray(e, float) for name, e in ((AVERAGES, averages), ("kNN", best))},
+        )
+        rest = (0.0, 0.0, 0.0, 0.0, 10, 1, 1, 0, (), 0.0)
+
+        def utility(squares):
+            return Utility(float(np.sqrt(np.sum(squares) / np.sum(cells))), *rest)
+
+        utilities = {AVERAGES: utility(averages), "kNN": utility(best)}
+        return Served(utilities, "kNN", errors=errors)
+
+    def test_people_who_are_all_alike_leave_no_doubt(self):
+        """Errors 1.0, 0.8 and 0.9 of everybody: half of the gain is kept, whoever is drawn."""
+        raw = self.plain([1.0] * 9, [0.64] * 9, [1] * 9)
+        release = self.plain([1.0] * 9, [0.81] * 9, [1] * 9)
+        assert gain_interval(raw, release) == pytest.approx((0.5, 0.5))
+
+    def test_against_a_plain_oracle(self):
+        rng = np.random.default_rng(3)
+        cells = rng.integers(1, 6, 40)
+        averages, best, released = cells * rng.uniform(
+            [[1.0], [0.4], [0.6]], [[1.6], [0.9], [1.2]], (3, 40)
+        )
+        raw, release = self.plain(averages, best, cells), self.plain(averages, released, cells)
+        draw, shares = np.random.default_rng(7), []
+        for _ in range(1000):
+            people = draw.integers(40, size=40)
+            n = sum(cells[p] for p in people)
+            a, b, c = (
+                (sum(errors[p] for p in people) / n) ** 0.5 for errors in (averages, best, released)
+            )
+            shares.append((a - c) / (a - b))
+        shares.sort()
+        # The 2.5 % point of 1,000 numbers lies between the 25th and 26th, the 97.5 % point between
+        # the 975th and 976th; each end takes the outer one.
+        found = gain_interval(raw, release, seed=7)
+        assert found == pytest.approx((shares[24], shares[975]), abs=1e-12)
+        assert found[0] < gain_kept(raw, release) < found[1]
+        assert gain_interval(raw, release, seed=7) == found
+        assert gain_interval(raw, release, seed=8) != found
+
+    def test_a_gain_that_may_be_none_has_no_interval(self):
+        """The raw data serve one of two people badly: a quarter of the draws is of him alone."""
+        raw = self.plain([1.0, 1.0], [0.1, 1.2], [1, 1])
+        assert gain_kept(raw, raw) == 1
+        assert np.isnan(gain_interval(raw, raw)).all()
+
+    def test_without_a_gain_there_is_none(self):
+        raw = self.plain([1.0, 1.0], [1.0, 1.0], [1, 1])
+        assert np.isnan(gain_interval(raw, raw)).all()
+
+    def test_others_were_served(self):
+        raw = self.plain([1.0, 1.0], [0.5, 0.5], [1, 1])
+        with pytest.raises(RecveilError, match="served 2 people, the release 3"):
+            gain_interval(raw, self.plain([1.0] * 3, [0.5] * 3, [1] * 3))
+
+    def test_the_errors_of_people_add_up(self, split, served_raw):
+        errors = served_raw.errors
+        assert errors.cells.sum() == split.test.users.size
+        for name, squares in errors.squares.items():
+            total = (squares.sum() / errors.cells.sum()) ** 0.5
+            assert total == pytest.approx(served_raw.utilities[name].rmse, rel=1e-12)
+        low, high = gain_interval(served_raw, served_raw)
+        assert low == high == 1

@@ -102,3 +102,14 @@ def test_refuses_an_unknown_format_name(tmp_path: Path) -> None:
 def test_refuses_a_folder_without_netflix_files(tmp_path: Path) -> None:
     with pytest.raises(RecveilError, match="a folder without mv_"):
         read_ratings(tmp_path)
+
+
+def test_a_release_is_told_from_other_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "release.json").write_text("{}")
+    (folder / "ratings.csv").write_text(TEXTS["csv"])
+    problem = r"^out: this is a recveil release; .* file in it [(]ratings\.csv[)]"
+    with pytest.raises(RecveilError, match=problem):
+        read_ratings(folder)
+    assert read_ratings(folder / "ratings.csv") == EXPECTED

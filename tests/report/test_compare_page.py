@@ -33,7 +33,8 @@ def rows():
 
 def finished(method, k, promise, risk, gain):
     row = Row(method, k, promise, None, looked_for=300, attacked=300, most_attacked=300)
-    row = row._replace(gain_kept=gain, rmse=0.96 - 0.06 * gain, ndcg=0.1, recall=0.05, seconds=1.5)
+    row = row._replace(gain_kept=gain, gain_low=gain - 0.04, gain_high=gain + 0.05)
+    row = row._replace(rmse=0.96 - 0.06 * gain, ndcg=0.1, recall=0.05, seconds=1.5)
     row = row._replace(order_kept=0.8, popularity_correlation=0.7, item_mean_rmse=0.1, mae=0.7)
     if promise == "k-anonymity":
         row = row._replace(bound=1 / k, verified_k=k)
@@ -46,7 +47,8 @@ def finished(method, k, promise, risk, gain):
 
 
 def plain(invented, **question):
-    reference = {"raw": {"rmse": 0.9, "ndcg@10": 0.12}, "averages": {"rmse": 0.96}}
+    raw = {"rmse": 0.9, "ndcg@10": 0.12, "ranker": "popularity"}
+    reference = {"raw": raw, "averages": {"rmse": 0.96}}
     shared = {"split": 0.2, "seed": 3, "targets": 1000, "computed": 0, "reference": reference}
     found = Comparison(source="u.data", ratings=invented, rows=rows(), **shared, **question)
     return json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -112,12 +114,28 @@ def test_numbers_are_those_of_the_comparison(page, result):
         if row["problem"]:
             assert f"no result: {row['problem']}" in text
             continue
-        assert f"{row['gain_kept']:.1%} {row['rmse']:.4f} {row['ndcg']:.3f}" in text
+        interval = f"{row['gain_low']:.1%} – {row['gain_high']:.1%}"
+        assert f"{row['gain_kept']:.1%} {interval} {row['rmse']:.4f} {row['ndcg']:.3f}" in text
         if row["risk"] is not None:
             assert f"{row['risk']:.1%} {row['risk_low']:.1%} – {row['risk_high']:.1%}" in text
     assert "rotation not attacked" in text
     assert "the whole gain is 0.0600 in RMSE" in text  # 0.96 - 0.9
     assert "Not drawn: rotation," in text
+    assert "here “popularity”" in text
+
+
+def test_the_ladder_tells_what_it_is_filtered_by(invented, page):
+    assert "people on each row are looked at" not in text_of(page)
+    told = text_of(compare_page(plain(invented, min_k=50)))
+    assert "Only settings with at least 50 people on each row are looked at ( --min-k )." in told
+
+
+def test_settings_that_are_not_told_apart_are_named(invented):
+    """Of those at 50 %, padded at 2 keeps 0.88 (from 0.84), padded at 5 0.85 (up to 0.90)."""
+    result = plain(invented)
+    assert "padded, k = 5" in result["ladder"][0]["not_told_apart"]
+    told = text_of(compare_page(result))
+    assert f"not told apart: {'; '.join(result['ladder'][0]['not_told_apart'])}" in told
 
 
 def test_every_setting_with_a_risk_answers_the_mouse_where_it_is_drawn(page, result):

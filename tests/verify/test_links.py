@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.attack import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -19,6 +19,7 @@ from recveil.verify.links import (
     link_posterior,
     links_of_rows,
 )
+from recveil.verify.verify import verify
 
 shares = st.floats(0, 1)
 sizes = st.integers(1, 300)
@@ -174,3 +175,22 @@ def test_the_real_shares_lie_between_what_the_rows_tell():
     # Plainly: of all (member, item) pairs of the rows, how many are real ratings?
     pairs = int((np.diff(table.indptr) * table.candidates.sizes).sum())
     assert real.mean == pytest.approx(ratings.n_ratings / pairs, abs=0.1)
+
+
+@pytest.mark.parametrize("protect", ["none", "shuffle", "mean"])
+def test_nothing_is_told_of_rows_that_were_filled_up(protect, tmp_path):
+    ratings = make_ratings(n_users=80, n_items=60, n_ratings=700, seed=3)
+    KCoRater(4, protect=protect, seed=1).anonymize(ratings).write(tmp_path / "out")
+    found = verify(tmp_path / "out", links=True)
+    assert found.links is None
+    assert "what it lets one estimate is too low" in found.no_links
+    assert found.to_dict()["no_links"] == found.no_links
+    assert verify(tmp_path / "out").no_links == ""
+
+
+def test_of_simple_rows_it_is_told(tmp_path):
+    ratings = make_ratings(n_users=80, n_items=60, n_ratings=700, seed=3)
+    PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
+    found = verify(tmp_path / "out", links=True)
+    assert found.links is not None
+    assert (found.no_links, found.to_dict()["no_links"]) == ("", None)

@@ -200,13 +200,24 @@ def test_a_wrong_checksum_fails(copied):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", '{"format": "recveil-release-9"}', '{"format": "recveil-release-1"}'],
+    ("content", "reason"),
+    [
+        (b"", "it is no JSON, or cut short, at line 1, column 1"),
+        (b"{\n ", "it is no JSON, or cut short, at line 2, column 2"),
+        (b"\xff{}", "it is no UTF-8 text"),
+        (b"[]", "a part of it is missing, or of another kind than expected"),
+        (b"{}", "it lacks 'format'"),
+        (b'{"format": "recveil-release-9"}', "format 'recveil-release-9'; this recveil reads"),
+        (b'{"format": "recveil-release-1"}', "it lacks 'claim'"),
+    ],
 )
-def test_a_broken_manifest_is_bad_input(copied, text):
-    (copied / "release.json").write_text(text)
-    with pytest.raises(RecveilError, match=r"release\.json"):
+def test_a_broken_manifest_is_bad_input(copied, content, reason):
+    (copied / "release.json").write_bytes(content)
+    with pytest.raises(RecveilError) as error:
         verify(copied)
+    assert f"release.json: not the description of a release that can be checked ({reason}" in str(
+        error.value
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,11 +255,56 @@ def test_a_manifest_that_points_elsewhere_is_bad_input(copied):
 def test_an_unreadable_ratings_file_is_bad_input(copied):
     file, _ = _table(copied)
     file.write_bytes(b"\x00\xffnothing" * 20)
-    with pytest.raises(RecveilError, match="cannot be read"):
+    _fix_checksum(copied, file)
+    with pytest.raises(RecveilError, match=r"cannot be read.*; write the release again"):
         verify(copied)
     file.unlink()
     with pytest.raises(RecveilError, match="no ratings"):
         verify(copied)
+
+
+def _other_bytes(file: Path, way: str) -> bytes:
+    """Return what a file may hold after somebody changed it, so that it is no ratings file."""
+    content = file.read_bytes()
+    if way == "cut":
+        return content[: len(content) // 2].rpartition(b",")[0]
+    if way == "empty":
+        return b""
+    if way == "noise":
+        return b"\x00\xffnothing" * 20
+    if file.suffix == ".csv":  # an item id that is no whole number
+        head, line, rest = content.split(b"\n", 2)
+        fields = line.split(b",")
+        return b"\n".join([head, b",".join([fields[0], b"2.7", *fields[2:]]), rest])
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(1, "item_id", table["item_id"].cast(pa.string())), file)
+    return file.read_bytes()
+
+
+@pytest.mark.parametrize("way", ["cut", "empty", "noise", "another type"])
+def test_a_changed_file_fails_even_if_it_cannot_be_read_any_more(copied, way):
+    file, _ = _table(copied)
+    file.write_bytes(_other_bytes(file, way))
+    result = verify(copied)
+    assert not result.holds
+    assert (result.k_achieved, result.users, result.compared) == (0, 0, [])  # nothing was shown
+    told = [(violation.where, violation.problem) for violation in result.violations]
+    assert told[0] == (file.name, "not the file that was written (SHA-256)")
+    assert told[-1][0] == file.name
+    assert told[-1][1].startswith("what stands there now: ")
+    assert "write the release again" not in told[-1][1]
+    assert "cannot be read" in verify(copied, links=True).no_links
+
+
+def test_the_ratings_of_another_release_fail(copied, releases):
+    """In the other layout they lack a column, or have one too many."""
+    file, _ = _table(copied)
+    other = "users" if "group_size" in _table(copied)[1].column_names else "groups"
+    shutil.copy(releases / f"{other}-{file.suffix[1:]}" / file.name, file)
+    result = verify(copied)
+    assert not result.holds
+    assert result.violations[0].problem == "not the file that was written (SHA-256)"
+    assert any("group_size" in violation.problem for violation in result.violations)
 
 
 def test_records_across_many_small_batches(copied, monkeypatch):
@@ -327,8 +383,10 @@ class TestFingerprints:
     def test_missing_and_doubled_columns_are_bad_input(self, as_parquet):
         file, table = _table(as_parquet)
         pq.write_table(table.drop_columns("rating"), file)
+        _fix_checksum(as_parquet, file)
         with pytest.raises(RecveilError, match="expected one column 'rating', found 0"):
             verify(as_parquet)
         pq.write_table(table.append_column("rating", table["rating"]), file)
+        _fix_checksum(as_parquet, file)
         with pytest.raises(RecveilError, match="expected one column 'rating', found 2"):
             verify(as_parquet)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.folder import check_target
 from recveil.anonymize.k_corating import KCoRater, Protect
-from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
+from recveil.anonymize.predictive import LEVEL_GROUPINGS, Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.errors import RecveilError
 from recveil.io import read_levels, read_ratings, read_trust
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from recveil.verify import Verification
 
 Method = Literal["predictive", "k-corating"]
+_DEFAULT = "predictive"
+# How the command line spells what has another name there.
+_OPTIONS = {"round_labels": "--round", "round_fills": "--round-fills, --no-round"}
+# Groupings of k-coRating alone.
+_BY_SUPPORTS = ("gecom", "supports")
 
 
 class Anonymized(NamedTuple):
@@ -110,6 +115,8 @@ def anonymize(
         "protect": protect,
     }
     _check_method(method, {"predictive": predictive, "k-corating": co_rating})
+    _check_grouping(method, grouping)
+    _check_diversity(b, l)
     check_target(output, force=force)  # a mistyped output should not cost the work
     if Path(output).resolve() in Path(source).resolve().parents:
         raise RecveilError(f"{source} stands in the output {output}; choose another output")
@@ -145,10 +152,39 @@ def _check_method(method: str, options: dict[str, dict[str, Any]]) -> None:
     for other, given in options.items():
         strange = [name for name, value in given.items() if value is not None]
         if other != method and strange:
-            raise RecveilError(
-                f"{', '.join(strange)}: of the method {other}, and {method} was asked for; leave "
-                f"that out, or take the method {other}"
+            named = ", ".join(
+                f"{name} ({_OPTIONS.get(name, '--' + name.replace('_', '-'))})" for name in strange
             )
+            default = ", the default" if method == _DEFAULT else ""
+            raise RecveilError(
+                f"{named}: only for the method {other}, but the method is {method}{default}; leave "
+                f"that out, or take the method {other} (--method {other})"
+            )
+
+
+def _check_grouping(method: str, grouping: str | None) -> None:
+    """Refuse a grouping of the other method by name, as it is not unknown."""
+    if method == "predictive" and grouping in _BY_SUPPORTS:
+        raise RecveilError(
+            f"grouping {grouping!r}: only for the method k-corating, but the method is "
+            f"predictive, the default; take another grouping, or the method k-corating "
+            f"(--method k-corating)"
+        )
+    if method == "k-corating" and grouping in LEVEL_GROUPINGS:
+        raise RecveilError(
+            f"grouping {grouping!r}: only for privacy_levels (--privacy-levels), which the method "
+            f"k-corating does not know; take another grouping, or the method predictive (--method "
+            f"predictive) with privacy levels"
+        )
+
+
+def _check_diversity(b: int, l: int) -> None:  # noqa: E741
+    """Refuse a b that says nothing, as every set of items stands in one row anyway."""
+    if b != 1 and l == 1:
+        raise RecveilError(
+            f"b (--b) is {b}, but without l (--l) it does nothing: every set of items stands in "
+            f"l = 1 row; give l, at least 2, or leave b out"
+        )
 
 
 def _without_none(options: dict[str, Any]) -> dict[str, Any]:

@@ -167,6 +167,8 @@ class PredictiveAnonymizer:
         )
         predictor = _predictor(self.predictor, predictor_seed)
         grouping = _grouping(self.grouping, self.k, levels, grouping_seed)
+        if levels is not None and self.grouping == "one-k-gather":
+            _check_one_k(levels, ratings, int(self.k))
         padding = predictor.fit(ratings).padding()
         given = {} if levels is None else {"levels": levels}
         labels = grouping.fit(padding.coordinates(), **given).labels_
@@ -333,6 +335,20 @@ def _round(values: Any, scale: RatingScale, step: float | None) -> Any:
     return np.clip(values, scale.low, scale.high) + 0.0
 
 
+def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
+    """Refuse levels between 1 and the highest, by the name of a user who has one."""
+    highest = levels.max()
+    between = np.flatnonzero((levels != 1) & (levels != highest))
+    if between.size:
+        first = between[0]
+        raise RecveilError(
+            f"privacy_levels (--privacy-levels): user {ratings.users.tolist()[first]!r} has the "
+            f"level {levels[first]}, somebody has {highest}, and k is {k}; grouping 'one-k-gather' "
+            f"takes 1 and the highest level only; change the levels or k, or take 'level-gather' "
+            f"(--grouping level-gather)"
+        )
+
+
 def _predictor(choice: str | Padder, seed: int) -> Padder:
     if not isinstance(choice, str):
         return copy.copy(choice)
@@ -347,8 +363,14 @@ def _grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) 
     known: dict[str, Any] = {**(GROUPINGS if levels is None else LEVEL_GROUPINGS)}
     name = next(iter(known)) if choice is None else choice
     if name not in known:
-        when = "" if levels is None else " with privacy levels"
-        raise RecveilError(f"grouping {name!r}: expected one of {', '.join(known)}{when}")
+        names = ", ".join(known)
+        if name in LEVEL_GROUPINGS:
+            raise RecveilError(
+                f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one "
+                f"of {names}"
+            )
+        when = "" if levels is None else " with privacy levels (--privacy-levels)"
+        raise RecveilError(f"grouping {name!r}: expected one of {names}{when}")
     return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
 
 

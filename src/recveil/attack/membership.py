@@ -1,5 +1,6 @@
 """Membership: can an adversary tell who was in the data at all?"""
 
+import math
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -126,6 +127,40 @@ def membership(
         members=of_members.size,
         outsiders=of_outsiders.size,
         skipped=sum(about.skipped for about in known),
+    )
+
+
+def describe_membership(auc: Interval, who: str = "He") -> str:
+    """Say in one sentence how well somebody can tell who was in the data, graded by the area.
+
+    Parameters
+    ----------
+    auc : Interval
+        From `membership`.
+    who : str
+        The sentence's first words.
+
+    Examples
+    --------
+    >>> print(describe_membership(Interval(0.57, 0.49, 0.64, 200)))
+    He cannot be shown to tell who was in the data at all (AUC 0.57, 0.49 to 0.64; 0.5 is a coin, \
+1 is certainty).
+    >>> describe_membership(Interval(0.58, 0.51, 0.64, 200))[:53]
+    'He can tell little better than a coin who was in the '
+    """
+    # An area is how often he is right about a pair of people, one inside and one outside.
+    grades = (
+        (0.6, "can tell little better than a coin"),
+        (0.75, "can sometimes tell"),
+        (0.95, "can often tell"),
+        (math.inf, "can nearly always tell"),
+    )
+    can = "cannot be shown to tell"
+    if auc.low > 0.5:
+        can = next(words for edge, words in grades if auc.rate < edge)
+    return (
+        f"{who} {can} who was in the data at all (AUC {auc.rate:.2f}, {auc.low:.2f} to "
+        f"{auc.high:.2f}; 0.5 is a coin, 1 is certainty)."
     )
 
 

@@ -1,6 +1,7 @@
 """Attacks on a release: who is found, and what is learned about him."""
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from recveil.attack.statistics import (
     mean_interval,
     wilson_interval,
 )
+from recveil.attack.strikes import find_strikes, strike_out
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
@@ -69,7 +71,8 @@ class ReleaseAttack(NamedTuple):
     ----------
     attack : str
         "scoreboard-rh", "nearest" or "likelihood", whichever found most people; the rest is about
-        it.
+        it. If it struck out labels before, that is added: "likelihood, without labels off the
+        scale".
     requested, skipped : int
         Targets asked for, and those among them whom this adversary could not attack, because they
         have too few ratings. They count as not found, although nobody looked for them.
@@ -111,6 +114,8 @@ def attack_release(
     adversary: Adversary,
     targets: NDArray[np.int64],
     seed: int = 0,
+    *,
+    strikes: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> ReleaseAttack:
     """Look for the targets in a release, in several ways, and judge what the best one learns.
 
@@ -127,6 +132,9 @@ def attack_release(
         not found.
     seed : int
         Fixes what the adversary knows.
+    strikes : dict of str to ndarray of bool, optional
+        What `find_strikes` says of `table`, for whoever attacks it several times; worked out, if
+        not given. Only in a co-rated release labels are struck out.
 
     Raises
     ------
@@ -144,8 +152,9 @@ def attack_release(
     long if many people rated much, which `Likelihood` takes into account. It is tried with three
     ideas of how far the ratings behind a label spread: not at all, an eighth and a quarter of the
     scale. Where labels go beyond the scale, as with noise, all are tried twice: with the labels as
-    they are, and moved to its ends. The best of all is reported, which favours the adversary
-    slightly.
+    they are, and moved to its ends. In a co-rated release, all are tried again without the labels
+    that may have been filled in, in each of the ways of `find_strikes`; records that then tell the
+    same share their score. The best of all is reported, which favours the adversary slightly.
 
     Two baselines favour the release. The item mean is taken over the whole table, the target's
     own class included; of an item that this class alone carries it is the label itself, so look
@@ -166,7 +175,8 @@ def attack_release(
     _check(ratings, table)
     adversary = without_unpublished(ratings, adversary)
     known = draw_knowledge(ratings, adversary, targets, seed)
-    attacks = _attack_in_all_ways(table, known, adversary, ratings.scale)
+    struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
+    attacks = _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
     # An adversary takes the attack that works; so must whoever judges a release.
     name, guesses = max(attacks, key=lambda attack: float(_hits(attack[1]).sum()))
     hit = _hits(guesses)
@@ -195,35 +205,51 @@ def _bound(table: ReleasedTable, targets: NDArray[np.int64]) -> float:
     return math.fsum(bounds) / max(targets.size, 1)
 
 
+def find_co_rated_strikes(table: ReleasedTable, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
+    """Return what may be struck out of a release; nothing, if no labels were filled in."""
+    return find_strikes(table.candidates, scale) if table.co_rated else {}
+
+
 def _attack_in_all_ways(
-    table: ReleasedTable, known: Knowledge, adversary: Adversary, scale: RatingScale
+    table: ReleasedTable,
+    known: Knowledge,
+    adversary: Adversary,
+    scale: RatingScale,
+    strikes: Mapping[str, NDArray[np.bool_]],
 ) -> list[tuple[str, Nearby | Guesses]]:
     ways: list[tuple[str, Nearby | Guesses]] = []
-    for candidates in _as_read(table, scale):
+    for read_as, candidates in _as_read(table, scale, strikes):
         where = candidates, known, table.record_of
         ways += [
-            ("scoreboard-rh", ScoreboardRH().attack(*where)),
-            ("nearest", find_nearest(*where)),
+            (f"scoreboard-rh{read_as}", ScoreboardRH().attack(*where)),
+            (f"nearest{read_as}", find_nearest(*where)),
             *(
-                ("likelihood", Likelihood.of(adversary, share * scale.range).attack(*where))
+                (
+                    f"likelihood{read_as}",
+                    Likelihood.of(adversary, share * scale.range).attack(*where),
+                )
                 for share in SPREADS
             ),
         ]
     return ways
 
 
-def _as_read(table: ReleasedTable, scale: RatingScale) -> list[Candidates]:
-    """Return the candidates, and once more with the labels that are beyond the scale at its ends.
+def _as_read(
+    table: ReleasedTable, scale: RatingScale, strikes: Mapping[str, NDArray[np.bool_]]
+) -> Iterator[tuple[str, Candidates]]:
+    """Yield the candidates, and once more with the labels that are beyond the scale at its ends.
 
     Either may find more: a label beyond an end most likely stands for that end, but one that was
-    moved there agrees by chance with more that is known.
+    moved there agrees by chance with more that is known. Then without what is struck out.
     """
+    yield "", table.candidates
     clipped = _clip(table.values, scale)
-    if np.array_equal(clipped, table.values):
-        return [table.candidates]
-    records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
-    n_items = table.candidates.indptr.size - 1
-    return [table.candidates, Candidates.from_records([records], n_items, scale)]
+    if not np.array_equal(clipped, table.values):
+        records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
+        n_items = table.candidates.indptr.size - 1
+        yield "", Candidates.from_records([records], n_items, scale)
+    for name, struck in strikes.items():
+        yield f", without {name}", strike_out(table.candidates, struck, scale)
 
 
 def _hits(guesses: Nearby | Guesses) -> NDArray[np.float64]:

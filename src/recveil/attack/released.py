@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, reason_of
 from recveil.ratings import Ratings
 from recveil.records import Records
 
@@ -52,6 +52,9 @@ class ReleasedTable:
         What the release claims: at least so many people in each class.
     promised : ndarray of int64, shape (n_classes,)
         The same for each class: more than `k` where people have privacy levels of their own.
+    co_rated : bool
+        Whether the release claims that records share their items only, so that labels are filled
+        in.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class ReleasedTable:
     record_of: NDArray[np.int64]
     k: int
     promised: NDArray[np.int64]
+    co_rated: bool = False
 
     @classmethod
     def from_release(cls, release: "Release", ratings: Ratings) -> Self:
@@ -99,7 +103,8 @@ class ReleasedTable:
         record_of[users[private.groups.members]] = class_of
         # Where real ratings stay as they are, no person is promised to be found with 1/k at most.
         k = published.claim.k if published.claim.kind == "identical-rows" else 1
-        return cls(*classes.listed(ratings), record_of, k, classes.promised(k))
+        co_rated = published.claim.kind == "co-rated"
+        return cls(*classes.listed(ratings), record_of, k, classes.promised(k), co_rated)
 
     @classmethod
     def from_folder(cls, folder: str | PathLike[str], ratings: Ratings) -> Self:
@@ -133,7 +138,8 @@ class ReleasedTable:
                 f"{private}: its people are not as many as stand behind the published records; "
                 f"write the release again"
             )
-        return cls(*classes.listed(ratings), record_of, k, classes.promised(k))
+        co_rated = manifest["claim"] == "co-rated"
+        return cls(*classes.listed(ratings), record_of, k, classes.promised(k), co_rated)
 
     @classmethod
     def from_published(cls, folder: str | PathLike[str], ratings: Ratings) -> Self:
@@ -157,7 +163,8 @@ class ReleasedTable:
         with _reading(published):
             classes, _, k = _read_classes(published, manifest, ratings)
         nobody = np.full(ratings.n_users, -1, np.int64)
-        return cls(*classes.listed(ratings), nobody, k, classes.promised(k))
+        co_rated = manifest["claim"] == "co-rated"
+        return cls(*classes.listed(ratings), nobody, k, classes.promised(k), co_rated)
 
     def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the item positions (ascending) and labels of one class."""
@@ -258,7 +265,7 @@ def _reading(published: Path) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise RecveilError(
-            f"{published}: cannot be read as a release ({type(error).__name__}: {error}); "
+            f"{published}: cannot be read as a release ({reason_of(error)}); "
             f"ask recveil verify what is wrong with it"
         ) from error
 
@@ -284,8 +291,8 @@ def _read_json(file: Path) -> dict[str, Any]:
         return dict(content)
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise RecveilError(
-            f"{file}: cannot be read ({type(error).__name__}: {error}); expected the folder of a "
-            f"release, with its private twin beside it"
+            f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
+            f"its private twin beside it"
         ) from error
 
 

@@ -22,7 +22,9 @@ from recveil.attack import (
     choose_targets,
     membership,
 )
-from recveil.attack.on_release import without_unpublished
+from recveil.attack.membership import describe_membership
+from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
+from recveil.attack.strikes import left_untried
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -48,6 +50,13 @@ class Published:
         With simple homogenizing, the share of the ratings that are published as they are.
     unmeasured : str
         Why membership could not be measured, if it was tried.
+    unprotected : int or None
+        With privacy levels, the people whose records promise nothing, because their level is 1
+        and they share them with nobody of a higher one.
+    lowest_level : int or None
+        With privacy levels, the smallest k above 1 that a record promises; None if none does.
+    untried : str
+        Which labels of a co-rated release were not struck out, because to find them takes too long.
     """
 
     name: str
@@ -56,6 +65,9 @@ class Published:
     membership: Membership | None
     lone_share: float | None
     unmeasured: str = ""
+    unprotected: int | None = None
+    lowest_level: int | None = None
+    untried: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -66,6 +78,9 @@ class Published:
             "levels": bool(self.manifest.get("levels")),
             "layout": self.manifest["layout"],
             "settings": self.manifest["settings"],
+            "unprotected": self.unprotected,
+            "lowest_level": self.lowest_level,
+            "columns": self._columns(),
             "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
             "membership": self.membership
             and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
@@ -81,57 +96,101 @@ class Published:
             for adversary, attack in self.attacks
             if attack.requested - attack.skipped < COVERAGE * attack.requested
         ]
-        if self.unmeasured:
+        if self.untried:
             warnings.append(
-                f"Whether an adversary can tell who was in the data was not measured, because no "
-                f"such release can be made of four fifths of the people: {self.unmeasured}."
+                f"The release has too many labels to strike out {self.untried}; who takes the time "
+                f"may find more people."
+            )
+        why = self.unmeasured and (
+            f"because no such release can be made of four fifths of the people: {self.unmeasured}"
+        )
+        why = why or (_cannot_be_repeated(self.manifest) if self.membership is None else "")
+        if why:
+            warnings.append(
+                f"Whether an adversary can tell who was in the data was not measured, {why}."
             )
         return warnings
+
+    def _columns(self) -> dict[str, str]:
+        """Name the rates: records of a co-rated release stand for one person each."""
+        names = {"group_found": "group found", "person_found": "person found", "bound": "bound"}
+        if self.manifest["claim"] == "co-rated":
+            names["group_found"] = "his record alone on top"
+            names["person_found"] = "person found, ties shared"
+        if self.manifest.get("levels"):
+            names["bound"] = "mean of 1/k"
+        return names
 
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
         worst, attack = max(self.attacks, key=lambda pair: pair[1].person_found.rate)
-        person, group = attack.person_found, attack.group_found
-        promise = (
-            f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
-        )
-        found = (
-            f"the right group of {group.rate:.1%} of {attack.requested:,} people and the person "
-            f"in it, by a blind pick among the group, of"
-        )
-        if self.manifest["claim"] == "co-rated":
-            found, promise = f"of {attack.requested:,} people the very record of", _no_promise(self)
-        sentences = [
-            f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
-            f"{person.high:.1%}); {promise}"
-        ]
-        if attack.skipped == attack.requested:
-            sentences = []
+        sentences = [] if attack.skipped == attack.requested else [self._found(worst, attack)]
         sentences += self.warnings()
         if attack.exact.rate > 0:
-            which = "Which labels these are, the row alone does not tell."
-            if self.manifest["settings"]["method"] == "k-coRating":
-                which = "Of the others many are invented; who works the fill out again sees which."
-            sentences.append(
-                f"Of the ratings that he did not know of those whose group he found, "
-                f"{attack.exact.rate:.1%} stand in the group's row exactly as they were given. "
-                f"{which}"
-            )
+            sentences.append(self._exact(attack))
         if self.membership is not None:
-            area = self.membership.auc
-            tells = "can tell" if area.low > 0.5 else "cannot be shown to tell"
-            sentences.append(
-                f"He {tells} who was in the data at all (AUC {area.rate:.2f}, {area.low:.2f} to "
-                f"{area.high:.2f}; 0.5 is a coin)."
-            )
+            sentences.append(describe_membership(self.membership.auc))
         return sentences
+
+    def _found(self, worst: Adversary, attack: ReleaseAttack) -> str:
+        """Say how many people the strongest adversary finds, and what is promised."""
+        person, group = attack.person_found, attack.group_found
+        if self.manifest["claim"] == "co-rated":
+            found = f"of {attack.requested:,} people the very record of"
+            promise = _no_promise(self)
+            if struck := attack.attack.partition(", without ")[2]:
+                found = f"{found.removesuffix(' of')}, once he has struck out {struck}, of"
+        else:
+            found = (
+                f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
+                f"person in it, by a blind pick among the group, of"
+            )
+            promise = (
+                f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to "
+                f"that."
+            )
+            if self.unprotected is not None:
+                promise = self._promise_of_levels()
+        high = person.high
+        if self.manifest["claim"] == "identical-rows":  # no interval reaches above what is proven
+            high = max(person.rate, min(high, attack.bound))
+        return (
+            f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
+            f"{high:.1%}); {promise}"
+        )
+
+    def _promise_of_levels(self) -> str:
+        """Say whom privacy levels protect: an average over people is promised to nobody."""
+        some = "1 person stands" if self.unprotected == 1 else f"{self.unprotected:,} people stand"
+        alone = f"{some} alone, not protected"
+        if self.lowest_level is None:
+            return f"{alone}, and nobody is promised more."
+        return (
+            f"{alone}; whoever looks for one of the others finds him with at most "
+            f"1/{self.lowest_level} = {1 / self.lowest_level:.1%}. Better attacks may find more, "
+            f"up to all of those who stand alone."
+        )
+
+    def _exact(self, attack: ReleaseAttack) -> str:
+        """Say how many ratings that he did not know the adversary reads off."""
+        group, row = "group", "the group's row"
+        if self.manifest["claim"] == "co-rated":
+            group, row = "record", "it"
+        which = "Which labels these are, the row alone does not tell."
+        if self.manifest["settings"]["method"] == "k-coRating":
+            which = "Of the others many are invented; who works the fill out again sees which."
+        return (
+            f"Of the ratings that he did not know of those whose {group} he found, "
+            f"{attack.exact.rate:.1%} stand in {row} exactly as they were given. {which}"
+        )
 
 
 def _no_promise(published: Published) -> str:
     """Say what a release does not promise whose records share their items and not their labels."""
     words = (
         f"nothing is promised against those who know ratings: only the items of a record are "
-        f"shared by {published.manifest['k']} people, and "
+        f"shared by {published.manifest['k']} people, which hides nobody from those who can tell "
+        f"invented labels from real ones, and "
     )
     if published.manifest["settings"].get("protect") == "shuffle":
         return words + (
@@ -140,6 +199,18 @@ def _no_promise(published: Published) -> str:
             "right ones more often than that."
         )
     return words + "the real ratings stand in it as they were given. Better attacks may find more."
+
+
+def _cannot_be_repeated(manifest: dict[str, Any]) -> str:
+    """Say why no such release can be made of other people; nothing, if one can or nobody asks."""
+    if manifest.get("levels"):
+        return (
+            "because it needs a release without some of the people, and with privacy levels they "
+            "would take theirs along"
+        )
+    if manifest["settings"].get("method") == "k-coRating" and same_again(manifest, 0) is None:
+        return "because the release's fill, or who trusts whom, is not at hand"
+    return ""
 
 
 def attack_published(
@@ -213,8 +284,9 @@ def attack_table(
     if inside.size < min(targets.size, released.size):
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
+    strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
     attacks = [
-        (adversary, attack_release(ratings, table, adversary, inside, seed))
+        (adversary, attack_release(ratings, table, adversary, inside, seed, strikes=strikes))
         for adversary in adversaries
     ]
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
@@ -224,7 +296,18 @@ def attack_table(
             told = membership(ratings, anonymizer, strongest, seed=seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
-    return Published(name, manifest, attacks, told, lone_share, unmeasured)
+    unprotected, lowest = _levels(table) if manifest.get("levels") else (None, None)
+    return Published(
+        *(name, manifest, attacks, told, lone_share, unmeasured, unprotected, lowest),
+        untried=left_untried(table.candidates, strikes) if table.co_rated else "",
+    )
+
+
+def _levels(table: ReleasedTable) -> tuple[int, int | None]:
+    """Return how many people are promised nothing, and the least that the others are."""
+    nothing = table.promised <= 1
+    lowest = None if nothing.all() else int(table.promised[~nothing].min())
+    return int(table.candidates.sizes[nothing].sum()), lowest
 
 
 def same_again(manifest: dict[str, Any], seed: int) -> Anonymizer | None:

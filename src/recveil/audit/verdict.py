@@ -29,7 +29,7 @@ def write_verdict(
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
     sentences += [
         f"{_who(outcome)} finds {_percent(outcome.found)} of {outcome.requested:,} people; by the "
-        f"paper's attack he is sure of {_percent(outcome.success)}."
+        f"paper's attack {_percent(outcome.success)} stand out."
         for outcome in attacks
     ]
     half = [entry for entry in sufficient if entry["share"] == 0.5 and entry["known"]]

@@ -12,6 +12,7 @@ from recveil.cli.audit import audit
 from recveil.cli.compare import compare
 from recveil.cli.convert import convert
 from recveil.cli.demo import demo
+from recveil.cli.endings import INTERRUPTED, interruptible, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.selftest import selftest
@@ -21,7 +22,8 @@ from recveil.errors import RecveilError
 app = typer.Typer(
     name="recveil",
     help="Publish rating data without giving its people away.",
-    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input.",
+    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
+    "130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (demo, audit, anonymize, verify, evaluate, compare, selftest, convert, generate):
-    app.command()(verb)
+    app.command()(interruptible(verb))
 
 
 @app.callback(invoke_without_command=True)
@@ -44,8 +46,15 @@ def about(version: bool = typer.Option(False, "--version", help="Show the versio
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; bad input ends with a message on standard error and code 2."""
+    with patient_streams():
+        _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
     try:
         app(arguments)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except RecveilError as error:
         message = str(error)
     except OSError as error:

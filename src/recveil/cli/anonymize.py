@@ -234,20 +234,21 @@ def anonymize(
 def _warn_of_k_corating(release: "Release", n_ratings: int) -> None:
     """Say what k-coRating did, and what it does not do."""
     private, public = release.private.settings, release.published.settings
+    # Of what somebody who knows ratings can do, the verdict above has warned already.
+    stay = (
+        ", which stand as they are: to find a person by them is nearly as easy as before"
+        if public["protect"] == "none"
+        else ""
+    )
     typer.echo(
-        f"Filled {private['filled_cells']:,} cells beside {n_ratings:,} real ratings "
-        f"({private['filled_cells'] / n_ratings:.1f} for each)."
+        f"Filled {private['filled_cells']:,} cells ({private['filled_cells'] / n_ratings:.1f} for "
+        f"each rating) beside {n_ratings:,} real ratings{stay}."
     )
     if trust := private.get("trust"):
         typer.echo(
             f"Trust: {trust['statements']:,} times somebody says that he trusts another one; "
             f"{trust['ignored_lines']:,} lines about {trust['unknown_users']:,} people without "
             f"ratings were passed over."
-        )
-    if public["protect"] == "none":
-        typer.echo(
-            "The real ratings stand as they are: whoever knows some of a person's ratings finds "
-            "him nearly as easily as before. recveil audit --release tells how often."
         )
     if public["protect"] == "shuffle":
         typer.echo(

@@ -35,7 +35,8 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write everybody's risk (private); with --release it goes to DIR.private.",
+            help="Write everybody's risk to FILE (private, never inside a release); with --release "
+            "and no FILE, it goes to DIR.private/risk.csv.",
         ),
     ] = None,
     targets: Annotated[
@@ -247,7 +248,7 @@ def _show(plain: dict[str, Any]) -> None:
 
     console = Console()
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
-    table = Table("adversary", "found", "stands out", "wrong match", "bits", "not in data")
+    table = Table("adversary", "found", "stands out", "wrong match", "bits", "control")
     for attack in plain["attacks"]:
         bits = attack["likelihood_bits"]
         table.add_row(
@@ -263,9 +264,10 @@ def _show(plain: dict[str, Any]) -> None:
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
         f"guess finds {trials['baseline']:.2%}. Found: by the better of "
-        f"two attacks, Scoreboard-RH and the likeliest record; stands out: by Scoreboard-RH. Not "
-        f"in data: of those with enough ratings, how often somebody whose record was taken out is "
-        f"taken for somebody else."
+        f"two attacks, Scoreboard-RH and the likeliest record; stands out: by Scoreboard-RH, which "
+        f"tells him that he may believe it. Control: of those with enough ratings, how often "
+        f"somebody else stands out where the record was taken out; so often, standing out is no "
+        f"proof."
     )
     for attack in plain["attacks"]:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
@@ -288,22 +290,41 @@ def _show(plain: dict[str, Any]) -> None:
 
 
 def _show_release(console: Any, release: dict[str, Any] | None) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     if release is None:
         return
-    table = Table("against the release", "looked for", "group found", "person found", "bound")
+    names = release["columns"]
+    rates = (names["group_found"], names["person_found"], names["bound"])
+    table = Table("against the release", "looked for", *rates)
+    # Nothing is proven of people whose records share their items alone.
+    is_proven = release["claim"] == "identical-rows"
     for attack in release["attacks"]:
+        bound = attack["bound"] if is_proven else 1.0
         table.add_row(
-            attack["name"],
+            escape(attack["name"]),
             f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
             _share(attack["group_found"]),
-            _share(attack["person_found"]),
+            _share(_capped(attack["person_found"], bound)),
             f"{attack['bound']:.1%}",
         )
     console.print(table)
     for sentence in release["verdict"]:
-        console.print(sentence)
+        console.print(escape(sentence))
+
+
+def _capped(interval: dict[str, Any], bound: float) -> dict[str, Any]:
+    """End an interval at the bound, which is proven.
+
+    Examples
+    --------
+    >>> _capped({"rate": 0.09, "low": 0.07, "high": 0.11}, bound=0.1)
+    {'rate': 0.09, 'low': 0.07, 'high': 0.1}
+    """
+    if interval["rate"] is None:
+        return interval
+    return {**interval, "high": max(interval["rate"], min(interval["high"], bound))}
 
 
 def _share(interval: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from recveil.cli import options
 from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_as_json
 
 if TYPE_CHECKING:
-    from recveil.compare import Comparison
+    from recveil.compare import Comparison, Row
 
 _LIMITS = "Question"
 
@@ -129,19 +129,23 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
         table.add_row(
             row.title + star,
             row.promise,
-            "[dim]not attacked[/]" if row.risk is None else percent(row.risk) + interval,
+            "[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval,
             "" if row.bound is None else f"≤ {percent(row.bound)}",
-            percent(row.gain_kept),
+            percent(row.gain_kept) + _gain_interval(row),
             ("" if row.rmse is None else f"{row.rmse:.4f}")
             + ("" if row.ndcg is None else f"\n[dim]{row.ndcg:.3f}[/]"),
         )
     console.print(table)
     console.print(
         "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
-        "interval. Gain kept: 100 % serves as well as the raw data, 0 % no better than averages. "
-        "★: no setting that promises anything is both safer and better. Not attacked: the attacks "
-        "do not undo the method, so that what they find says nothing."
+        "interval, which ends at what is proven. Gain kept: 100 % serves as well as the raw data, "
+        "0 % no better than averages; its interval is about the people judged, on this one split. "
+        "★: no setting that promises anything is both safer and better."
     )
+    if any(row.risk is None and not row.problem for row in comparison.rows):
+        console.print(
+            "Not attacked: the attacks do not undo the method, so that what they find says nothing."
+        )
     for warning in plain["warnings"]:
         console.print(f"[red]warning[/]  {escape(warning)}")
     answer = plain["answer"]
@@ -149,3 +153,16 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
         console.print(f"[bold]{escape(choice['sentence'])}[/]")
         for caveat in choice["caveats"] if answer else []:
             console.print(f"  {escape(caveat)}")
+        if not answer and choice["not_told_apart"]:
+            console.print(
+                f"  not told apart from it: {escape(', '.join(choice['not_told_apart']))}"
+            )
+
+
+def _gain_interval(row: "Row") -> str:
+    """Return the second line of a cell; what is compared with itself has no interval."""
+    from recveil.compare import percent
+
+    if row.gain_low is None or row.gain_low == row.gain_high:
+        return ""
+    return f"\n[dim]{percent(row.gain_low)} to {percent(row.gain_high)}[/]"

@@ -49,15 +49,30 @@ def show_read(ratings: "Ratings", scale_was_given: bool) -> None:
 
 def show_links(result: "Verification") -> None:
     """Print how sure the rows make it that a member rated an item."""
+    if result.no_links:
+        print(result.no_links)
+        return
     if result.links is None:
         print("All rows hold the same items, so that an item in a row says nothing about a member.")
         return
     links = result.links
     print(
         f"A member of a group rated an item of its row with probability {links.mean:.2f} on "
-        f"average and {links.highest:.2f} at most, if people rate independently of each other; "
-        f"the printed bound of Theorem 6.3 does not cover {links.uncovered_share:.1%} of the links."
+        f"average and {links.highest:.2f} at most, if people rate independently of each other. "
+        f"{links.uncovered_share:.1%} of the links are about items that more than one in k people "
+        f"rated: no bound is proven for those."
     )
+
+
+def _alone(people: int) -> str:
+    """Say how many people share their row with nobody.
+
+    Examples
+    --------
+    >>> _alone(1), _alone(2)
+    ('1 person stands alone', '2 people stand alone')
+    """
+    return "1 person stands alone" if people == 1 else f"{people:,} people stand alone"
 
 
 def show_verification(result: "Verification", name: str) -> None:
@@ -67,15 +82,14 @@ def show_verification(result: "Verification", name: str) -> None:
     if result.holds and result.has_levels:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least as "
-            f"many people as it says ({result.k_achieved} or more); {result.alone:,} people stand "
-            f"alone."
+            f"many people as it says ({result.k_achieved} or more); {_alone(result.alone)}."
         )
     elif result.holds:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least "
             f"{result.k_achieved} people ({result.k_required} required)."
         )
-    elif result.k_achieved < result.k_required:
+    elif result.k_achieved < result.k_required and (result.records or not result.violations):
         console.print(
             f"[bold red]does not hold[/]  {escape(name)}: {result.k_required} people must share "
             f"each {what}, but some is shared by {result.k_achieved} only."

@@ -45,6 +45,10 @@ def verify(
     from recveil.verify import verify
 
     refuse_source_as_json(json, path)
+    target = None if json is None or str(json) == "-" else json.resolve()
+    if target is not None and path.is_dir() and path.resolve() in target.parents:
+        # There it would be a file that the release does not list, and break its claim.
+        raise typer.BadParameter(f"--json {json} would stand in the release; name another place")
     result = verify(path, k=k, b=b, l=l, claim=claim, links=links)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))

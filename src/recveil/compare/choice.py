@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from recveil.attack import Interval
+from recveil.attack.membership import describe_membership
 from recveil.audit.verdict import COVERAGE
 from recveil.compare.rows import Row
 from recveil.errors import RecveilError
@@ -11,6 +13,8 @@ from recveil.errors import RecveilError
 _WORKS = 0.5
 # Risks at which the page answers the question, whoever asks.
 LADDER = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+# At most so many settings are named in a sentence.
+_NAMED = 4
 
 
 class Choice(NamedTuple):
@@ -27,6 +31,9 @@ class Choice(NamedTuple):
         The answer in words.
     caveats : list of str
         What one should know before taking it.
+    not_told_apart : list of str
+        Titles of the other safe settings whose gain has an interval that reaches into that of the
+        answer: which of them is best, one split cannot tell.
     """
 
     max_risk: float | None
@@ -34,6 +41,7 @@ class Choice(NamedTuple):
     row: Row | None
     sentence: str
     caveats: list[str]
+    not_told_apart: list[str]
 
 
 def cheapest(
@@ -77,10 +85,11 @@ def cheapest(
     question = _question(max_risk, min_k)
     if not safe:
         sentence = f"{question}, no setting that was tried will do."
-        return Choice(max_risk, min_k, None, sentence, _nearest(rows))
+        return Choice(max_risk, min_k, None, sentence, _nearest(rows), [])
     row = min(safe, key=_order)
     sentence = f"{question}, “{row.title}” {_kept(row)}."
-    return Choice(max_risk, min_k, row, sentence, _caveats(row, max_risk))
+    tied = [other.title for other in sorted(safe, key=_order) if _overlap(row, other)]
+    return Choice(max_risk, min_k, row, sentence, _caveats(row, max_risk, tied), tied)
 
 
 def frontier(rows: Iterable[Row]) -> list[Row]:
@@ -145,9 +154,11 @@ def warnings_of(rows: Iterable[Row]) -> list[str]:
 
 def _check(max_risk: float | None, min_k: int | None) -> None:
     if max_risk is not None and not 0 < max_risk <= 1:
-        raise RecveilError(f"max_risk is {max_risk}; expected a share above 0, up to 1")
+        raise RecveilError(
+            f"max_risk (--max-risk) is {max_risk}; expected a share above 0, up to 1"
+        )
     if min_k is not None and min_k < 2:
-        raise RecveilError(f"min_k is {min_k}; expected at least 2")
+        raise RecveilError(f"min_k (--min-k) is {min_k}; expected at least 2")
 
 
 def _is_safe(row: Row, max_risk: float | None, min_k: int | None) -> bool:
@@ -198,6 +209,13 @@ def _kept(row: Row) -> str:
     return f"keeps most: {percent(row.gain_kept)} of the collaborative gain"
 
 
+def _overlap(best: Row, other: Row) -> bool:
+    """Tell whether the intervals of two gains overlap."""
+    if other == best or best.gain_low is None or other.gain_high is None:
+        return False
+    return other.gain_high >= best.gain_low
+
+
 def _nearest(rows: list[Row]) -> list[str]:
     """Say what the lowest risk was, where none is low enough."""
     able = [row for row in rows if _is_candidate(row)]
@@ -216,8 +234,9 @@ def _nearest(rows: list[Row]) -> list[str]:
     ]
 
 
-def _caveats(row: Row, max_risk: float | None) -> list[str]:
-    caveats = [
+def _caveats(row: Row, max_risk: float | None, tied: list[str]) -> list[str]:
+    caveats = _uncertainty(row, tied)
+    caveats += [
         f"“{row.adversary}” found {percent(row.risk)} of {row.looked_for:,} people "
         f"({percent(row.risk_low)} to {percent(row.risk_high)}), more than any other adversary."
     ]
@@ -239,19 +258,38 @@ def _caveats(row: Row, max_risk: float | None) -> list[str]:
         )
     if row.ndcg_kept is not None:
         caveats.append(
-            f"Lists of ten keep {percent(row.ndcg_kept)} of the nDCG that the raw data give."
+            f"Lists of ten keep {percent(row.ndcg_kept)} of the nDCG that the raw data give "
+            f"({row.ndcg:.3f} by “{row.ranker}”, raw by “{row.raw_ranker}”)."
         )
     if row.lone_share:
         caveats.append(
             f"{percent(row.lone_share)} of all ratings stand in it exactly as they were given, "
             f"because nobody else in the group rated the item."
         )
-    if row.membership_low is not None and row.membership_low > 0.5:
-        caveats.append(
-            f"Who was in the data at all can be told (AUC {row.membership:.2f}; 0.5 is a coin, "
-            f"1 is certainty)."
-        )
+    if row.membership is not None:
+        low, high = row.membership_low or 0.0, row.membership_high or 1.0
+        caveats.append(describe_membership(Interval(row.membership, low, high, 0), "An adversary"))
     return caveats
+
+
+def _uncertainty(row: Row, tied: list[str]) -> list[str]:
+    """Say how far the gain can be trusted, and which settings may be as good."""
+    if row.gain_kept is None:
+        return []
+    if row.gain_low is None:
+        return [
+            "The gain was measured on one split, and has no interval: among others, the raw data "
+            "might give none."
+        ]
+    told = (
+        f"The gain was measured on one split: {percent(row.gain_low)} to {percent(row.gain_high)} "
+        f"(95 %) over the people judged; another split or seed may move it further."
+    )
+    if not tied:
+        return [told]
+    names = ", ".join(f"“{title}”" for title in tied[:_NAMED])
+    more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
+    return [f"{told} Not told apart from it: {names}{more}. Take the safest of them."]
 
 
 def _least_k(max_risk: float) -> int:

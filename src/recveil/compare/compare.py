@@ -43,7 +43,8 @@ def compare(
 
     All of them are made from the same training ratings with the same seed, verified from their
     files, attacked by the same adversaries who look for the same people, and judged by the same
-    held-out ratings. Each result is written at once: a killed run goes on where it was.
+    held-out ratings. Each result is written at once: a killed run goes on where it was. (A
+    KeyboardInterrupt says how many are finished.)
 
     Parameters
     ----------
@@ -145,10 +146,15 @@ def _fill(
     """Return the cells of all settings, computing those that are not finished."""
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
     open_settings = [setting for setting, cell in cells.items() if cell is None]
-    for setting in track(open_settings, "Comparing settings"):
-        cell = run_cell(out, setting, ground, evaluator)
-        save_cell(out, setting, cell)
-        cells[setting] = cell
+    try:
+        for setting in track(open_settings, "Comparing settings"):
+            cell = run_cell(out, setting, ground, evaluator)
+            save_cell(out, setting, cell)
+            cells[setting] = cell
+    except KeyboardInterrupt as stop:
+        finished = sum(cell is not None for cell in cells.values())
+        stop.args = (f"{finished} of {len(cells)} settings kept; run again to go on",)
+        raise
     return [cell for cell in cells.values() if cell is not None], len(open_settings)
 
 
@@ -157,5 +163,7 @@ def _reference(cells: Iterable[Cell]) -> dict[str, Any] | None:
     for cell in cells:
         if cell["evaluation"] is not None:
             told = cell["evaluation"]["recipient"]
-            return {name: told[name] for name in ("raw", "averages") if name in told}
+            lists = {name: told["lists"]["raw"][name] for name in ("ndcg@10", "recall@10")}
+            raw = {**told["raw"], **lists, "ranker": told["lists"]["raw"]["recommender"]}
+            return {"raw": raw, "averages": told["averages"]}
     return None

@@ -39,7 +39,8 @@ class Comparison:
         How many of them were computed now; the others were found finished.
     reference : dict or None
         What the raw training ratings and averages of them serve: ``raw`` and ``averages``, each
-        with ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``.
+        with ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``; the lists of ``raw`` are those of
+        its ``ranker``, which a recipient would choose to make lists.
     max_risk : float or None
     min_k : int or None
         The question.

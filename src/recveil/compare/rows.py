@@ -21,13 +21,13 @@ class Row(NamedTuple):
     verified_k : int or None
         How many people share each row (or set of items), as counted in the written files.
     bound : float or None
-        1 / k if the release promises k-anonymity: no attack on it can reach more.
+        1 / k if the release promises k-anonymity: no attack on it alone can reach more.
     adversary, attack : str or None
         Who found most people, and how.
     risk, risk_low, risk_high : float or None
         The share of the people looked for whom he found (a pick among the s people of the found
-        group counts 1/s), with its 95 % interval. None, too, where the attacks do not know what to
-        undo: that they find few would say nothing.
+        group counts 1/s), with its 95 % interval, which ends at the bound. None, too, where the
+        attacks do not know what to undo: that they find few would say nothing.
     looked_for, attacked : int or None
         The people whom he was to find, and those of them of whom he could know enough. The others
         count as not found.
@@ -47,12 +47,22 @@ class Row(NamedTuple):
     gain_kept : float or None
         The share of the collaborative gain that is left: 1 is as good as the raw data, 0 is no
         better than averages, less is worse.
+    gain_low, gain_high : float or None
+        Its 95 % interval over the people judged, on this one split; see
+        `recveil.evaluate.gain_interval`.
     recommender : str or None
-        The one that a recipient of the release would choose, and the next four judge.
-    rmse, mae, ndcg, recall : float or None
-        Of held-out original ratings; ndcg and recall of lists of ten.
+        The one that a recipient of the release would choose to predict ratings.
+    rmse, mae : float or None
+        Its errors on held-out original ratings.
+    ranker : str or None
+        The one that he would choose to make lists.
+    ndcg, recall : float or None
+        Of its lists of ten.
     ndcg_kept : float or None
-        The share of the raw data's ndcg. Rankings can lose much where RMSE loses nothing.
+        The share of the nDCG of the lists that the raw data give, by the recommender that would be
+        chosen there. Rankings can lose much where RMSE loses nothing.
+    raw_ranker : str or None
+        That recommender.
     order_kept : float or None
         Kendall's tau between the orders of recommenders by RMSE, on the raw data and on the
         release.
@@ -88,12 +98,16 @@ class Row(NamedTuple):
     membership_low: float | None = None
     membership_high: float | None = None
     gain_kept: float | None = None
+    gain_low: float | None = None
+    gain_high: float | None = None
     recommender: str | None = None
     rmse: float | None = None
     mae: float | None = None
+    ranker: str | None = None
     ndcg: float | None = None
     recall: float | None = None
     ndcg_kept: float | None = None
+    raw_ranker: str | None = None
     order_kept: float | None = None
     popularity_correlation: float | None = None
     rated_share_error: float | None = None
@@ -117,22 +131,25 @@ def to_row(cell: Cell) -> Row:
     evaluation = cell["evaluation"]
     disclosure = evaluation["disclosure"]
     attacks = disclosure["attacks"]
-    best, verified = evaluation["recipient"]["release"], cell["verified"]
-    fidelity = evaluation["fidelity"]
+    recipient, verified = evaluation["recipient"], cell["verified"]
+    best, lists, raw_lists = recipient["release"], *map(recipient["lists"].get, ("release", "raw"))
+    fidelity, bound = evaluation["fidelity"], _bound(verified)
     return row._replace(
         verified_k=verified and verified["k_achieved"],
-        bound=_bound(verified),
+        bound=bound,
         most_attacked=max(attack["targets_attacked"] for attack in attacks),
         lone_share=cell["lone_share"],
-        **(_risk(strongest_attack(attacks)) if METHODS[method].is_attacked else {}),
+        **(_risk(strongest_attack(attacks), bound) if METHODS[method].is_attacked else {}),
         **(_membership(disclosure["membership"]) if METHODS[method].is_attacked else {}),
-        gain_kept=evaluation["recipient"]["gain_kept"],
+        **{name: recipient[name] for name in ("gain_kept", "gain_low", "gain_high")},
         recommender=best.get("recommender"),
         rmse=best["rmse"],
         mae=best["mae"],
-        ndcg=best["ndcg@10"],
-        recall=best["recall@10"],
-        ndcg_kept=_ratio(best["ndcg@10"], evaluation["recipient"]["raw"]["ndcg@10"]),
+        ranker=lists["recommender"],
+        ndcg=lists["ndcg@10"],
+        recall=lists["recall@10"],
+        ndcg_kept=_ratio(lists["ndcg@10"], raw_lists["ndcg@10"]),
+        raw_ranker=raw_lists["recommender"],
         order_kept=_order_kept(evaluation.get("carry_over")),
         **{name: fidelity.get(name) for name in _FIDELITY},
         target_rmse=evaluation["target_deviation"]["rmse"],
@@ -152,14 +169,18 @@ def _bound(verified: dict[str, Any] | None) -> float | None:
     return 1 / verified["k_required"]
 
 
-def _risk(attack: dict[str, Any]) -> dict[str, Any]:
+def _risk(attack: dict[str, Any], bound: float | None) -> dict[str, Any]:
+    """Return who found most; no interval reaches above what is proven."""
     person = attack["person_found"]
+    high = person["high"]
+    if high is not None and bound is not None:
+        high = max(person["rate"], min(high, bound))
     return {
         "adversary": attack["name"],
         "attack": attack["attack"],
         "risk": person["rate"],
         "risk_low": person["low"],
-        "risk_high": person["high"],
+        "risk_high": high,
         "looked_for": attack["targets_requested"],
         "attacked": attack["targets_attacked"],
         "group_found": attack["group_found"]["rate"],

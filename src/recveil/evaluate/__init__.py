@@ -23,6 +23,7 @@ from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.ranking import (
     Ranking,
     coverage,
+    list_items,
     ndcg,
     ranking,
     recall,
@@ -34,6 +35,7 @@ from recveil.evaluate.recipient import (
     Utility,
     default_recommenders,
     fit_all,
+    gain_interval,
     gain_kept,
     serve,
 )
@@ -86,10 +88,12 @@ __all__ = [
     "fidelity",
     "find_similar_users",
     "fit_all",
+    "gain_interval",
     "gain_kept",
     "inner_split",
     "item_correlations",
     "kendall_tau",
+    "list_items",
     "mae",
     "match_held_out",
     "ndcg",

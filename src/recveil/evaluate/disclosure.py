@@ -15,7 +15,7 @@ from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose
 from recveil.attack.fitting import with_wrong_items
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.published import Published, attack_table, same_again
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, reason_of
 from recveil.evaluate.links import link_disclosure
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.ratings import Ratings
@@ -142,8 +142,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         missing = {"claim", "k", "layout", "settings", "scale"} - set(manifest)
     except (OSError, ValueError, TypeError) as error:
         raise RecveilError(
-            f"{file}: cannot be read ({type(error).__name__}: {error}); expected the folder of a "
-            f"release"
+            f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release"
         ) from error
     if missing:
         raise RecveilError(f"{file}: lacks {', '.join(sorted(missing))}; write the release again")

@@ -31,6 +31,8 @@ class Evaluation:
         people, from their own training ratings.
     gain_kept : float
         The share of the collaborative gain kept; nan if the raw ratings give none.
+    gain_interval : tuple of float
+        Its 95 % interval over the people judged; see `recveil.evaluate.gain_interval`.
     carry_over : CarryOver
     fidelity : Fidelity
     disclosure : Published or None
@@ -62,6 +64,7 @@ class Evaluation:
     raw: Served
     release: Served
     gain_kept: float
+    gain_interval: tuple[float, float]
     carry_over: CarryOver
     fidelity: Fidelity
     disclosure: Published | None
@@ -85,8 +88,10 @@ class Evaluation:
             ``null_share``, ``n_cells``, ``n_absent``; or None), ``self_rank_first`` (a share, or
             None), ``self_rank``; ``recipient``: ``raw``, ``release`` and ``averages`` (of the raw
             ratings), each with ``recommender``, ``rmse``, ``mae``, ``ndcg@10``, ``recall@10``,
-            ``coverage@10``, ``setting`` and ``inner_rmse``; ``gain_kept``; ``recommenders`` (for
-            each, ``raw`` and ``release``); ``absent`` (``raw`` and ``release``; or None);
+            ``coverage@10``, ``setting``, ``inner_rmse`` and ``inner_ndcg``; ``gain_kept`` with its
+            interval ``gain_low`` and ``gain_high``; ``lists`` (``raw`` and ``release``: of the
+            recommenders that would make lists); ``recommenders`` (for each, ``raw`` and
+            ``release``); ``absent`` (``raw`` and ``release``; or None);
             ``carry_over``; ``fidelity``; ``disclosure`` (or None); ``people``, ``served``,
             ``absent``, ``test_cells``, ``filled_share`` and ``notes``.
         """
@@ -119,6 +124,9 @@ class Evaluation:
             "release": _best(self.release),
             "averages": _utility(AVERAGES, self.raw.utilities[AVERAGES]),
             "gain_kept": self.gain_kept,
+            "gain_low": self.gain_interval[0],
+            "gain_high": self.gain_interval[1],
+            "lists": {"raw": _lists(self.raw), "release": _lists(self.release)},
             "recommenders": {
                 name: {
                     "raw": _utility(name, self.raw.utilities[name]),
@@ -157,6 +165,10 @@ def _best(served: Served) -> dict[str, Any]:
     return _utility(served.chosen, served.best)
 
 
+def _lists(served: Served) -> dict[str, Any]:
+    return _utility(served.ranker or served.chosen, served.best_lists)
+
+
 def _utility(name: str, utility: Utility) -> dict[str, Any]:
     n = utility.n
     return {
@@ -168,6 +180,7 @@ def _utility(name: str, utility: Utility) -> dict[str, Any]:
         f"coverage@{n}": utility.coverage,
         "setting": utility.setting,
         "inner_rmse": utility.inner_rmse,
+        "inner_ndcg": utility.inner_ndcg,
     }
 
 

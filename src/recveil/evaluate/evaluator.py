@@ -30,7 +30,7 @@ from recveil.evaluate.disclosure import (
 )
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.fidelity import fidelity
-from recveil.evaluate.recipient import Served, fit_all, gain_kept, serve
+from recveil.evaluate.recipient import Served, fit_all, gain_interval, gain_kept, serve
 from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.split import HeldOut, Split
 from recveil.evaluate.training import TrainingTable, UserRows
@@ -124,6 +124,7 @@ class Evaluator:
             raw=self.raw,
             release=served,
             gain_kept=gain_kept(self.raw, served),
+            gain_interval=gain_interval(self.raw, served, seed=self.seed),
             carry_over=carry_over(self.raw.utilities, served.utilities),
             fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
             **self._disclosure(opened, anonymizer),

@@ -14,6 +14,10 @@ from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.evaluate.split import HeldOut
 from recveil.evaluate.training import UserRows
+from recveil.ratings import RatingScale
+
+# Orders items with equal scores.
+_TIES_SEED = 0
 
 
 def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArray[np.int64]:
@@ -46,6 +50,36 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
     if not np.isfinite(scores).all():
         raise RecveilError("a score is not finite; expected numbers that can be ordered")
     return _top_items(np.ascontiguousarray(scores), seen.indptr, seen.indices, n)
+
+
+def list_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArray[np.int64]:
+    """Return what `top_items` does, with equal scores in one random order, always the same.
+
+    Ids often follow time or popularity. In their order, a table that tells no items apart would
+    seem to rank well.
+
+    Examples
+    --------
+    >>> seen = UserRows(np.array([0, 1]), np.array([1], np.int32), np.array([5.0]))
+    >>> list_items(np.array([[1.0, 9.0, 3.0, 2.0]]), seen, 2)
+    array([[2, 3]])
+    """
+    shuffled = np.random.default_rng(_TIES_SEED).permutation(scores.shape[1])
+    place_of = np.argsort(shuffled)
+    indices = place_of[seen.indices].astype(np.int32)
+    top = top_items(scores[:, shuffled], seen._replace(indices=indices), n)
+    return np.where(top >= 0, shuffled[top], -1)
+
+
+def relevance_threshold(scale: RatingScale) -> float:
+    """Return the rating from which an item is relevant: three quarters up the scale.
+
+    Examples
+    --------
+    >>> relevance_threshold(RatingScale(1, 5, 1))
+    4.0
+    """
+    return scale.low + 0.75 * scale.range
 
 
 def relevant_items(test: HeldOut, users: NDArray[Any], at_least: float) -> UserRows:

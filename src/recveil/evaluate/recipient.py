@@ -4,7 +4,8 @@ Recommenders learn their item side from the table alone. Each person is then ser
 training ratings, whether he is in the table or not, and judged by ratings that were held out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,13 @@ from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
-from recveil.evaluate.ranking import Ranking, ranking, relevant_items, top_items
+from recveil.evaluate.ranking import (
+    Ranking,
+    list_items,
+    ranking,
+    relevance_threshold,
+    relevant_items,
+)
 from recveil.evaluate.recommender import Recommender, Setting
 from recveil.evaluate.split import HeldOut
 from recveil.evaluate.training import TrainingTable, UserRows, inner_split
@@ -25,8 +32,6 @@ from recveil.ratings import RatingScale
 AVERAGES = ItemMeansAndBias.name
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
-# Orders items with equal scores.
-_TIES_SEED = 0
 
 
 class Utility(NamedTuple):
@@ -52,6 +57,8 @@ class Utility(NamedTuple):
         What the recommender chose on its own table.
     inner_rmse : float
         Its RMSE on the table's inner hold-out.
+    inner_ndcg : float
+        Its nDCG@10 there.
     """
 
     rmse: float
@@ -65,6 +72,36 @@ class Utility(NamedTuple):
     n_unranked: int
     setting: Setting
     inner_rmse: float
+    inner_ndcg: float = np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class PersonErrors:
+    """What each person's held-out ratings add to the errors.
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (n_served,)
+        How many they are.
+    squares : mapping of str to ndarray of float64, shape (n_served,)
+        The sum of the squared errors, by each recommender that predicts ratings.
+    """
+
+    cells: NDArray[np.int64]
+    squares: Mapping[str, NDArray[np.float64]]
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all numbers are equal."""
+        return (
+            isinstance(other, PersonErrors)
+            and np.array_equal(self.cells, other.cells)
+            and self.squares.keys() == other.squares.keys()
+            and all(
+                np.array_equal(self.squares[name], other.squares[name]) for name in self.squares
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Served(NamedTuple):
@@ -75,16 +112,28 @@ class Served(NamedTuple):
     utilities : dict of str to Utility
     chosen : str
         The recommender with the lowest RMSE on the table's inner hold-out, which is the one that
-        a recipient would take: he has no test cells.
+        a recipient would take to predict ratings: he has no test cells.
+    ranker : str
+        The one with the highest nDCG@10 there, which he would take to make lists; `chosen` if that
+        tells nothing, and if not given.
+    errors : PersonErrors or None
+        Of the people who were served, in the order of their positions.
     """
 
     utilities: dict[str, Utility]
     chosen: str
+    ranker: str = ""
+    errors: PersonErrors | None = None
 
     @property
     def best(self) -> Utility:
         """The utility of the chosen recommender."""
         return self.utilities[self.chosen]
+
+    @property
+    def best_lists(self) -> Utility:
+        """The utility of the recommender that would make the lists."""
+        return self.utilities[self.ranker or self.chosen]
 
 
 def default_recommenders() -> tuple[Recommender, ...]:
@@ -164,16 +213,21 @@ def serve(
         )
     users, row_of = np.unique(test.users, return_inverse=True)
     own = people.take(users)
-    utilities = {}
+    utilities, squares = {}, dict[str, NDArray[np.float64]]()
     for recommender in fitted:
         scale = recommender.scale_
-        threshold = scale.low + 0.75 * scale.range if relevant_from is None else relevant_from
+        threshold = relevance_threshold(scale) if relevant_from is None else relevant_from
         scores, top = _score(recommender, own, row_of, test.items, n)
         lists = ranking(top, relevant_items(test, users, threshold), recommender.n_items_)
         utilities[recommender.name] = _utility(recommender, scores, test, scale, lists)
+        if recommender.rates:
+            errors = np.clip(scores, scale.low, scale.high) - test.values
+            squares[recommender.name] = np.bincount(row_of, weights=errors**2).astype(np.float64)
     inner = {r.name: round(r.inner_rmse_, 9) for r in fitted if not np.isnan(r.inner_rmse_)}
     chosen = min(inner, key=inner.__getitem__) if inner else fitted[0].name
-    return Served(utilities, chosen)
+    ranks = {r.name: round(r.inner_ndcg_, 9) for r in fitted if not np.isnan(r.inner_ndcg_)}
+    ranker = max(ranks, key=ranks.__getitem__) if ranks else chosen
+    return Served(utilities, chosen, ranker, PersonErrors(np.bincount(row_of), squares))
 
 
 def gain_kept(raw: Served, release: Served) -> float:
@@ -196,6 +250,75 @@ def gain_kept(raw: Served, release: Served) -> float:
     return (averages - release.best.rmse) / gain if gain > 0 else np.nan
 
 
+def gain_interval(
+    raw: Served, release: Served, *, seed: int = 0, draws: int = 1_000
+) -> tuple[float, float]:
+    """Return the 95 % interval of `gain_kept`: what it would be, had others been judged.
+
+    The people who are judged are drawn anew, with replacement; each draw takes the errors of the
+    raw data, the release and the averages of the same people, since these go together.
+
+    Parameters
+    ----------
+    raw, release : Served
+        Both of the same people.
+    seed : int
+        Draws the people; with the same seed they are the same for every release.
+    draws : int
+
+    Returns
+    -------
+    low, high : float
+        nan if the raw data may give no gain at all, so that a share of it means nothing.
+
+    Raises
+    ------
+    RecveilError
+        If the two served different people.
+
+    Notes
+    -----
+    Source: the percentile bootstrap of Efron 1979, over people, since the errors of one person
+    hang together. It covers the choice of the people and of their held-out ratings, as far as they
+    are independent; neither other settings that another split would choose, nor the chance in the
+    release itself.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.evaluate.split import split_ratings
+    >>> train, test = split_ratings(make_ratings(100, 50, 1500, seed=1, taste=1.0, noise=0.4))
+    >>> fitted = fit_all(TrainingTable.from_ratings(train))
+    >>> raw = serve(fitted, UserRows.from_ratings(train), test)
+    >>> gain_interval(raw, raw)
+    (1.0, 1.0)
+    """
+    kept = gain_kept(raw, release)
+    one, other = raw.errors, release.errors
+    if np.isnan(kept) or one is None or other is None:
+        return np.nan, np.nan
+    if not np.array_equal(one.cells, other.cells):
+        raise RecveilError(
+            f"the raw data served {one.cells.size} people, the release {other.cells.size} or "
+            f"others; expected the same people with the same held-out ratings"
+        )
+    of_raw = one.squares[AVERAGES], one.squares[raw.chosen]
+    sums = np.column_stack([one.cells, *of_raw, other.squares[release.chosen]])
+    rng, n = np.random.default_rng(seed), one.cells.size
+    drawn = np.array(
+        [np.bincount(rng.integers(n, size=n), minlength=n) @ sums for _ in range(draws)]
+    )
+    averages, best, released = np.sqrt(drawn[:, 1:] / drawn[:, :1]).T
+    gain, left = averages - best, averages - released
+    # A draw without a gain says nothing, which counts against both ends.
+    shares = np.divide(left, gain, out=np.full(draws, np.nan), where=gain > 0)
+    low = np.quantile(np.where(gain > 0, shares, -np.inf), 0.025, method="lower")
+    high = np.quantile(np.where(gain > 0, shares, np.inf), 0.975, method="higher")
+    if not np.isfinite([low, high]).all():
+        return np.nan, np.nan
+    return min(float(low), kept), max(float(high), kept)
+
+
 def _score(
     recommender: Recommender,
     own: UserRows,
@@ -212,21 +335,8 @@ def _score(
         all_scores = recommender.predict(tile)
         cells = slice(*np.searchsorted(row_of, [start, end]))
         scores.append(all_scores[row_of[cells] - start, items[cells]])
-        lists.append(_list_items(all_scores, tile, n))
+        lists.append(list_items(all_scores, tile, n))
     return np.concatenate(scores), np.concatenate(lists)
-
-
-def _list_items(scores: NDArray[np.float64], seen: UserRows, n: int) -> NDArray[np.int64]:
-    """Return everybody's list, with equal scores in one random order, the same for all tables.
-
-    Ids often follow time or popularity. In their order, a table that tells no items apart would
-    seem to rank well.
-    """
-    shuffled = np.random.default_rng(_TIES_SEED).permutation(scores.shape[1])
-    place_of = np.argsort(shuffled)
-    indices = place_of[seen.indices].astype(np.int32)
-    top = top_items(scores[:, shuffled], seen._replace(indices=indices), n)
-    return np.where(top >= 0, shuffled[top], -1)
 
 
 def _utility(
@@ -245,4 +355,5 @@ def _utility(
     return Utility(
         *(*errors, lists.ndcg, lists.recall, lists.coverage, lists.n, test.values.size),
         *(lists.n_users, lists.n_without, recommender.setting_, recommender.inner_rmse_),
+        recommender.inner_ndcg_,
     )

@@ -61,6 +61,15 @@ def netflix_files(folder: Path) -> list[Path]:
 def _folder_format(folder: Path) -> str:
     if netflix_files(folder):
         return "netflix"
+    if (folder / "release.json").is_file():
+        name = folder.resolve().name  # . has none of its own
+        published = ", ".join(sorted(file.name for file in folder.glob("ratings.*")))
+        raise RecveilError(
+            f"{name}: this is a recveil release; expected a file of ratings. Give the ratings that "
+            f"it was made from; recveil verify checks a release, recveil audit RATINGS --release "
+            f"{name} attacks it. To read what was published, name the file in it "
+            f"({published or 'ratings.parquet'})"
+        )
     raise RecveilError(
         f"{folder.name}: a folder without mv_*.txt or combined_data_*.txt (Netflix Prize); "
         f"name the file in it that holds the ratings"

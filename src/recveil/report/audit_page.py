@@ -105,7 +105,7 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
 def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
     measures = {
         "found: the best guess is right": "found",
-        "found for sure: the paper's guess is right and stands out": "success",
+        "stands out: the paper's guess is right and leads": "success",
         "control: a record stands out though the person is not in the data": "control",
     }
     return _chart_rates(attacks, measures, "share of the people looked for")

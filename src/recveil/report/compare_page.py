@@ -61,7 +61,8 @@ def compare_page(result: dict[str, Any]) -> str:
         chart=chart,
         spots=spots,
         looks={look.series: look for look in looks_of(rows)},
-        gain=_whole_gain(result.get("reference")),
+        whole_gain=_whole_gain(result.get("reference")),
+        raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
         panels=[(panel, drawing) for panel, drawing in panels if drawing],
         beyond_attack=[row["title"] for row in rows if not row["problem"] and row["risk"] is None],
     )

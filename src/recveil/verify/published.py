@@ -103,9 +103,10 @@ class PublishedFile:
                 if whole:
                     yield self._block(table.slice(0, whole), n_before, violations)
                 carried, n_before = table.slice(whole), n_before + whole
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            reason = str(error).partition("\n")[0]
             raise RecveilError(
-                f"{self.path.name}: cannot be read as a release ({error})"
+                f"{self.path.name}: cannot be read as a release ({reason})"
             ) from error
         if carried is not None and carried.num_rows:
             yield self._block(carried, n_before, violations)
@@ -120,7 +121,9 @@ class PublishedFile:
         for table in rows:
             for name in self.columns:
                 if table[name].null_count:
-                    raise RecveilError(f"{self.path.name}: column {name!r} has gaps; fill none in")
+                    raise RecveilError(
+                        f"{self.path.name}: column {name!r} has gaps; a release has none"
+                    )
             yield table
 
     def _csv_pieces(self, violations: list[Violation]) -> Iterator[pa.Table]:
@@ -172,8 +175,7 @@ class PublishedFile:
         for name in self.columns:
             if names.count(name) != 1:
                 raise RecveilError(
-                    f"{self.path.name}: expected one column {name!r}, found {names.count(name)}; "
-                    f"write the release again"
+                    f"{self.path.name}: expected one column {name!r}, found {names.count(name)}"
                 )
         for name in sorted(set(names) - set(self.columns)):
             problem = f"column {name!r} is no part of a release and may tell people apart"

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, reason_of
 from recveil.ratings import RatingScale
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity, check_parameters
@@ -20,6 +21,7 @@ from recveil.verify.verification import Verification, Violation
 _FORMAT = "recveil-release-1"
 CLAIMS = ("identical-rows", "co-rated")
 _PRIVATE = ("assignment.parquet", "private.json")
+_UNREAD = "Nothing is told of links, as the ratings cannot be read."
 
 
 def check_release(
@@ -37,22 +39,26 @@ def check_release(
     checked = manifest["claim"] if claim is None else claim
     claimed = manifest.get("diversity") or {"b": 1, "l": 1}
     wanted = (claimed["b"] if b is None else b, claimed["l"] if l is None else l)
+    why_not = _filled_in(manifest)
     checksums = {name: _is_as_written(folder / name, manifest) for name in manifest["files"]}
-    violations = [
-        Violation(
-            name, None, None, "the file is missing, or not the one that was written (SHA-256)"
-        )
-        for name, right in checksums.items()
-        if not right
-    ]
+    violations = [_not_as_written(folder / name) for name, right in checksums.items() if not right]
     ratings_name = _ratings_name(manifest, folder)
     violations += _foreign_files(folder, ratings_name)
     file = PublishedFile(folder / ratings_name, manifest, checked)
     classes, supports = Classes(), Supports()
-    for block in file.blocks(violations):
-        classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
-        if wanted[1] > 1 or links:
-            supports.add(block.digests, block.indptr, block.items)
+    try:
+        for block in file.blocks(violations):
+            classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
+            if wanted[1] > 1 or links:
+                supports.add(block.digests, block.indptr, block.items)
+    except RecveilError as error:
+        if checksums[ratings_name]:
+            raise RecveilError(f"{error}; write the release again") from error
+        # That it was changed is certain, whatever stands there now.
+        problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
+        unread = Violation(ratings_name, None, None, problem)
+        nothing = _nothing_shown(file, checked, required, [*violations, unread], checksums)
+        return replace(nothing, no_links=_UNREAD if links else "")
     violations += classes.below(required, file.locate, file.what)
     diversity = None
     if wanted[1] > 1:
@@ -75,7 +81,50 @@ def check_release(
         alone=sum(people == 1 for people in classes.people.values()),
         has_levels=file.has_levels,
         diversity=diversity,
-        links=_links(supports, classes) if links else None,
+        links=_links(supports, classes) if links and not why_not else None,
+        no_links=why_not if links else "",
+    )
+
+
+def _not_as_written(file: Path) -> Violation:
+    """Tell a file that is gone from one that was changed."""
+    what = "not the file that was written (SHA-256)" if file.is_file() else "the file is missing"
+    return Violation(file.name, None, None, what)
+
+
+def _nothing_shown(
+    file: PublishedFile,
+    claim: str,
+    k: int,
+    violations: list[Violation],
+    checksums: dict[str, bool],
+) -> Verification:
+    """Return the verdict over ratings that cannot be read: nobody is shown to share anything."""
+    return Verification(
+        claim=claim,
+        k_required=k,
+        k_achieved=0,
+        users=0,
+        records=0,
+        classes=0,
+        layout="groups" if file.in_groups else "users",
+        compared=[],
+        violations=violations,
+        checksums=checksums,
+        has_levels=file.has_levels,
+    )
+
+
+def _filled_in(manifest: dict[str, Any]) -> str:
+    """Say why nothing is told of links: fills hide who rated what, so that it would look safer."""
+    settings = manifest.get("settings")
+    method = settings.get("method") if isinstance(settings, dict) else None
+    if manifest["claim"] != "co-rated" and method != "k-coRating":
+        return ""
+    return (
+        "How sure a row makes it that a member rated an item is not told of k-coRating: the rows "
+        "were filled up, so that the file does not say how many people rated an item, and what it "
+        "lets one estimate is too low."
     )
 
 
@@ -93,9 +142,10 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
     if diversity.example is None:
         return
     items = ", ".join(str(file.items[number]) for number in diversity.example)
+    items = f"item {items} stands" if diversity.b == 1 else f"items {items} stand"
     problem = (
         f"{diversity.below:,} of {diversity.sets:,} sets of b = {diversity.b} items stand in fewer "
-        f"than l = {diversity.l} different rows; items {items} stand in {diversity.smallest}"
+        f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
     )
     yield Violation(file.path.name, None, None, problem)
 
@@ -126,8 +176,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             raise ValueError("k, files, layout, item_type or counts make no sense")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecveilError) as error:
         raise RecveilError(
-            f"{file}: not the description of a release that can be checked "
-            f"({type(error).__name__}: {error}); write the release again"
+            f"{file}: not the description of a release that can be checked ({reason_of(error)}); "
+            f"fetch or write the release again"
         ) from error
     return dict(manifest)
 

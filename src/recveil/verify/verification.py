@@ -60,6 +60,8 @@ class Verification:
     links : LinkPosterior or None
         How sure the rows make it that a member rated an item of them, if that was asked and they
         do not all hold the same items.
+    no_links : str
+        Why `links` is None though it was asked for, where the reason is another one.
     """
 
     claim: str
@@ -76,6 +78,7 @@ class Verification:
     has_levels: bool = False
     diversity: Diversity | None = None
     links: LinkPosterior | None = None
+    no_links: str = ""
 
     @property
     def holds(self) -> bool:
@@ -97,6 +100,7 @@ class Verification:
             "levels": self.has_levels,
             "diversity": self.diversity and self.diversity._asdict(),
             "links": self.links and {name: getattr(self.links, name) for name in _TOLD_OF_LINKS},
+            "no_links": self.no_links or None,
             "compared": list(self.compared),
             "checksums": self.checksums,
             "violations": [violation._asdict() for violation in self.violations],

@@ -1,0 +1,67 @@
+"""The data card: nothing in it is rosier than what is measured."""
+
+import re
+
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
+
+LONGER = "activity>=40:1,activity<12:9,else:4"
+
+
+@pytest.fixture
+def card_of(invented, tmp_path):
+    def write(anonymizer):
+        anonymizer.anonymize(invented).write(tmp_path / "out")
+        return (tmp_path / "out" / "README.md").read_text()
+
+    return write
+
+
+def plain(card):
+    return " ".join(card.split())
+
+
+@pytest.mark.parametrize("protect", ["none", "shuffle"])
+def test_rounded_fills_hide_as_long_as_they_cannot_be_told(card_of, protect):
+    card = plain(card_of(KCoRater(5, "similarity", protect=protect, seed=1)))
+    assert (
+        "finds at best a group of 5 or more, as long as invented labels cannot be told from real "
+        "ones." in card
+    )
+
+
+@pytest.mark.parametrize("protect", ["none", "shuffle"])
+def test_fills_off_the_scale_promise_nothing(card_of, protect):
+    rater = KCoRater(5, "similarity", round_fills=False, protect=protect, seed=1)
+    card = plain(card_of(rater))
+    assert "finds at best a group" not in card
+    assert "Nobody is promised to be hidden by that" in card
+
+
+SEEN = {
+    "k-coRating": (KCoRater(5, seed=1), "to find the record, sees his real ratings."),
+    "shuffle": (
+        KCoRater(5, protect="shuffle", seed=1),
+        "sees the real ratings of the group, though not whose they are.",
+    ),
+    "mean": (KCoRater(5, protect="mean", seed=1), "sees what the group gave on average."),
+    "simple": (PredictiveAnonymizer(5, "simple", seed=1), "sees what the group gave on average."),
+    "levels": (
+        PredictiveAnonymizer(4, "simple", privacy_levels=LONGER, seed=1),
+        "sees what its group gave on average, or, if he stands alone, his real ratings.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_is_seen_of_whom_is_found(card_of, name):
+    anonymizer, words = SEEN[name]
+    assert words in plain(card_of(anonymizer))
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_points_follow_each_other_without_a_gap(card_of, name):
+    card = card_of(SEEN[name][0])
+    points = card.split("## What is not promised\n\n")[1].split("\n\n## ")[0]
+    assert not re.search(r"\n\s*\n", points.strip("\n"))
