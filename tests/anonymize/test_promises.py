@@ -212,7 +212,7 @@ class TestDiversity:
         kept = [line for at, line in enumerate(lines) if at <= first or line.split(",")[1] != rare]
         file.write_text("\n".join(kept) + "\n")
         problems = " ".join(violation.problem for violation in verify(tmp_path / "out").violations)
-        assert f"items {rare} stand in 1" in problems
+        assert f"item {rare} stands in 1" in problems
 
     def test_more_can_be_asked_than_is_claimed(self, invented, tmp_path):
         PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented).write(tmp_path / "out")

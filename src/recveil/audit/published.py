@@ -161,8 +161,9 @@ class Published:
 
     def _promise_of_levels(self) -> str:
         """Say whom privacy levels protect: an average over people is promised to nobody."""
-        some = "1 person stands" if self.unprotected == 1 else f"{self.unprotected:,} people stand"
-        alone = f"{some} alone, not protected"
+        alone = f"{self.unprotected:,} people stand alone and are not protected"
+        if self.unprotected == 1:
+            alone = "1 person stands alone and is not protected"
         if self.lowest_level is None:
             return f"{alone}, and nobody is promised more."
         return (
