@@ -163,7 +163,7 @@ def anonymize(
     Example: `recveil anonymize ratings.csv -o out --k 5`
     """
     from recveil.anonymize import anonymize
-    from recveil.cli.show import describe, show_read, show_verification, write_json
+    from recveil.cli.show import describe, show_read, show_verification, tell_alone, write_json
 
     refuse_source_as_json(json, source)
     ratings, release, verification = anonymize(
@@ -225,8 +225,8 @@ def anonymize(
             )
         if verification.has_levels:
             typer.echo(
-                f"{verification.alone:,} people stand alone, because their level is 1: their "
-                f"ratings are published as they are."
+                f"{tell_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
+                f"stands alone are published as they are."
             )
         typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")
 

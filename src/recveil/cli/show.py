@@ -64,12 +64,12 @@ def show_links(result: "Verification") -> None:
     )
 
 
-def _alone(people: int) -> str:
+def tell_alone(people: int) -> str:
     """Say how many people share their row with nobody.
 
     Examples
     --------
-    >>> _alone(1), _alone(2)
+    >>> tell_alone(1), tell_alone(2)
     ('1 person stands alone', '2 people stand alone')
     """
     return "1 person stands alone" if people == 1 else f"{people:,} people stand alone"
@@ -82,7 +82,7 @@ def show_verification(result: "Verification", name: str) -> None:
     if result.holds and result.has_levels:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least as "
-            f"many people as it says ({result.k_achieved} or more); {_alone(result.alone)}."
+            f"many people as it says ({result.k_achieved} or more); {tell_alone(result.alone)}."
         )
     elif result.holds:
         console.print(
