@@ -16,7 +16,7 @@ from recveil.anonymize.fills import Fill, count_statements, learn, make_fill
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.homogenize import Groups
 from recveil.anonymize.predictive import GROUPINGS, label_step
-from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
+from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.io import StatedTrust
@@ -177,8 +177,7 @@ class KCoRater:
         return settings
 
     def _check(self, ratings: Ratings) -> None:
-        if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
-            raise RecveilError(f"seed is {self.seed!r}; expected a whole number of at least 0")
+        check_seed(self.seed)
         if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 2:
             raise RecveilError(f"k is {self.k!r}; expected a whole number of at least 2")
         if self.protect not in get_args(Protect):

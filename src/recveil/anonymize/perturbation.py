@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.homogenize import Groups, homogenize_simple
 from recveil.anonymize.predictive import label_step
-from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
+from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
@@ -67,8 +67,7 @@ class Baseline(ABC):
         return {name: value for name, value in vars(self).items() if name != "seed"}
 
     def _check(self, ratings: Ratings) -> None:
-        if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
-            raise RecveilError(f"seed is {self.seed!r}; expected a whole number of at least 0")
+        check_seed(self.seed)
         if not ratings.n_users:
             raise RecveilError("there are no users; expected at least one")
         if (ratings.activity == 0).any():

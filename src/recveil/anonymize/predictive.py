@@ -24,7 +24,7 @@ from recveil.anonymize.homogenize import (
     homogenize_padded,
     homogenize_simple,
 )
-from recveil.anonymize.release import Claim, Private, Published, Release, fresh_prefix
+from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
 from recveil.group import (
     MDAV,
@@ -205,8 +205,7 @@ class PredictiveAnonymizer:
         return Release(published, private)
 
     def _check(self, ratings: Ratings) -> None:
-        if self.seed is not None and not (isinstance(self.seed, int) and self.seed >= 0):
-            raise RecveilError(f"seed is {self.seed!r}; expected a whole number of at least 0")
+        check_seed(self.seed)
         least = 2 if self.privacy_levels is None else 1
         if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < least:
             raise RecveilError(f"k is {self.k!r}; expected a whole number of at least {least}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.cost import DiversityCost
 from recveil.anonymize.homogenize import Groups, LoneRatings
+from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.records import Records
 
@@ -161,6 +162,12 @@ class Release:
         from recveil.anonymize.folder import write_release
 
         return write_release(self, Path(folder), layout, file_format, force=force)
+
+
+def check_seed(seed: int | None) -> None:
+    """Raise a RecveilError unless the seed is a whole number of at least 0, or not given."""
+    if seed is not None and not (isinstance(seed, int) and seed >= 0):
+        raise RecveilError(f"seed is {seed!r}; expected a whole number of at least 0")
 
 
 def fresh_prefix(users: NDArray[Any], rng: np.random.Generator) -> str:
