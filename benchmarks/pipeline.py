@@ -125,9 +125,9 @@ def _ask(
 
 
 def _print_sizes(place: Path, millions: int) -> None:
-    raw = file_size(place, "ratings.parquet")
     for release in ("padded-50", "simple-5"):
         if (place / release).exists():
+            raw = file_size(place, "ratings.parquet")
             size = file_size(place, f"{release}/ratings.parquet")
             print(
                 f"{millions} million: {release} takes {size:.0f} MB; the raw Parquet {raw:.0f} MB"

@@ -120,19 +120,40 @@ def mdav_of_leaf(gram: NDArray[Any], k: int) -> NDArray[Any]:
 
 
 @compiled()
-def sums_of_groups(X: NDArray[Any], labels: NDArray[Any], n_groups: int) -> NDArray[np.float64]:
+def rows_by_group(labels: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.int64]:
+    """List the rows group after group, in ascending order within each.
+
+    Examples
+    --------
+    >>> rows_by_group(np.array([0, 1, 0]), np.array([0, 2, 3]))
+    array([0, 2, 1])
+    """
+    following = starts.copy()
+    rows = np.empty(len(labels), dtype=np.int64)
+    for i in range(len(labels)):
+        rows[following[labels[i]]] = i
+        following[labels[i]] += 1
+    return rows
+
+
+@compiled()
+def sums_of_groups(
+    X: NDArray[Any], order: NDArray[Any], starts: NDArray[Any]
+) -> NDArray[np.float64]:
     """Add up the rows of each group, in float64; shape (n_groups, d).
 
     Examples
     --------
-    >>> sums_of_groups(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0]), 2)
+    >>> X = np.array([[1.0], [2.0], [4.0]])
+    >>> sums_of_groups(X, np.array([0, 2, 1]), np.array([0, 2, 3]))
     array([[5.],
            [2.]])
     """
-    sums = np.zeros((n_groups, X.shape[1]))
-    for i in range(len(X)):
-        for c in range(X.shape[1]):
-            sums[labels[i], c] += X[i, c]
+    sums = np.zeros((len(starts) - 1, X.shape[1]))
+    for group in range(len(sums)):
+        for i in order[starts[group] : starts[group + 1]]:
+            for c in range(X.shape[1]):
+                sums[group, c] += X[i, c]
     return sums
 
 

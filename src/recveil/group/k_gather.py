@@ -16,6 +16,7 @@ from recveil.group.exchange import (
     dissolve,
     exchange,
     mdav_of_leaf,
+    rows_by_group,
     sums_of_groups,
 )
 from recveil.group.voronoi import voronoi_leaves
@@ -24,6 +25,7 @@ _ROWS_A_LEAF = 3000  # of the first groups: their Gram matrix takes 36 MB
 _ROWS_A_BLOCK = 512  # of a leaf: their products with all centroids stay in the fast cache
 _MORE_SWEEPS = 3  # a round, if one leaf holds all groups: no new leaves would help it
 _NOISE = 2**14
+_GROUPS_A_PART = 4096  # whose sums one thread adds up
 
 
 class KGather(Grouping):
@@ -172,14 +174,23 @@ class Groups:
 
     def _take_stock(self, labels: NDArray[np.int64]) -> None:
         """Note which rows form each group, and their centroid."""
-        is_there = np.bincount(labels) > 0  # not so a group that was dissolved
+        sizes = np.bincount(labels)
+        is_there = sizes > 0  # not so a group that was dissolved
         self.labels = (np.cumsum(is_there) - 1)[labels]
-        self._sizes = np.bincount(self.labels)
-        self._order = np.argsort(self.labels, kind="stable")
-        self._starts = np.cumsum(self._sizes) - self._sizes
-        sums = sums_of_groups(self.X, self.labels, len(self._sizes))
-        self._centroids = (sums / self._sizes[:, np.newaxis]).astype(np.float32)
-        self.closeness = float(((sums**2).sum(axis=1) / self._sizes).sum())
+        self._sizes = sizes[is_there]
+        self._starts = np.append(0, np.cumsum(self._sizes))
+        self._order = rows_by_group(self.labels, self._starts)
+        self._centroids = np.empty((len(self._sizes), self.X.shape[1]), dtype=np.float32)
+
+        def centre(first: int) -> NDArray[np.float64]:
+            part = slice(first, first + _GROUPS_A_PART)
+            starts = self._starts[first : first + _GROUPS_A_PART + 1]
+            sums = sums_of_groups(self.X, self._order, starts)
+            self._centroids[part] = sums / self._sizes[part, np.newaxis]
+            return (sums**2).sum(axis=1) / self._sizes[part]
+
+        parts = range(0, len(self._sizes), _GROUPS_A_PART)
+        self.closeness = float(np.concatenate(list(self.map(centre, parts))).sum())
 
     def exchange(self, temperature: float, dissolving: bool) -> int:
         """Exchange rows within neighbourhoods drawn anew.
@@ -218,10 +229,11 @@ class Groups:
     def _leaf(self, groups: NDArray[np.int64]) -> tuple[Leaf, NDArray[np.int64]]:
         """Copy what concerns some groups; return it, and which rows of X these are."""
         sizes, starts = self._sizes[groups], self._starts[groups]
-        rows = np.concatenate([self._order[s : s + n] for s, n in zip(starts, sizes, strict=True)])
         group = np.repeat(np.arange(len(groups)), sizes)
+        place = np.arange(len(group))
+        rows = self._order[place + (starts - np.cumsum(sizes) + sizes)[group]]
         members = np.zeros((len(groups), 2 * self.k - 1), dtype=np.int64)
-        members[np.arange(2 * self.k - 1) < sizes[:, np.newaxis]] = np.arange(len(rows))
+        members[np.arange(2 * self.k - 1) < sizes[:, np.newaxis]] = place
         regret = np.zeros(len(rows), dtype=np.float32)
         return Leaf(self.X[rows], group, members, sizes, self._centroids[groups], regret), rows
 

@@ -14,7 +14,7 @@ from recveil.progress import track
 from recveil.ratings import Ratings
 
 # From so many ratings on, a pass is shared out; before, sharing would cost more than it saves.
-_WORTH_SHARING = 1 << 20
+_WORTH_SHARING = 1 << 19
 _PARTS = 4
 
 
