@@ -13,18 +13,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from recveil.compiled import compiled
 from recveil.predict import Padding
 from recveil.ratings import Ratings
 from recveil.records import Records
 
-# Cells of a block of padded rows, and ratings of a simple one: small enough (64 MiB) to forget.
-_BLOCK_CELLS = 1 << 24
+# Cells of a block of padded rows, and ratings of a simple one: small enough to forget.
+_BLOCK_CELLS = 1 << 23
 _BLOCK_RATINGS = 1 << 22
 # Cells of a tile, some items of a block's users: it stays in the cache between product and sum.
-_TILE_CELLS = 1 << 18
+_TILE_CELLS = 1 << 19
 
 
 class Groups(NamedTuple):
@@ -119,45 +119,70 @@ def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Ite
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
     n_threads = get_num_threads()
+    # To look for the library takes milliseconds: once, and not for every block.
+    blas = ThreadpoolController().select(user_api="blas")
     items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
-        sums = _add_members(ratings, padding, groups, *block)
-        sizes = groups.sizes[slice(*block)]
-        indptr = np.arange(sizes.size + 1, dtype=np.int64) * rated.size
-        if sizes.size not in items_of:
-            items_of[sizes.size] = np.tile(rated, sizes.size)
-        labels = sums if rated.size == ratings.n_items else sums[:, rated]
-        labels /= sizes[:, None]
-        return Records(sizes, indptr, items_of[sizes.size], labels.ravel())
+        labels = _average_members(ratings, padding, groups, rated, *block)
+        n_groups = len(labels)
+        indptr = np.arange(n_groups + 1, dtype=np.int64) * rated.size
+        if n_groups not in items_of:
+            items_of[n_groups] = np.tile(rated, n_groups)
+        return Records(groups.sizes[slice(*block)], indptr, items_of[n_groups], labels.ravel())
 
     blocks = _blocks(groups.sizes, max(1, _BLOCK_CELLS // ratings.n_items))
     with ThreadPoolExecutor(n_threads) as pool:
         while batch := list(itertools.islice(blocks, n_threads)):
-            with threadpool_limits(limits=1, user_api="blas"):
+            with blas.limit(limits=1):
                 averaged = list(pool.map(average, batch))
             yield from averaged
 
 
-def _add_members(
-    ratings: Ratings, padding: Padding, groups: Groups, first: int, last: int
+def _average_members(
+    ratings: Ratings,
+    padding: Padding,
+    groups: Groups,
+    items: NDArray[np.int32],
+    first: int,
+    last: int,
 ) -> NDArray[np.float64]:
-    """Add up the padded rows of the members of some groups, shape (last - first, n_items)."""
-    sums = np.zeros((last - first, ratings.n_items))
-    group_of = np.repeat(np.arange(last - first), groups.sizes[first:last])
-    members = groups.members[groups.starts[first] : groups.starts[last]]
+    """Average the members' padded rows of some groups, shape (last - first, n_items)."""
+    labels = np.empty((last - first, items.size))
+    starts = groups.starts[first : last + 1]
+    members = groups.members[starts[0] : starts[-1]]
+    starts = starts - starts[0]
+    column_of = np.zeros(ratings.n_items, dtype=np.int32)
+    column_of[items] = np.arange(items.size)
+    own = Own(ratings.indptr[members], ratings.indptr[members + 1], ratings.indices, ratings.values)
     ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
     factors = padding.user_factors[members]
-    following, last_of = ratings.indptr[members], ratings.indptr[members + 1]
     width = max(1, _TILE_CELLS // members.size)
-    for start in range(0, ratings.n_items, width):
-        tile = slice(start, start + width)
+    for start in range(0, items.size, width):
+        tile = items[start : start + width]
         products = factors @ padding.item_factors[tile].T
-        rated = (following, last_of, ratings.indices, ratings.values)
-        _add_padded(
-            products, padding.item_offset[tile], ends, rated, group_of, sums[:, tile], start
-        )
-    return sums
+        _pad(products, padding.item_offset[tile], ends, own, column_of, start)
+        _average_rows(products, starts, labels, start)
+    return labels
+
+
+class Own(NamedTuple):
+    """What the members of some groups rated themselves, and how far a tile has come with it.
+
+    Attributes
+    ----------
+    following : ndarray of int64, shape (n_members,)
+        Where each member's ratings go on; moved beyond each tile.
+    end : ndarray of int64, shape (n_members,)
+        Where they end.
+    indices, values : ndarray
+        As in `Ratings`.
+    """
+
+    following: NDArray[np.int64]
+    end: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
 
 
 class LoneRatings(NamedTuple):
@@ -263,32 +288,46 @@ def _lone_ratings(
 
 
 @compiled()
-def _add_padded(
+def _pad(
     rows: NDArray[Any],
     offset: NDArray[Any],
     ends: tuple[np.float32, np.float32],
-    rated: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
-    group_of: NDArray[Any],
-    sums: NDArray[Any],
+    own: Own,
+    column_of: NDArray[Any],
     start: int,
 ) -> None:
-    """Make products of factors padded labels, in place, and add them to the sums of the groups.
+    """Make products of factors padded rows, in place; the tile holds the columns from `start` on.
 
-    The tile holds the items from `start` on. The first array of `rated` says where each row's own
-    ratings go on, and is moved beyond the tile.
+    A prediction is clipped to the scale's ends, and gives way to the member's own rating.
     """
     low, high = ends
-    following, last_of, indices, values = rated
     for row in range(rows.shape[0]):
-        for item in range(rows.shape[1]):
-            label = rows[row, item] + offset[item]
+        for column in range(rows.shape[1]):
+            label = rows[row, column] + offset[column]
             label = label if label > low else low
-            rows[row, item] = label if label < high else high
-        at = following[row]
-        while at < last_of[row] and indices[at] < start + rows.shape[1]:
-            rows[row, indices[at] - start] = values[at]
+            rows[row, column] = label if label < high else high
+        at = own.following[row]
+        while at < own.end[row] and column_of[own.indices[at]] < start + rows.shape[1]:
+            rows[row, column_of[own.indices[at]] - start] = own.values[at]
             at += 1
-        following[row] = at
-        group = group_of[row]
-        for item in range(rows.shape[1]):
-            sums[group, item] += rows[row, item]
+        own.following[row] = at
+
+
+@compiled()
+def _average_rows(
+    rows: NDArray[Any], group_starts: NDArray[Any], means: NDArray[Any], start: int
+) -> None:
+    """Write the mean row of each group into the columns from `start` on.
+
+    Sums are taken in float64 in the order of the rows.
+    """
+    for group in range(means.shape[0]):
+        first, last = group_starts[group], group_starts[group + 1]
+        mean = means[group, start : start + rows.shape[1]]
+        for column in range(mean.size):
+            mean[column] = rows[first, column]
+        for row in range(first + 1, last):
+            for column in range(mean.size):
+                mean[column] += rows[row, column]
+        for column in range(mean.size):
+            mean[column] /= last - first
