@@ -12,7 +12,7 @@ from recveil.io.files import naming, open_random_access
 from recveil.io.source import Selection, Source
 
 _ARROW_FILE_MAGIC = b"ARROW1"
-_ROWS_AT_ONCE = 1 << 24
+_ROWS_AT_ONCE = 1 << 21
 
 
 def read_columnar(path: Path, format: str, selection: Selection) -> Source:

@@ -15,7 +15,8 @@ from recveil.errors import RecveilError
 from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
 from recveil.io.files import naming, open_bytes, open_random_access
 from recveil.io.lines import Place
-from recveil.ratings.columns import USUAL_NAMES, Locate, encode_labels
+from recveil.ratings.columns import USUAL_NAMES, Locate
+from recveil.ratings.labels import encode_labels
 
 _LEVEL_NAMES = ("k", "level", "privacylevel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")

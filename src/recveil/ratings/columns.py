@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +30,6 @@ _SECONDS_A_DAY = 86_400
 _ROWS_AT_ONCE = 1 << 20
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
-_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,74 +101,7 @@ def _plain(name: str) -> str:
     return name.partition(":")[0].replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
-def encode_labels(
-    column: pa.ChunkedArray, role: str, locate: Locate
-) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Split a column of ids into its sorted distinct labels and each row's position among them.
-
-    Ids become int64 if every one is a whole number written the usual way, else they stay text,
-    so that "007" and "7" remain two people. Sorted labels make the result independent of the
-    order of the rows.
-
-    Returns
-    -------
-    labels : ndarray of int64 or of str objects, shape (n_labels,)
-    codes : ndarray of int32, shape (n_rows,)
-    """
-    if pa.types.is_floating(column.type):
-        column = _whole_numbers(column, role, locate)
-    if pa.types.is_integer(column.type) and len(column) and not column.null_count:
-        encoded = _encode_numbers(column)
-        if encoded is not None:
-            return encoded
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    column = column.unify_dictionaries()
-    if column.num_chunks and _holds_twice(column.chunk(0).dictionary):
-        column = column.cast(column.type.value_type).dictionary_encode().unify_dictionaries()
-    _refuse_first(pc.is_null(column), f"the {role} is missing; drop the row", locate)
-    if not column.num_chunks:
-        return np.array([], np.int64), np.array([], np.int32)
-    labels = _label_array(column.chunk(0).dictionary, role)
-    codes = np.empty(len(column), np.int32)
-    used = np.zeros(labels.size, np.bool_)
-    for first, chunk in _pieces(column):
-        own = chunk.indices.to_numpy()
-        codes[first : first + own.size] = own
-        used[own] = True
-    empty = np.flatnonzero(used & (labels == ""))
-    if empty.size:
-        _refuse_first(pa.array(codes == empty[0]), f"the {role} is empty; drop the row", locate)
-    in_order = np.flatnonzero(used)
-    in_order = in_order[np.argsort(labels[in_order])]
-    position = np.zeros(labels.size, np.int32)
-    position[in_order] = np.arange(in_order.size, dtype=np.int32)
-    for start in range(0, codes.size, _ROWS_AT_ONCE):  # all at once takes three times the memory
-        own = codes[start : start + _ROWS_AT_ONCE]
-        own[:] = position[own]
-    return labels[in_order], codes
-
-
-def _encode_numbers(
-    column: pa.ChunkedArray,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
-    """Encode whole numbers by a table of all between the ends; None if that would be too large."""
-    ends = pc.min_max(column)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    if high - low >= max(2**20, len(column)):
-        return None
-    used = np.zeros(high - low + 1, np.bool_)
-    for _, chunk in _pieces(column):
-        used[chunk.cast(pa.int64()).to_numpy() - low] = True
-    labels = np.flatnonzero(used) + low
-    position = (np.cumsum(used) - 1).astype(np.int32)
-    codes = np.empty(len(column), np.int32)
-    for first, chunk in _pieces(column):
-        codes[first : first + len(chunk)] = position[chunk.cast(pa.int64()).to_numpy() - low]
-    return labels, codes
-
-
-def _pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
+def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
     """Yield short pieces of a column, each with its first row, so that little is held twice."""
     first = 0
     for chunk in column.chunks:
@@ -180,42 +111,15 @@ def _pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
             first += len(piece)
 
 
-def _holds_twice(labels: pa.Array) -> bool:
-    labels = labels.cast(pa.large_string()) if _is_text(labels.type) else labels
-    return bool(pc.count_distinct(labels, mode="all").as_py() < len(labels))
-
-
-def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
-    if pa.types.is_integer(labels.type):
-        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    if not _is_text(labels.type):
-        raise RecveilError(
-            f"{role} column: expected text or whole numbers, got {labels.type}; convert it"
-        )
-    labels = labels.cast(pa.large_string())  # a string view has no regular expressions
-    if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
-        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return np.array(labels.to_pylist(), dtype=object)
-
-
-def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
-    """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
-    _refuse_first(pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate)
-    # Beyond 2**53 a float no longer tells neighbours apart.
-    broken = pc.or_(pc.not_equal(column, pc.round(column)), pc.greater(pc.abs(column), 2.0**53))
-    _refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
-    return column.cast(pa.int64())
-
-
 def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
     """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
     if pa.types.is_boolean(column.type):
         raise RecveilError("rating column: expected numbers, got bool; convert it to 0 and 1")
-    _refuse_first(pc.is_null(column), "the rating is missing; drop the row or fill it in", locate)
+    refuse_missing(column, "the rating is missing; drop the row or fill it in", locate)
     if pa.types.is_dictionary(column.type):
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
-    for first, piece in _pieces(column):
+    for first, piece in pieces(column):
         numbers = _numbers(pa.chunked_array([piece]), "rating", _shifted(locate, first)).to_numpy()
         too_large = ~(np.abs(numbers) <= np.finfo(np.float32).max)
         if too_large.any():
@@ -255,16 +159,14 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | N
     """
     if column.null_count == len(column):
         return None
-    _refuse_first(
-        pc.is_null(column), "the time is missing; fill it in, or leave the times out", locate
-    )
+    refuse_missing(column, "the time is missing; fill it in, or leave the times out", locate)
     if pa.types.is_signed_integer(column.type) and (a_second := _plain_unit(column)):
         whole = np.empty(len(column), np.int32)
-        for first, piece in _pieces(column):
+        for first, piece in pieces(column):
             seconds = piece.cast(pa.int64()).to_numpy()
             whole[first : first + len(piece)] = seconds // (_SECONDS_A_DAY * a_second)
         return whole
-    if _is_text(column.type) or pa.types.is_dictionary(column.type):
+    if is_text(column.type) or pa.types.is_dictionary(column.type):
         column = _times_from_text(column, locate)
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
@@ -359,13 +261,23 @@ def _casts(value: object, kind: pa.DataType) -> bool:
     return True
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Say whether a column of this type holds text."""
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
 
 
-def _refuse_first(refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate) -> None:
+def refuse_missing(column: pa.ChunkedArray, problem: str, locate: Locate) -> None:
+    """Raise for the first row that is null, or stands for a null in the dictionary."""
+    parts = [*column.chunks]
+    if pa.types.is_dictionary(column.type):
+        parts += [chunk.dictionary for chunk in column.chunks]
+    if any(part.null_count for part in parts):  # else there is nothing to look for, row by row
+        refuse_first(pc.is_null(column), problem, locate)
+
+
+def refuse_first(refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate) -> None:
     """Raise for the first row of a boolean array that is true."""
     row = pc.index(refused, True).as_py()
     if row >= 0:

@@ -19,11 +19,11 @@ from recveil.ratings.assemble import (
 )
 from recveil.ratings.columns import (
     Locate,
-    encode_labels,
     find_columns,
     parse_days,
     parse_ratings,
 )
+from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
 from recveil.io import Source, read_table
-from recveil.ratings.columns import encode_labels
+from recveil.ratings.labels import encode_labels
 from recveil.records import Records
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import check_diversity

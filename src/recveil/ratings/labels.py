@@ -1,0 +1,142 @@
+"""Labels: a column of ids as its sorted distinct labels and each row's position among them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.compiled import compiled
+from recveil.errors import RecveilError
+from recveil.ratings.columns import Locate, is_text, pieces, refuse_first, refuse_missing
+
+_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+def encode_labels(
+    column: pa.ChunkedArray, role: str, locate: Locate
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Split a column of ids into its sorted distinct labels and each row's position among them.
+
+    Ids become int64 if every one is a whole number written the usual way, else they stay text,
+    so that "007" and "7" remain two people. Sorted labels make the result independent of the
+    order of the rows.
+
+    Returns
+    -------
+    labels : ndarray of int64 or of str objects, shape (n_labels,)
+    codes : ndarray of int32, shape (n_rows,)
+
+    Raises
+    ------
+    RecveilError
+        For the first row without an id, and for a column of another type.
+
+    Examples
+    --------
+    >>> encode_labels(pa.chunked_array([["10", "9", "10"]]), "user", str)
+    (array([ 9, 10]), array([1, 0, 1], dtype=int32))
+    """
+    if pa.types.is_floating(column.type):
+        column = _whole_numbers(column, role, locate)
+    if pa.types.is_integer(column.type) and len(column) and not column.null_count:
+        encoded = _encode_numbers(column)
+        if encoded is not None:
+            return encoded
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks and _holds_twice(column.chunk(0).dictionary):
+        column = column.cast(column.type.value_type).dictionary_encode().unify_dictionaries()
+    refuse_missing(column, f"the {role} is missing; drop the row", locate)
+    if not column.num_chunks:
+        return np.array([], np.int64), np.array([], np.int32)
+    labels = _label_array(column.chunk(0).dictionary, role)
+    used = _used(column, 0, labels.size)
+    for empty in np.flatnonzero(used & (labels == "")):
+        codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
+        refuse_first(pc.equal(codes, int(empty)), f"the {role} is empty; drop the row", locate)
+    in_order = np.flatnonzero(used)
+    in_order = in_order[np.argsort(labels[in_order])]
+    position = np.zeros(labels.size, np.int32)
+    position[in_order] = np.arange(in_order.size, dtype=np.int32)
+    return labels[in_order], _relabel(column, 0, position)
+
+
+def _encode_numbers(
+    column: pa.ChunkedArray,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """Encode whole numbers by a table of all between the ends; None if that would be too large."""
+    ends = pc.min_max(column)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if high - low >= max(2**20, len(column)):
+        return None
+    used = _used(column, low, high - low + 1)
+    return np.flatnonzero(used) + low, _relabel(column, low, (np.cumsum(used) - 1).astype(np.int32))
+
+
+def _used(column: pa.ChunkedArray, low: int, n: int) -> NDArray[np.bool_]:
+    """Say which of the n numbers from `low` on stand in a column, or in its dictionary's place."""
+    used = np.zeros(n, np.bool_)
+    for _, numbers in _integers(column):
+        _mark(numbers, low, used)
+    return used
+
+
+def _relabel(column: pa.ChunkedArray, low: int, position: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return ``position[number - low]`` of each number."""
+    codes = np.empty(len(column), np.int32)
+    for first, numbers in _integers(column):
+        _look_up(numbers, low, position, codes[first : first + numbers.size])
+    return codes
+
+
+def _integers(column: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the numbers of a column, or its places in the dictionary, piece by piece."""
+    for first, piece in pieces(column):
+        numbers = piece.indices if pa.types.is_dictionary(column.type) else piece
+        # Two types only, since a kernel is compiled for each.
+        is_narrow = pa.types.is_int32(numbers.type) or numbers.type.bit_width < 32
+        yield first, numbers.cast(pa.int32() if is_narrow else pa.int64()).to_numpy()
+
+
+# numpy would turn each piece into 64-bit numbers before it looks anything up.
+@compiled()
+def _mark(numbers: NDArray[Any], low: int, used: NDArray[Any]) -> None:
+    for number in numbers:
+        used[number - low] = True
+
+
+@compiled()
+def _look_up(numbers: NDArray[Any], low: int, position: NDArray[Any], codes: NDArray[Any]) -> None:
+    for at in range(numbers.size):
+        codes[at] = position[numbers[at] - low]
+
+
+def _holds_twice(labels: pa.Array) -> bool:
+    labels = labels.cast(pa.large_string()) if is_text(labels.type) else labels
+    return bool(pc.count_distinct(labels, mode="all").as_py() < len(labels))
+
+
+def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
+    if pa.types.is_integer(labels.type):
+        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    if not is_text(labels.type):
+        raise RecveilError(
+            f"{role} column: expected text or whole numbers, got {labels.type}; convert it"
+        )
+    labels = labels.cast(pa.large_string())  # a string view has no regular expressions
+    if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
+        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return np.array(labels.to_pylist(), dtype=object)
+
+
+def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
+    """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
+    refuse_first(pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate)
+    # Beyond 2**53 a float no longer tells neighbours apart.
+    broken = pc.or_(pc.not_equal(column, pc.round(column)), pc.greater(pc.abs(column), 2.0**53))
+    refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
+    return column.cast(pa.int64())
