@@ -125,7 +125,7 @@ def _ask(
 
 
 def _print_sizes(place: Path, millions: int) -> None:
-    for release in ("padded-50", "simple-5"):
+    for release in ("padded-50", "padded-5", "simple-5"):
         if (place / release).exists():
             raw = file_size(place, "ratings.parquet")
             size = file_size(place, f"{release}/ratings.parquet")

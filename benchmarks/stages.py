@@ -389,5 +389,6 @@ STAGES["homogenize simple, k = 5"] = Stage(
     {"recveil": homogenize_raters, "scipy": homogenize_by_scipy}, {}
 )
 STAGES["anonymize padded, k = 50"] = Stage({"recveil": whole_job("padded", 50)}, {})
+STAGES["anonymize padded, k = 5"] = Stage({"recveil": whole_job("padded", 5)}, {})
 STAGES["anonymize simple, k = 5"] = Stage({"recveil": whole_job("simple", 5)}, {})
 STAGES["verify padded, k = 50"] = Stage({"recveil": check, "pandas": check_by_pandas}, {})

@@ -62,7 +62,12 @@ def _whole(blocks, n_items: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def small() -> tuple[Ratings, Padding, Groups]:
-    ratings = make_ratings(n_users=60, n_items=40, n_ratings=600, seed=11)
+    some = make_ratings(n_users=60, n_items=40, n_ratings=600, seed=11)
+    # Items that nobody rated, at the start, in between and at the end, get no label.
+    ratings = Ratings(
+        *(some.users, np.arange(124), some.indptr, 3 * some.indices + 1, some.values, None),
+        some.scale,
+    )
     labels = np.random.default_rng(2).permutation(np.arange(60) % 13)
     order = np.random.default_rng(3).permutation(13)
     return ratings, FunkSVD(rank=4).fit(ratings).padding(), Groups.from_labels(labels, order)
@@ -85,6 +90,7 @@ def test_padded_equals_the_fully_built_matrix_for_any_tile(small, tile, monkeypa
     for group, (first, last) in enumerate(zip(groups.starts, groups.starts[1:], strict=False)):
         expected = full[groups.members[first:last]].mean(axis=0)
         assert np.allclose(found[group][rated], expected[rated], atol=1e-6)
+    assert rated.sum() == 40
     assert np.isnan(found[:, ~rated]).all()
     assert np.array_equal(sizes, groups.sizes)
 

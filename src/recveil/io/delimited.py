@@ -18,8 +18,10 @@ from recveil.io.files import naming, open_bytes, open_stream
 from recveil.io.lines import Place, Places
 from recveil.io.source import COLUMNS, Selection, Source
 
-# Each block brings its own dictionaries of labels, so few large blocks take less memory.
+# Each block brings its own dictionaries of labels, so few large blocks of a large file take less
+# memory; of a small one, the blocks that are read ahead would take more than the file.
 BLOCK_BYTES = 1 << 24
+_BLOCKS, _LEAST_BLOCK_BYTES = 64, 1 << 22
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
 
@@ -134,11 +136,13 @@ def _parse(
         columns = [names[0], *(both for pair in zip(gaps, names[1:], strict=True) for both in pair)]
         types |= dict.fromkeys(gaps, pa.null())
         included = [*gaps, *included]
+    share = path.stat().st_size // _BLOCKS
+    block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
     with open_stream(path) as stream:
         return arrow_csv.read_csv(
             stream,
             arrow_csv.ReadOptions(
-                block_size=BLOCK_BYTES, column_names=None if dialect.header else columns
+                block_size=block_size, column_names=None if dialect.header else columns
             ),
             arrow_csv.ParseOptions(
                 delimiter=dialect.character,

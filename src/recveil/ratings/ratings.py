@@ -227,6 +227,7 @@ class Ratings:
     ) -> Self:
         users, user_of = encode_labels(columns.pop("user"), "user", locate)
         items, indices = encode_labels(columns.pop("item"), "item", locate)
+        pa.default_memory_pool().release_unused()
         values = parse_ratings(columns.pop("rating"), locate)
         days = parse_days(columns.pop("time"), locate) if "time" in columns else None
         if scale is not None:
