@@ -139,33 +139,6 @@ def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Ite
             yield from averaged
 
 
-def _average_members(
-    ratings: Ratings,
-    padding: Padding,
-    groups: Groups,
-    items: NDArray[np.int32],
-    first: int,
-    last: int,
-) -> NDArray[np.float64]:
-    """Average the members' padded rows of some groups, shape (last - first, n_items)."""
-    labels = np.empty((last - first, items.size))
-    starts = groups.starts[first : last + 1]
-    members = groups.members[starts[0] : starts[-1]]
-    starts = starts - starts[0]
-    column_of = np.zeros(ratings.n_items, dtype=np.int32)
-    column_of[items] = np.arange(items.size)
-    own = Own(ratings.indptr[members], ratings.indptr[members + 1], ratings.indices, ratings.values)
-    ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
-    factors = padding.user_factors[members]
-    width = max(1, _TILE_CELLS // members.size)
-    for start in range(0, items.size, width):
-        tile = items[start : start + width]
-        products = factors @ padding.item_factors[tile].T
-        _pad(products, padding.item_offset[tile], ends, own, column_of, start)
-        _average_rows(products, starts, labels, start)
-    return labels
-
-
 class Own(NamedTuple):
     """What the members of some groups rated themselves, and how far a tile has come with it.
 
@@ -183,6 +156,33 @@ class Own(NamedTuple):
     end: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float32]
+
+
+def _average_members(
+    ratings: Ratings,
+    padding: Padding,
+    groups: Groups,
+    items: NDArray[np.int32],
+    first: int,
+    last: int,
+) -> NDArray[np.float64]:
+    """Average the members' padded rows of some groups over some items, a row a group."""
+    labels = np.empty((last - first, items.size))
+    starts = groups.starts[first : last + 1]
+    members = groups.members[starts[0] : starts[-1]]
+    starts = starts - starts[0]
+    column_of = np.zeros(ratings.n_items, dtype=np.int32)
+    column_of[items] = np.arange(items.size)
+    own = Own(ratings.indptr[members], ratings.indptr[members + 1], ratings.indices, ratings.values)
+    ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
+    factors = padding.user_factors[members]
+    width = max(1, _TILE_CELLS // members.size)
+    for start in range(0, items.size, width):
+        tile = items[start : start + width]
+        products = factors @ padding.item_factors[tile].T
+        _pad(products, padding.item_offset[tile], ends, own, column_of, start)
+        _average_rows(products, starts, labels, start)
+    return labels
 
 
 class LoneRatings(NamedTuple):

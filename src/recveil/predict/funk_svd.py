@@ -46,8 +46,8 @@ class FunkSVD:
     -----
     Source: Simon Funk 2006, as used by Chang et al., section 4.1, and the thesis, section 3.1.
     Each pass visits the users in a new random order, and a user's ratings in order of items.
-    Beyond a million ratings a pass is made in four rounds: users and items are cut into four parts
-    each, and in a round every part of the users learns from its own part of the items. No two
+    Beyond half a million ratings a pass is made in four rounds: users and items are cut into four
+    parts each, and in a round every part of the users learns from its own part of the items. No two
     threads ever touch the same factors, so that the result is that of one thread after another.
     (Gemulla et al. 2011 do this on a cluster.)
 
