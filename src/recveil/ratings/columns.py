@@ -1,4 +1,4 @@
-"""From the columns of a table to arrays: which column is which, labels, ratings, days."""
+"""From the columns of a table to arrays: which column is which, ratings, days."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
