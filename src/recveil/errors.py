@@ -18,6 +18,24 @@ class RecveilError(ValueError):
     """
 
 
+class UnknownOrderError(RecveilError):
+    """Nothing tells which column holds the users, and a wrong guess would publish people.
+
+    Parameters
+    ----------
+    message : str
+    facts : sequence of str
+        What there is to see, for the owner alone: it shows values.
+    choices : sequence of dict of str to str
+        What to give as `user` and `item`, the likelier first.
+    """
+
+    def __init__(self, message: str, facts: list[str], choices: list[dict[str, str]]) -> None:
+        super().__init__(message)
+        self.facts = facts
+        self.choices = choices
+
+
 def reason_of(error: Exception) -> str:
     """Say in plain words why a file of JSON, such as release.json, cannot be used.
 

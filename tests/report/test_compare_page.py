@@ -10,6 +10,7 @@ import pytest
 from recveil.compare import METHODS, Row
 from recveil.compare.comparison import Comparison
 from recveil.errors import RecveilError
+from recveil.io import Reading
 from recveil.report.compare_page import compare_page, write_compare_page
 from recveil.report.frontier import draw_frontier, looks_of
 
@@ -50,7 +51,7 @@ def plain(invented, **question):
     raw = {"rmse": 0.9, "ndcg@10": 0.12, "ranker": "popularity"}
     reference = {"raw": raw, "averages": {"rmse": 0.96}}
     shared = {"split": 0.2, "seed": 3, "targets": 1000, "computed": 0, "reference": reference}
-    found = Comparison(source="u.data", ratings=invented, rows=rows(), **shared, **question)
+    found = Comparison(reading=Reading(invented, "u.data"), rows=rows(), **shared, **question)
     return json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
 

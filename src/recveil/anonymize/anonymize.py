@@ -12,7 +12,7 @@ from recveil.anonymize.k_corating import KCoRater, Protect
 from recveil.anonymize.predictive import LEVEL_GROUPINGS, Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.errors import RecveilError
-from recveil.io import read_levels, read_ratings, read_trust
+from recveil.io import Reading, read_levels, read_trust, understand
 from recveil.ratings import Ratings
 from recveil.ratings.levels import levels_by_rule
 
@@ -33,10 +33,11 @@ class Anonymized(NamedTuple):
     ratings: Ratings
     release: Release
     verification: "Verification"
+    reading: Reading
 
 
 def anonymize(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | Ratings | Any,
     output: str | PathLike[str],
     *,
     k: int,
@@ -62,8 +63,9 @@ def anonymize(
 
     Parameters
     ----------
-    source : path
-        The ratings, in any format that `recveil.io` reads.
+    source : path, Ratings, or data frame
+        The ratings, in any format that `recveil.io` reads. In a file without a header, whose
+        format does not fix their order, `user` and `item` must say which column is which.
     output : path
         The folder to be published; its private twin is `output` + ".private".
     method : {"predictive", "k-corating"}
@@ -81,23 +83,28 @@ def anonymize(
     layout, file_format, force
         See `Release.write`.
     **reading
-        Passed to `read_ratings`: format, scale, duplicates, and names of columns.
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
+        columns.
 
     Raises
     ------
     RecveilError
         If the source cannot be read, a setting makes no sense or is of the other method, or the
         output cannot be written. Nothing is written then.
+    UnknownOrderError
+        If nothing tells which column holds the users.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from recveil.ratings import RatingScale
     >>> with TemporaryDirectory() as folder:
     ...     source, output = Path(folder, "ratings.csv"), Path(folder, "release")
     ...     rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2".split()
     ...     _ = source.write_text("\n".join(["user,item,rating", *rows]))
-    ...     anonymize(source, output, k=3, seed=1).verification.k_achieved
+    ...     made = anonymize(source, output, k=3, seed=1, scale=RatingScale(1, 5, 1))
+    ...     made.verification.k_achieved
     3
     """
     predictive: dict[str, Any] = {
@@ -118,10 +125,15 @@ def anonymize(
     _check_grouping(method, grouping)
     _check_diversity(b, l)
     check_target(output, force=force)  # a mistyped output should not cost the work
-    if Path(output).resolve() in Path(source).resolve().parents:
+    if (
+        isinstance(source, str | PathLike)
+        and Path(output).resolve() in Path(source).resolve().parents
+    ):
         raise RecveilError(f"{source} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
-    ratings = read_ratings(source, times=False, **reading)
+    people_in = _files_of_people(privacy_levels, trust)
+    found = understand(source, times=False, k=k, people_in=people_in, **reading)
+    ratings = found.ratings
     given = {"grouping": grouping}
     anonymizer: PredictiveAnonymizer | KCoRater
     if method == "k-corating":
@@ -134,15 +146,27 @@ def anonymize(
         anonymizer = PredictiveAnonymizer(k, seed=seed, **_without_none(given | predictive))
     release = anonymizer.anonymize(ratings)
     verification = release.write(output, layout=layout, file_format=file_format, force=force)
-    return Anonymized(ratings, release, verification)
+    return Anonymized(ratings, release, verification, found)
 
 
 def _levels(ratings: Ratings, given: str | PathLike[str], default: int) -> NDArray[np.int64]:
     """Read levels from a file, or work a rule out; a name with a colon or of digits is a rule."""
-    is_rule = isinstance(given, str) and (":" in given or given.strip().isdigit())
-    if isinstance(given, str) and is_rule and not Path(given).is_file():
-        return levels_by_rule(ratings, given)
+    if _is_rule(given):
+        return levels_by_rule(ratings, str(given))
     return read_levels(given, ratings.users, default)
+
+
+def _is_rule(given: str | PathLike[str]) -> bool:
+    looks = isinstance(given, str) and (":" in given or given.strip().isdigit())
+    return looks and not Path(given).is_file()
+
+
+def _files_of_people(
+    levels: str | PathLike[str] | None, trust: str | PathLike[str] | None
+) -> list[tuple[str, str | PathLike[str]]]:
+    """Return the files that name users, which may help to tell them from items."""
+    files = [] if levels is None or _is_rule(levels) else [("levels", levels)]
+    return files + ([] if trust is None else [("trust", trust)])
 
 
 def _check_method(method: str, options: dict[str, dict[str, Any]]) -> None:

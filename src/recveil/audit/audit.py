@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.selftest import Check, check_attack
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.errors import RecveilError
-from recveil.io import read_ratings
+from recveil.io import Reading, understand
 from recveil.ratings import Ratings
 
 _SHARES = (0.5, 0.9)
@@ -39,8 +38,8 @@ class Audit:
     Parameters
     ----------
     ratings : Ratings
-    source : str
-        The name of the file.
+    reading : Reading
+        What was understood of the table.
     attacks : list of Outcome
         One for each adversary.
     figures : list of Figure
@@ -57,7 +56,7 @@ class Audit:
     """
 
     ratings: Ratings
-    source: str
+    reading: Reading
     attacks: list[Outcome]
     figures: list[Figure]
     checks: list[Check]
@@ -71,16 +70,17 @@ class Audit:
         ratings = self.ratings
         return {
             "data": {
-                "source": self.source,
+                "source": self.reading.name,
                 "users": ratings.n_users,
                 "items": ratings.n_items,
                 "ratings": ratings.n_ratings,
                 "density": ratings.density,
                 "scale": str(ratings.scale),
                 "times": ratings.days is not None,
+                **self.reading.to_dict(),
             },
             "verdict": write_verdict(self.attacks, self.checks, self.sufficient),
-            "warnings": warnings_of(self.attacks, self.checks),
+            "warnings": [*self.reading.notes, *warnings_of(self.attacks, self.checks)],
             "attacks": [outcome.to_dict() for outcome in self.attacks],
             "figures": [figure.to_dict() for figure in self.figures],
             "checks": [check._asdict() for check in self.checks],
@@ -93,7 +93,7 @@ class Audit:
 
 
 def audit(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | Ratings | Any,
     *,
     release: str | PathLike[str] | None = None,
     adversaries: Iterable[Adversary] | None = None,
@@ -108,8 +108,7 @@ def audit(
 
     Parameters
     ----------
-    source : path
-        A file of ratings.
+    source : path, Ratings, or data frame
     release : path, optional
         A release of the same people, to be attacked, too; its private twin judges.
     adversaries : iterable of Adversary, optional
@@ -126,7 +125,7 @@ def audit(
     aux : path, optional
         Somebody's own file of outside knowledge: (target, item, rating[, date]).
     **reading
-        Passed to `read_ratings`. Of `aux`, columns with these names are read if it has them, else
+        Passed to `understand`. Of `aux`, columns with these names are read if it has them, else
         those with the usual names; and `duplicates` holds for it, too.
 
     Returns
@@ -141,6 +140,7 @@ def audit(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from recveil.datasets import generate
     >>> with TemporaryDirectory() as folder:
@@ -153,7 +153,8 @@ def audit(
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
-    ratings = read_ratings(source, **reading)
+    read = understand(source, **reading)
+    ratings = read.ratings
     candidates = Candidates.from_ratings(ratings)
     # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.
     suspects = [] if aux is None else look_for(ratings, candidates, aux, **reading_of(aux, reading))
@@ -167,7 +168,7 @@ def audit(
     figures = draw_figures(ratings, candidates, users, seed) if curves else []
     return Audit(
         ratings=ratings,
-        source=Path(source).name,
+        reading=read,
         attacks=attacks,
         figures=figures,
         checks=check_attack(ratings, seed),

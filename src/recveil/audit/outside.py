@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.errors import RecveilError
-from recveil.io import read_ratings
+from recveil.io import understand
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import naming, open_bytes, open_random_access
 from recveil.io.formats import resolve_format
@@ -94,7 +94,7 @@ def look_for(
     if reading.get("user") is None:
         names = _column_names(Path(path), reading.get("format"))
         reading["user"] = _find_target(names)
-    known = read_ratings(path, **reading)
+    known = understand(path, **reading).ratings
     place = {str(label): position for position, label in enumerate(ratings.items)}
     item_of = np.array([place.get(str(label), -1) for label in known.items], np.int64)
     if (item_of < 0).all():

@@ -17,7 +17,7 @@ from recveil.attack import (
     choose_targets,
     draw_knowledge,
 )
-from recveil.io import read_ratings
+from recveil.io import understand
 from recveil.ratings import Ratings
 
 # Targets of each check; enough to see a rate that is off, soon done.
@@ -44,16 +44,17 @@ class Check(NamedTuple):
     found: str
 
 
-def selftest(source: str | PathLike[str], *, seed: int = 0, **reading: Any) -> list[Check]:
+def selftest(
+    source: str | PathLike[str] | Ratings | Any, *, seed: int = 0, **reading: Any
+) -> list[Check]:
     """Check on somebody's own data that the attack finds whom it must, and nobody by chance.
 
     Parameters
     ----------
-    source : path
-        A file of ratings.
+    source : path, Ratings, or data frame
     seed : int
     **reading
-        Passed to `read_ratings`.
+        Passed to `understand`.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def selftest(source: str | PathLike[str], *, seed: int = 0, **reading: Any) -> l
     ...     [check.holds for check in selftest(file)]
     [True, True, True, True]
     """
-    return check_attack(read_ratings(source, **reading), seed)
+    return check_attack(understand(source, **reading).ratings, seed)
 
 
 def check_attack(ratings: Ratings, seed: int = 0) -> list[Check]:

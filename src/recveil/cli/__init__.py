@@ -1,6 +1,7 @@
 """Floor 4: the command line. Each verb is a thin call of the library function of its name."""
 
 import os
+import shlex
 import sys
 import traceback
 from typing import NoReturn
@@ -17,7 +18,7 @@ from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, UnknownOrderError
 
 app = typer.Typer(
     name="recveil",
@@ -55,6 +56,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
         app(arguments)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except UnknownOrderError as error:
+        message = str(error) + _ways(error, sys.argv[1:] if arguments is None else arguments)
     except RecveilError as error:
         message = str(error)
     except OSError as error:
@@ -70,3 +73,19 @@ def _run(arguments: list[str] | None) -> NoReturn:
         )
     print(f"error: {message}", file=sys.stderr)
     sys.exit(2)
+
+
+def _ways(error: UnknownOrderError, arguments: list[str]) -> str:
+    """Return what there is to see in the columns, and the commands to choose from."""
+    facts = [f"  {fact}" for fact in error.facts]
+    commands = [
+        "  " + shlex.join(["recveil", *arguments, *_missing(choice, arguments)])
+        for choice in error.choices
+    ]
+    return "\n".join(["", *facts, "type" if len(commands) == 1 else "type one of", *commands])
+
+
+def _missing(choice: dict[str, str], arguments: list[str]) -> list[str]:
+    """Return the options of a choice that were not typed already."""
+    words = [(f"--{role}", place) for role, place in choice.items()]
+    return [word for option, place in words if option not in arguments for word in (option, place)]

@@ -151,6 +151,7 @@ def anonymize(
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
+    drop_off_scale: options.DropOffScale = False,
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
@@ -166,7 +167,7 @@ def anonymize(
     from recveil.cli.show import describe, show_read, show_verification, tell_alone, write_json
 
     refuse_source_as_json(json, source)
-    ratings, release, verification = anonymize(
+    ratings, release, verification, reading = anonymize(
         source,
         output,
         k=k,
@@ -189,6 +190,7 @@ def anonymize(
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
         user=user,
         item=item,
         rating=rating,
@@ -198,7 +200,7 @@ def anonymize(
     result = {
         "output": str(output),
         "private": private,
-        "data": describe(ratings),
+        "data": describe(ratings, reading),
         "settings": release.published.settings,
         "filled_cells": release.private.settings.get("filled_cells"),
         "lone_ratings": lone and lone._asdict(),
@@ -206,7 +208,7 @@ def anonymize(
         "verification": verification.to_dict(),
     }
     if write_json(result, json):
-        show_read(ratings, scale is not None)
+        show_read(reading)
         show_verification(verification, str(output))
         if lone:
             typer.echo(

@@ -104,6 +104,7 @@ def audit(
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
+    drop_off_scale: options.DropOffScale = False,
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
@@ -115,7 +116,7 @@ def audit(
     Example: `recveil audit ratings.csv --html audit.html`
     """
     from recveil.audit import audit
-    from recveil.cli.show import write_json
+    from recveil.cli.show import show_read, write_json
 
     to_file = None if json is None or str(json) == "-" else json
     for option, path in (("--html", html), ("--risk", risk), ("--json", to_file)):
@@ -143,6 +144,7 @@ def audit(
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
         user=user,
         item=item,
         rating=rating,
@@ -158,6 +160,7 @@ def audit(
     if risk is not None and result.risk is not None:
         _write_risk(result.ratings.users, result.risk, risk)
     if write_json(plain, json):
+        show_read(result.reading)
         _show(plain)
         for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
             if path is not None:
@@ -286,6 +289,8 @@ def _show(plain: dict[str, Any]) -> None:
         mark = "[green]holds[/]" if check["holds"] else "[red]FAILS[/]"
         console.print(f"{mark}  {escape(check['name'])}: {escape(check['found'])}")
     for warning in plain["warnings"]:
+        if warning in plain["data"]["notes"]:
+            continue  # told above, with what was read
         console.print(f"[red]warning[/]  {escape(warning)}")
 
 

@@ -57,6 +57,7 @@ def compare(
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
+    drop_off_scale: options.DropOffScale = False,
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
@@ -68,7 +69,7 @@ def compare(
 
     Example: `recveil compare ratings.csv --k 2,5,10,50 --max-risk 0.1 -o comparison`
     """
-    from recveil.cli.show import write_json
+    from recveil.cli.show import show_read, write_json
     from recveil.compare import compare
     from recveil.compare.cells import PAGE
     from recveil.report.compare_page import write_compare_page
@@ -87,6 +88,7 @@ def compare(
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
         user=user,
         item=item,
         rating=rating,
@@ -94,6 +96,7 @@ def compare(
     plain = comparison.to_dict()
     write_compare_page(plain, output / PAGE)
     if write_json({"output": str(output), **plain}, json):
+        show_read(comparison.reading)
         _show(comparison, plain)
         typer.echo(f"Wrote {output / PAGE}. It is for you alone, as is all of {output}.")
     answer = plain["answer"]
@@ -147,6 +150,8 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
             "Not attacked: the attacks do not undo the method, so that what they find says nothing."
         )
     for warning in plain["warnings"]:
+        if warning in plain["data"]["notes"]:
+            continue  # told above, with what was read
         console.print(f"[red]warning[/]  {escape(warning)}")
     answer = plain["answer"]
     for choice in [answer] if answer else plain["ladder"]:

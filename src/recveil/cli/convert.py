@@ -19,6 +19,7 @@ def convert(
     ] = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
+    drop_off_scale: options.DropOffScale = False,
     times: Annotated[bool, typer.Option(help="Keep the times, to the day.")] = True,
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
@@ -37,7 +38,7 @@ def convert(
     from recveil.io import convert
 
     refuse_source_as_json(json, source)
-    ratings = convert(
+    found = convert(
         source,
         target,
         format=format,
@@ -45,12 +46,13 @@ def convert(
         force=force,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
         times=times,
         user=user,
         item=item,
         rating=rating,
         time=time,
     )
-    if write_json({"output": str(target), "data": describe(ratings)}, json):
-        show_read(ratings, scale is not None)
+    if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
+        show_read(found)
         typer.echo(f"Wrote {target}.")

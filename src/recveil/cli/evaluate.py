@@ -61,6 +61,7 @@ def evaluate(
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
+    drop_off_scale: options.DropOffScale = False,
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
@@ -70,7 +71,7 @@ def evaluate(
 
     Example: `recveil evaluate --train train.csv --test test.csv --release out`
     """
-    from recveil.cli.show import describe, write_json
+    from recveil.cli.show import describe, show_read, write_json
     from recveil.evaluate import evaluate
 
     if release is None:
@@ -90,12 +91,15 @@ def evaluate(
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
         user=user,
         item=item,
         rating=rating,
     )
     plain = {"data": describe(result.train), **result.to_json()}
     if write_json(plain, json):
+        for reading in result.readings:
+            show_read(reading)
         _show(plain)
 
 

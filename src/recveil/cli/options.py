@@ -1,7 +1,7 @@
 """Options that several verbs share."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -48,21 +48,33 @@ Duplicates = Annotated[
     typer.Option(
         rich_help_panel=_INPUT,
         metavar="HOW",
-        help="What to do if a user rates an item more than once: error, last, mean.",
+        help="What to do if a user rates an item more than once: error, last (the latest, where "
+        "there are times), mean.",
     ),
 ]
-UserColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The user column.")
+DropOffScale = Annotated[
+    bool,
+    typer.Option(
+        "--drop-off-scale",
+        rich_help_panel=_INPUT,
+        help="Leave out ratings that are not on the scale that --scale names, and say how many.",
+    ),
 ]
-ItemColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The item column.")
-]
-RatingColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The rating column.")
-]
-TimeColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel=_INPUT, help="The time column.")
-]
+
+
+def _column(what: str) -> Any:
+    """Return the option that says which column holds what."""
+    return typer.Option(
+        metavar="NAME|PLACE",
+        rich_help_panel=_INPUT,
+        help=f"The {what} column: its name, or its place, from 1 on.",
+    )
+
+
+UserColumn = Annotated[str | None, _column("user")]
+ItemColumn = Annotated[str | None, _column("item")]
+RatingColumn = Annotated[str | None, _column("rating")]
+TimeColumn = Annotated[str | None, _column("time")]
 Json = Annotated[
     Path | None,
     typer.Option(

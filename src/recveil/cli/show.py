@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from recveil.io import Reading
     from recveil.ratings import Ratings
     from recveil.verify import Verification
 
@@ -27,9 +28,10 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     return True
 
 
-def describe(ratings: "Ratings") -> dict[str, Any]:
-    """Return the size of a table, for JSON."""
+def describe(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, Any]:
+    """Return the size of a table, and what was understood of it, for JSON."""
     return {
+        **({} if reading is None else reading.to_dict()),
         "users": ratings.n_users,
         "items": ratings.n_items,
         "ratings": ratings.n_ratings,
@@ -38,13 +40,19 @@ def describe(ratings: "Ratings") -> dict[str, Any]:
     }
 
 
-def show_read(ratings: "Ratings", scale_was_given: bool) -> None:
-    """Say what was read."""
-    origin = "given" if scale_was_given else "inferred; give --scale if it is another"
-    Console().print(
+def show_read(reading: "Reading") -> None:
+    """Say what was read, which column was taken for what, and what was left out."""
+    ratings = reading.ratings
+    origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
+    console = Console()
+    console.print(
         f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
         f"{ratings.n_users:,} users; scale {ratings.scale} ({origin})."
     )
+    if reading.columns:
+        console.print(escape(f"{reading.name}: {reading.mapping(examples=True)}."))
+    for note in reading.notes:
+        console.print(f"[yellow]note[/]  {escape(note)}")
 
 
 def show_links(result: "Verification") -> None:

@@ -21,13 +21,13 @@ from recveil.compare.rows import to_row
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import split_ratings
-from recveil.io import read_ratings
+from recveil.io import understand
 from recveil.progress import track
 from recveil.ratings import Ratings
 
 
 def compare(
-    source: str | PathLike[str] | Ratings,
+    source: str | PathLike[str] | Ratings | Any,
     out: str | PathLike[str],
     *,
     methods: Sequence[str] = ("all",),
@@ -48,7 +48,7 @@ def compare(
 
     Parameters
     ----------
-    source : path or Ratings
+    source : path, Ratings, or data frame
     out : path
         A folder for the results, readable by its owner alone; new, or an older comparison's. It
         names no people, but is not to be published: it tells how to find them.
@@ -65,7 +65,8 @@ def compare(
     max_risk, min_k : optional
         The question; see `cheapest`.
     **reading
-        Passed to `read_ratings`: format, scale, duplicates, and names of columns.
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
+        columns.
 
     Returns
     -------
@@ -99,19 +100,16 @@ def compare(
     if seed < 0:
         raise RecveilError(f"seed is {seed}; expected a whole number of at least 0")
     out = Path(out).absolute()
-    if isinstance(source, Ratings):
-        name, ratings = "", source
-    else:
-        # Released rows carry no times, so that bad ones need not stop anybody.
-        name, ratings = Path(source).name, read_ratings(source, times=False, **reading)
+    # Released rows carry no times, so that bad ones need not stop anybody.
+    read = understand(source, times=False, **reading)
+    ratings = read.ratings
     divided = split_ratings(ratings, split, seed)
     open_folder(out)
     ground = Ground(ratings.digest().hex(), split, seed, targets)
     evaluator = Evaluator(divided, n_targets=targets, seed=seed)
     cells, computed = _fill(out, settings, ground, evaluator)
     comparison = Comparison(
-        source=name,
-        ratings=ratings,
+        reading=read,
         split=split,
         seed=seed,
         targets=targets,

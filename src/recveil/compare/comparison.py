@@ -12,6 +12,7 @@ from recveil.compare.cells import TABLE, write_beside
 from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
 from recveil.compare.methods import METHODS, PROMISES
 from recveil.compare.rows import Row
+from recveil.io import Reading
 from recveil.ratings import Ratings
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -25,10 +26,9 @@ class Comparison:
 
     Parameters
     ----------
-    source : str
-        The file's name; empty for ratings in memory.
-    ratings : Ratings
-        All of them; releases were made from the training part.
+    reading : Reading
+        All the ratings, and what was understood of the table that they come from; releases were
+        made from the training part.
     split : float
         The share of ratings held out.
     seed, targets : int
@@ -46,8 +46,7 @@ class Comparison:
         The question.
     """
 
-    source: str
-    ratings: Ratings
+    reading: Reading
     split: float
     seed: int
     targets: int
@@ -56,6 +55,11 @@ class Comparison:
     reference: dict[str, Any] | None
     max_risk: float | None = None
     min_k: int | None = None
+
+    @property
+    def ratings(self) -> Ratings:
+        """All the ratings that were compared on."""
+        return self.reading.ratings
 
     def choice(self) -> Choice:
         """Return the answer to the question that was asked."""
@@ -72,12 +76,13 @@ class Comparison:
         asked = self.max_risk is not None or self.min_k is not None
         return {
             "data": {
-                "source": self.source,
+                "source": self.reading.name,
                 "users": ratings.n_users,
                 "items": ratings.n_items,
                 "ratings": ratings.n_ratings,
                 "density": ratings.density,
                 "scale": str(ratings.scale),
+                **self.reading.to_dict(),
             },
             "settings": {"split": self.split, "seed": self.seed, "targets": self.targets},
             "methods": {
@@ -89,7 +94,7 @@ class Comparison:
                 for name in names
             },
             "reference": self.reference,
-            "warnings": warnings_of(self.rows),
+            "warnings": [*self.reading.notes, *warnings_of(self.rows)],
             "answer": _plain(self.choice()) if asked else None,
             "ladder": [_plain(choice) for choice in self.ladder()],
             "frontier": [row.title for row in frontier(self.rows)],

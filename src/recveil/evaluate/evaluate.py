@@ -11,7 +11,7 @@ from recveil.evaluate.disclosure import read_manifest
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
-from recveil.io import read_ratings
+from recveil.io import Reading, understand
 from recveil.ratings import Ratings, RatingScale
 
 
@@ -23,6 +23,8 @@ class Evaluated(NamedTuple):
     evaluation : Evaluation
     train : Ratings
         What the evaluated release was made from.
+    readings : tuple of Reading
+        What was understood of each file.
     release : str
         The name of the folder.
     share : float or None
@@ -35,6 +37,7 @@ class Evaluated(NamedTuple):
 
     evaluation: Evaluation
     train: Ratings
+    readings: tuple[Reading, ...]
     release: str
     share: float | None
     matched: Matched | None
@@ -54,16 +57,17 @@ class Evaluated(NamedTuple):
             "split": self.share,
             "seed": self.seed,
             "left_out": left_out,
+            "readings": [{"source": read.name, **read.to_dict()} for read in self.readings],
             **self.evaluation.to_json(),
         }
 
 
 def evaluate(
     release: str | PathLike[str],
-    source: str | PathLike[str] | None = None,
+    source: str | PathLike[str] | Ratings | Any | None = None,
     *,
-    train: str | PathLike[str] | None = None,
-    test: str | PathLike[str] | None = None,
+    train: str | PathLike[str] | Ratings | Any | None = None,
+    test: str | PathLike[str] | Ratings | Any | None = None,
     split: float | None = None,
     null_rule: NullRule = "zero",
     targets: int = 1_000,
@@ -80,10 +84,10 @@ def evaluate(
     release : path
         The published folder. With `train` its private twin, if it lies beside it, says who is
         where.
-    train, test : path, optional
-        The file that the release was made from, and one with other ratings of the same people.
-    source : path, optional
-        A file of ratings, to be split here. A release of all of it has seen what is held out and
+    train, test : path, Ratings, or data frame, optional
+        The table that the release was made from, and one with other ratings of the same people.
+    source : path, Ratings, or data frame, optional
+        A table of ratings, to be split here. A release of all of it has seen what is held out and
         cannot be judged by it. So another one is made, in memory, from the rest of the ratings
         with the public settings of `release`, and that one is judged.
     split : float, optional
@@ -97,7 +101,7 @@ def evaluate(
     with_membership
         See `Evaluator`.
     **reading
-        Passed to `read_ratings`, for all files. The scale is the release's own if not given.
+        Passed to `understand`, for all tables. The scale is the release's own if not given.
 
     Raises
     ------
@@ -128,8 +132,13 @@ def evaluate(
         )
     folder = Path(release).resolve()
     manifest = read_manifest(folder)
-    if reading.get("scale") is None:
-        reading["scale"] = _scale_of(manifest, folder)
+    scale = _scale_of(manifest, folder)
+
+    def take(table: Any) -> Reading:
+        # Ratings in memory have a scale of their own already.
+        own = {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": scale}
+        return understand(table, times=False, **{**reading, **own})
+
     anonymizer = same_again(manifest, seed) if by_share else None
     if by_share and anonymizer is None:
         raise RecveilError(
@@ -139,15 +148,16 @@ def evaluate(
         )
     matched = None
     if by_files:
-        learnt = read_ratings(str(train), times=False, **reading)
-        matched = match_held_out(learnt, read_ratings(str(test), times=False, **reading))
-        parts = Split(learnt, matched.test)
+        readings: tuple[Reading, ...] = take(train), take(test)
+        matched = match_held_out(readings[0].ratings, readings[1].ratings)
+        parts = Split(readings[0].ratings, matched.test)
     else:
-        parts = split_ratings(read_ratings(str(source), times=False, **reading), split or 0, seed)
+        readings = (take(source),)
+        parts = split_ratings(readings[0].ratings, split or 0, seed)
     evaluator = Evaluator(parts, null_rule, targets, seed, with_membership=with_membership)
     judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
     found = evaluator.evaluate(judged, anonymizer=anonymizer)
-    return Evaluated(found, parts.train, folder.name, split, matched, seed)
+    return Evaluated(found, parts.train, readings, folder.name, split, matched, seed)
 
 
 def _scale_of(manifest: dict[str, Any], folder: Path) -> RatingScale:

@@ -2,14 +2,18 @@
 
 from recveil.io.convert import convert
 from recveil.io.formats import FORMATS
+from recveil.io.intake import read_ratings, understand
 from recveil.io.levels import read_levels
-from recveil.io.read import read_ratings, read_table
+from recveil.io.read import read_table
+from recveil.io.reading import ReadColumn, Reading
 from recveil.io.source import Source
 from recveil.io.trust import StatedTrust, read_trust
 from recveil.io.write import write_ratings
 
 __all__ = [
     "FORMATS",
+    "ReadColumn",
+    "Reading",
     "Source",
     "StatedTrust",
     "convert",
@@ -17,5 +21,6 @@ __all__ = [
     "read_ratings",
     "read_table",
     "read_trust",
+    "understand",
     "write_ratings",
 ]

@@ -35,7 +35,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
     with naming(path), open_random_access(path) as file:
         raw, chosen = read(file, path, selection)
     table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
-    return Source(table, lambda row: f"{path.name} row {row + 1}", format)
+    return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
 
 
 def _read_parquet(file: Any, path: Path, selection: Selection) -> tuple[pa.Table, dict[str, str]]:

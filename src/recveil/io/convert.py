@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
-from recveil.io.read import read_ratings
+from recveil.io.intake import understand
+from recveil.io.reading import Reading
 from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
-from recveil.ratings import Ratings
 
 
 def convert(
@@ -18,7 +18,7 @@ def convert(
     target_format: str | None = None,
     force: bool = False,
     **reading: Any,
-) -> Ratings:
+) -> Reading:
     r"""Read a file of ratings and write it in another format.
 
     Parameters
@@ -34,12 +34,12 @@ def convert(
     force : bool
         Replace a file that stands at `target`; never the source itself.
     **reading
-        Passed to `read_ratings`: scale, duplicates, times, user, item, rating, time.
+        Passed to `understand`: scale, duplicates, drop_off_scale, times, user, item, rating, time.
 
     Returns
     -------
-    Ratings
-        What was read and written.
+    Reading
+        The ratings that were read and written, and what was understood of `source`.
 
     Raises
     ------
@@ -63,6 +63,6 @@ def convert(
     refuse_to_replace(target, force=force)
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise RecveilError(f"{target}: source and target are one file; name another target")
-    ratings = read_ratings(source, format=format, **reading)
-    write_ratings(ratings, target, format=target_format)
-    return ratings
+    found = understand(source, format=format, **reading)
+    write_ratings(found.ratings, target, format=target_format)
+    return found

@@ -4,7 +4,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from pyarrow import csv as arrow_csv
 from recveil.errors import RecveilError
 from recveil.io.files import naming, open_bytes, open_stream
 from recveil.io.lines import Place, Places
-from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.source import Selection, Source
 
 # Each block brings its own dictionaries of labels, so few large blocks of a large file take less
 # memory; of a small one, the blocks that are read ahead would take more than the file.
@@ -91,7 +91,12 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
     """
     dialect = DIALECTS[format]
     names = _column_names(path, dialect)
-    chosen = selection.choose(names, path.name)
+    if dialect.header:
+        chosen = selection.choose(names, path.name)
+        own: Mapping[str, str | int] = chosen
+    else:
+        places = selection.choose_places(len(names), path.name)
+        own, chosen = places, {role: names[place - 1] for role, place in places.items()}
     try:
         raw = _parse_quickly(path, dialect, names, chosen, selection)
     except pa.ArrowInvalid:
@@ -100,7 +105,7 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
         _raise_first_bad(path, dialect, len(names), wanted)
         raise
     table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
-    return Source(table, Places(partial(_walk, path, dialect)).locate, format)
+    return Source(table, Places(partial(_walk, path, dialect)).locate, format, own)
 
 
 def _parse_quickly(
@@ -168,13 +173,13 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
         check_utf8(fields, Place(path.name, line))
         return fields
     n_columns = dialect.count(fields)
-    if n_columns not in (3, 4):
+    if n_columns < 3:
         raise RecveilError(
             f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
             f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
-            f"name the right format with --format"
+            f"name the right format with format (--format)"
         )
-    return list(COLUMNS[:n_columns])
+    return [str(place) for place in range(1, n_columns + 1)]
 
 
 def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:

@@ -102,30 +102,33 @@ def _file_format(path: Path) -> str:
 
 
 def _text_format(line: str) -> str | None:
-    """Tell a format by its first line; a third field that is a number means no header."""
+    """Tell a format by its first line; a field that is a number means no header."""
     if re.fullmatch(r"\s*\d+:\s*", line):
         return "netflix"
-    if _is_rating(line.split("::")):
+    if _is_data(line.split("::")):
         return "movielens-colons"
     for delimiter, plain, with_header in (
         ("\t", "movielens-tab", "tsv"),
         (",", "csv-plain", "csv"),
     ):
         fields = line.split(delimiter)
-        if _is_rating(fields):
+        if _is_data(fields):
             return plain
         if any(_RECBOLE_TYPE.search(field) for field in fields) and delimiter == "\t":
             return "inter"
         if len(fields) >= 3:
             return with_header
-    return "space" if _is_rating(line.split(" ")) else None
+    return "space" if _is_data(line.split(" ")) else None
 
 
-def _is_rating(fields: list[str]) -> bool:
-    if len(fields) not in (3, 4):
-        return False
+def _is_data(fields: list[str]) -> bool:
+    """Say whether the fields are a rating rather than names of columns: one is a number."""
+    return len(fields) >= 3 and any(_is_number(field.strip('" ')) for field in fields)
+
+
+def _is_number(field: str) -> bool:
     try:
-        float(fields[2].strip('" '))
+        float(field)
     except ValueError:
         return False
     return True

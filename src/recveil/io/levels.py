@@ -229,3 +229,26 @@ def _find_users(
             f"drop them, or check the ids"
         )
     return position
+
+
+def users_in_levels(source: str | PathLike[str]) -> set[str]:
+    r"""Return everybody who stands in a file of privacy levels, whoever has ratings.
+
+    Raises
+    ------
+    RecveilError
+        As `read_levels`, for a file that cannot be read or lacks a column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.csv")
+    ...     _ = path.write_text("user_id,k\nann,3\n")
+    ...     users_in_levels(path)
+    {'ann'}
+    """
+    path = Path(source)
+    with naming(path):
+        column = (_read_parquet if _is_parquet(path) else _read_text)(path)
+    return {str(user) for user in column.users.unique().to_pylist()}

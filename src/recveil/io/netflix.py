@@ -58,7 +58,7 @@ def read_netflix(path: Path, selection: Selection) -> Source:
     table = _assemble(blocks, movies)
     chosen = selection.choose(COLUMNS, path.name)
     table = pa.table({name: table[in_file] for name, in_file in chosen.items()})
-    return Source(table, Places(partial(_walk, files)).locate, "netflix")
+    return Source(table, Places(partial(_walk, files)).locate, "netflix", chosen)
 
 
 class _StrayColonError(Exception):

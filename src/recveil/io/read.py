@@ -1,5 +1,6 @@
-"""From a file to a table or to ratings, whatever the format."""
+"""From a file to a table, whatever the format; nothing is made of its values yet."""
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -10,81 +11,6 @@ from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.netflix import read_netflix
 from recveil.io.source import Selection, Source
-from recveil.progress import busy
-from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.assemble import Duplicates
-
-
-def read_ratings(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,
-    scale: RatingScale | None = None,
-    duplicates: Duplicates = "error",
-    times: bool = True,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-) -> Ratings:
-    r"""Read a file of ratings, gzipped or not.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, or the folder of the Netflix Prize.
-    format : str, optional
-        A key of `FORMATS`; found by looking into the file if not given.
-    scale : RatingScale, optional
-        Inferred from the ratings if not given.
-    duplicates : {"error", "last", "mean"}
-        What to do if a user rates an item more than once: raise, keep the last row, or take the
-        mean.
-    times : bool
-        Whether to read the times, if there are any.
-    user, item, rating, time : str, optional
-        Names of the columns, for files with a header; found by the usual names if not given.
-
-    Returns
-    -------
-    Ratings
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, and for the first line or row that is no rating, by its
-        number.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.dat")
-    ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
-    ...     read_ratings(path)
-    Ratings(1 users × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
-    """
-    given = {"user": user, "item": item, "rating": rating, "time": time}
-    with busy("Reading ratings"):
-        return _assemble(
-            _read(Path(path), format, Selection(given, times=times)),
-            Path(path).name,
-            scale,
-            duplicates,
-        )
-
-
-def _assemble(
-    source: Source, name: str, scale: RatingScale | None, duplicates: Duplicates
-) -> Ratings:
-    locate = source.locate
-    columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
-    del source  # so that nobody but the dictionary holds the columns
-    try:
-        return Ratings.from_arrow(columns, scale=scale, duplicates=duplicates, locate=locate)
-    except RecveilError as error:
-        # Most errors tell the line, and with it the file; a few speak of a column as a whole.
-        raise error if name in str(error) else RecveilError(f"{name}: {error}") from None
 
 
 def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
@@ -119,6 +45,22 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
     ([{'user': '007', 'item': '12', 'rating': '3.50', 'group_size': '5'}], 'ratings.csv line 2')
     """
     return _read(Path(path), format, Selection(extras=True))
+
+
+def read_source(
+    path: Path, format: str | None, given: Mapping[str, str | None], *, times: bool
+) -> Source:
+    """Read the columns of a file that hold users, items, ratings and, if asked for, times.
+
+    Parameters
+    ----------
+    path, format
+        As for `read_table`.
+    given : mapping
+        Names or places of those columns, where the caller knows them.
+    times : bool
+    """
+    return _read(path, format, Selection(given, times=times))
 
 
 def _read(path: Path, format: str | None, selection: Selection) -> Source:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from recveil.errors import RecveilError
+from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
 from recveil.ratings.columns import Locate
 
@@ -26,11 +27,20 @@ class Source(NamedTuple):
         Turns a row's position, from 0, into its place in the file: "ratings.csv line 812".
     format : str
         The name of the file's format, a key of `FORMATS`.
+    names : mapping of str to (str or int)
+        For each of the table's columns the file's own name for it, or its place, from 1 on, in a
+        file without a header.
     """
 
     table: pa.Table
     locate: Locate
     format: str
+    names: Mapping[str, str | int]
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the file names its columns."""
+        return not any(isinstance(name, int) for name in self.names.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,8 @@ class Selection:
     Parameters
     ----------
     given : mapping of str to (str or None)
-        The file's names for `user`, `item`, `rating` and `time`, where the caller knows them.
+        The file's names for `user`, `item`, `rating` and `time`, or their places from 1 on, where
+        the caller knows them.
     times : bool
         Whether to read the times.
     extras : bool
@@ -50,6 +61,26 @@ class Selection:
     given: Mapping[str, str | None] = field(default_factory=dict)
     times: bool = True
     extras: bool = False
+
+    def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
+        """Map the name of each column to be read to its place in a file without a header.
+
+        Raises
+        ------
+        RecveilError
+            As `choose_positions`.
+
+        Examples
+        --------
+        >>> Selection({"user": "2", "item": "1"}).choose_places(3, "ratings.csv")
+        {'user': 2, 'item': 1, 'rating': 3}
+        """
+        chosen = choose_positions(n_columns, self.given, where, times=self.times)
+        if self.extras:
+            taken = set(chosen.values())
+            others = [place for place in range(1, n_columns + 1) if place not in taken]
+            chosen |= {str(place): place for place in others}
+        return chosen
 
     def choose(self, names: Sequence[str], where: str) -> dict[str, str]:
         """Map the name of each column to be read to the file's name for it.
@@ -68,7 +99,8 @@ class Selection:
         >>> Selection(extras=True).choose(["uid", "iid", "score", "group_size"], "ratings.csv")
         {'user': 'uid', 'item': 'iid', 'rating': 'score', 'group_size': 'group_size'}
         """
-        found = find_columns(names, where, **self.given)
+        given = {role: self._name(name, list(names)) for role, name in self.given.items()}
+        found = find_columns(names, where, **given)
         if "group_size" in names and not self.extras:
             raise RecveilError(
                 f"{where}: a column group_size says that one row stands for several people, and "
@@ -88,3 +120,9 @@ class Selection:
             if names.count(name) > 1:
                 raise RecveilError(f"{where}: two columns are called {name!r}; rename one")
         return chosen
+
+    def _name(self, given: str | None, names: list[str]) -> str | None:
+        """Return the name that was given, or that of the column at the place that was."""
+        if given is None or given in names:
+            return given
+        return position_in(given, names) or given

@@ -114,3 +114,18 @@ def _value(fields: list[str], place: Place) -> float:
             f"{place}: trust is {fields[2]!r}; expected a finite number; mend or drop the line"
         )
     return value
+
+
+def users_in_trust(source: str | PathLike[str]) -> set[str]:
+    """Return everybody who stands in a trust file, whoever has ratings.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "trust.txt")
+    ...     _ = path.write_text("ann ben 1")
+    ...     sorted(users_in_trust(path))
+    ['ann', 'ben']
+    """
+    return {name for text in _lines(Path(source)) for name in text.split()[:2]}

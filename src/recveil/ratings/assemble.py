@@ -1,5 +1,6 @@
 """From ratings in any order to compressed rows: a counting sort, and a look for duplicates."""
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -75,11 +76,13 @@ def settle_duplicates(
     places: NDArray[Any] | None,
     labels: tuple[Any, Any],
     locate: Locate,
+    instants: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
 ) -> Rows:
     """Leave one rating for each (user, item) pair, or raise if `how` is "error".
 
-    "last" keeps the rating that stands last in the file, "mean" the mean rating with the last
-    day. `places` are those of `find_order`.
+    "last" keeps the rating with the latest time, among equal ones or without times the one that
+    stands last in the file; "mean" the mean rating with the last day. `places` are those of
+    `find_order`; `instants` returns numbers that order some rows of the file in time.
 
     Raises
     ------
@@ -95,17 +98,37 @@ def settle_duplicates(
     starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
     if how == "error":
         raise RecveilError(_describe(rows, users, starts, places, labels, locate))
-    values = rows.values
+    ends = np.append(starts[1:], users.size)
+    indptr = np.searchsorted(starts, rows.indptr).astype(np.int64)
     if how == "mean":
-        lengths = np.diff(np.append(starts, users.size))
-        sums = np.add.reduceat(values.astype(np.float64), starts)
-        kept_values = (sums / lengths).astype(np.float32)
-    kept = np.append(starts[1:], users.size) - 1
-    if how == "last":
-        kept_values = values[kept]
-    indptr = np.searchsorted(kept, rows.indptr).astype(np.int64)
+        sums = np.add.reduceat(rows.values.astype(np.float64), starts)
+        days = None if rows.days is None else np.maximum.reduceat(rows.days, starts)
+        means = (sums / (ends - starts)).astype(np.float32)
+        return Rows(indptr, rows.indices[starts], means, days)
+    kept = ends - 1
+    if instants is not None:
+        kept = _latest(starts, ends, places, instants)
     days = None if rows.days is None else rows.days[kept]
-    return Rows(indptr, rows.indices[kept], kept_values, days)
+    return Rows(indptr, rows.indices[kept], rows.values[kept], days)
+
+
+def _latest(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    places: NDArray[Any] | None,
+    instants: Callable[[NDArray[np.int64]], NDArray[Any]],
+) -> NDArray[np.int64]:
+    """Return the position of the latest rating of each pair; of equal ones the last in the file."""
+    kept = ends - 1
+    several = np.flatnonzero(ends - starts > 1)
+    lengths = (ends - starts)[several]
+    run_of = np.repeat(np.arange(several.size), lengths)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    positions = starts[several][run_of] + within
+    in_file = positions if places is None else places[positions].astype(np.int64)
+    order = np.lexsort([positions, instants(in_file), run_of])
+    kept[several] = positions[order][np.cumsum(lengths) - 1]
+    return kept
 
 
 def _describe(

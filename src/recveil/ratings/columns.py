@@ -120,7 +120,9 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
     for first, piece in pieces(column):
-        numbers = _numbers(pa.chunked_array([piece]), "rating", _shifted(locate, first)).to_numpy()
+        numbers = numbers_of(
+            pa.chunked_array([piece]), "rating", _shifted(locate, first)
+        ).to_numpy()
         too_large = ~(np.abs(numbers) <= np.finfo(np.float32).max)
         if too_large.any():
             row = int(np.argmax(too_large))
@@ -167,14 +169,14 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | N
             whole[first : first + len(piece)] = seconds // (_SECONDS_A_DAY * a_second)
         return whole
     if is_text(column.type) or pa.types.is_dictionary(column.type):
-        column = _times_from_text(column, locate)
+        column = times_from_text(column, locate)
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
         days = microseconds // (_SECONDS_A_DAY * 10**6)
     elif pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
         raise RecveilError(f"time column: expected times or dates, got {column.type}; convert it")
     else:
-        days = _days_from_numbers(_numbers(column, "time", locate).to_numpy(), locate)
+        days = _days_from_numbers(numbers_of(column, "time", locate).to_numpy(), locate)
     return days.astype(np.int32)
 
 
@@ -220,7 +222,7 @@ def _days_from_dates(times: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return np.asarray(dates.cast(pa.int64()).to_numpy() // _SECONDS_A_DAY, dtype=np.float64)
 
 
-def _times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
+def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
     """Read text as Unix times or as ISO dates, with or without a time zone."""
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
         try:
@@ -239,7 +241,8 @@ def _times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray
     )
 
 
-def _numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
+def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
+    """Read numbers, or text of numbers, as float64; raise for the first that is none."""
     try:
         return column.cast(pa.float64(), safe=False)
     except pa.ArrowInvalid:

@@ -10,20 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recveil.errors import RecveilError
-from recveil.ratings.assemble import (
-    Duplicates,
-    Rows,
-    find_order,
-    first_fall,
-    settle_duplicates,
-)
-from recveil.ratings.columns import (
-    Locate,
-    find_columns,
-    parse_days,
-    parse_ratings,
-)
-from recveil.ratings.labels import encode_labels
+from recveil.ratings.assemble import Duplicates, first_fall
+from recveil.ratings.build import Built, build, frame_columns
+from recveil.ratings.columns import Locate
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 
 
@@ -138,6 +127,7 @@ class Ratings:
         time: str | None = None,
         scale: RatingScale | None = None,
         duplicates: Duplicates = "error",
+        drop_off_scale: bool = False,
         locate: Locate = "row {}".format,
     ) -> Self:
         """Build ratings from any data frame with the Arrow capsule.
@@ -151,8 +141,11 @@ class Ratings:
         scale : RatingScale, optional
             Inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
-            What to do if a user rates an item more than once: raise, keep the last row, or take
-            the mean (rounded to a given scale's step).
+            What to do if a user rates an item more than once: raise, keep the latest rating (that
+            of the last row, where there are no times), or take the mean (rounded to a given
+            scale's step).
+        drop_off_scale : bool
+            Leave out what is not on the given `scale`, rather than raise.
         locate : callable
             Turns a row's position into the place that an error names.
 
@@ -168,85 +161,34 @@ class Ratings:
         >>> Ratings.from_frame(table)
         Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, no times)
         """
-        if not hasattr(frame, "__arrow_c_stream__"):
-            raise RecveilError(
-                f"expected a data frame with the Arrow capsule (pandas, polars, pyarrow, duckdb), "
-                f"got {type(frame).__name__}; use Ratings.from_columns for plain arrays"
-            )
-        table = pa.table(frame)
-        names = find_columns(table.column_names, user=user, item=item, rating=rating, time=time)
-        columns = {"user": names.user, "item": names.item, "rating": names.rating}
-        if names.time is not None:
-            columns["time"] = names.time
-        return cls.from_arrow(
-            {role: table[name] for role, name in columns.items()},
-            scale=scale,
-            duplicates=duplicates,
-            locate=locate,
-        )
+        columns = frame_columns(frame, user=user, item=item, rating=rating, time=time)
+        arrays = {role: column for role, (_, column) in columns.items()}
+        built = build(arrays, scale, duplicates, locate, drop_off_scale=drop_off_scale)
+        return cls.from_built(built)
 
     @classmethod
-    def from_arrow(
-        cls,
-        columns: dict[str, pa.ChunkedArray],
-        *,
-        scale: RatingScale | None = None,
-        duplicates: Duplicates = "error",
-        locate: Locate = "row {}".format,
-    ) -> Self:
-        """Build ratings from Arrow columns, each of which is forgotten once it is read.
+    def from_built(cls, built: Built) -> Self:
+        """Take the parts that `build` made over; nobody else may hold them."""
+        rows = built.rows
+        # Marked as read-only, they need not be copied.
+        for array in (rows.indptr, rows.indices, rows.values, rows.days):
+            if array is not None:
+                _read_only(array)
+        return cls(
+            *(built.users, built.items, rows.indptr, rows.indices, rows.values, rows.days),
+            built.scale,
+        )
 
-        Parameters
-        ----------
-        columns : dict
-            `user`, `item`, `rating` and, if known, `time`. The dictionary is emptied, so that the
-            memory of a column is free again before the next is read, if nobody else holds it.
-        scale, duplicates, locate
-            As for `from_frame`.
+    def with_scale(self, scale: RatingScale) -> Self:
+        """Return the same ratings on another scale, sharing memory.
 
         Raises
         ------
         RecveilError
-            As `from_frame`.
+            If a rating is not on it.
         """
-        if len(columns["user"]) == 0:
-            raise RecveilError("the table has no rows; expected at least one rating")
-        try:
-            return cls._from_columns(columns, scale, duplicates, locate)
-        except pa.ArrowException as error:
-            # What no check above foresaw, such as ids beyond 64 bits.
-            raise RecveilError(f"the columns cannot be read as ratings: {error}") from error
-
-    @classmethod
-    def _from_columns(
-        cls,
-        columns: dict[str, pa.ChunkedArray],
-        scale: RatingScale | None,
-        duplicates: Duplicates,
-        locate: Locate,
-    ) -> Self:
-        users, user_of = encode_labels(columns.pop("user"), "user", locate)
-        items, indices = encode_labels(columns.pop("item"), "item", locate)
-        pa.default_memory_pool().release_unused()
-        values = parse_ratings(columns.pop("rating"), locate)
-        days = parse_days(columns.pop("time"), locate) if "time" in columns else None
-        if scale is not None:
-            refuse_off_scale(values, scale, locate)
-        order = find_order(user_of, indices, users.size)
-        del user_of
-        indices, values = order.apply(indices), order.apply(values)
-        days = None if days is None else order.apply(days)
-        rows = Rows(order.indptr, indices, values, days)
-        rows = settle_duplicates(rows, duplicates, order.places, (users, items), locate)
-        if scale is None:
-            scale = RatingScale.infer(rows.values)
-        elif duplicates == "mean":
-            rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
-        # Nobody else holds these arrays: marked as read-only, they need not be copied.
-        for array in (rows.indptr, rows.indices, rows.values, rows.days):
-            if array is not None:
-                _read_only(array)
-        return cls(users, items, rows.indptr, rows.indices, rows.values, rows.days, scale)
+        parts = (self.users, self.items, self.indptr, self.indices, self.values, self.days)
+        return type(self)(*parts, scale)
 
     @property
     def n_users(self) -> int:

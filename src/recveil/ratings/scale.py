@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +30,10 @@ class RatingScale:
     step : float or None
         Distance between neighbouring ratings; it divides ``high - low``. None for a continuous
         scale.
+    inferred : bool
+        Whether the ends come from somebody's ratings, and nobody said that they are the scale's.
+        Anonymizers ask how many people used them (`recveil.ratings.ends`). Equal scales may differ
+        in this.
 
     Raises
     ------
@@ -48,6 +52,7 @@ class RatingScale:
     low: float
     high: float
     step: float | None = None
+    inferred: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
@@ -110,16 +115,18 @@ class RatingScale:
             raise RecveilError("there are no ratings to infer a scale from; give --scale")
         low, high = _shortest(levels[0]), _shortest(levels[-1])
         if n_steps := _count_steps(levels):
-            stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"))
+            stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"), inferred=True)
             if stepped.contains(levels).all():
                 return stepped
         lowest, highest = float(levels[0]), float(levels[-1])
         if lowest == highest:
-            return cls(low, low) if cls(low, low).contains(lowest) else cls(lowest, lowest)
+            end = low if cls(low, low).contains(lowest) else lowest
+            return cls(end, end, inferred=True)
         # The ends of a continuous scale would be two people's exact ratings: round them outwards.
         grid = 10.0 ** math.floor(math.log10(highest - lowest)) / 10
         ends = math.floor(lowest / grid) * grid, math.ceil(highest / grid) * grid
-        return cls(*(float(f"{end:.12g}") for end in ends))
+        low, high = (float(f"{end:.12g}") for end in ends)
+        return cls(low, high, inferred=True)
 
     @property
     def range(self) -> float:

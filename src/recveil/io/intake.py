@@ -1,0 +1,307 @@
+"""Taking ratings in, from whatever holds them."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from recveil.errors import RecveilError
+from recveil.io.order import Order, order_of, refuse_guess, tell_guess
+from recveil.io.read import read_source
+from recveil.io.reading import ReadColumn, Reading
+from recveil.progress import busy
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.assemble import Duplicates
+from recveil.ratings.build import Built, build, frame_columns
+from recveil.ratings.columns import Locate
+from recveil.ratings.ends import doubtful_ends
+
+# Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
+_FEW = 5
+_EXAMPLES, _LOOKED_AT = 2, 10_000
+
+
+def understand(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    format: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "error",
+    drop_off_scale: bool = False,
+    times: bool = True,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    k: int | None = None,
+    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+) -> Reading:
+    r"""Take ratings from whatever holds them, and tell what was understood.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+        A file that `read_ratings` reads, a frame for `Ratings.from_frame`, or finished ratings, of
+        which all else here must be left at its default.
+    format, scale, duplicates, drop_off_scale, times, user, item, rating, time
+        See `read_ratings`.
+    k : int, optional
+        Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
+        order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
+        too few people used. Without it both are told in `notes`.
+    people_in : iterable of (str, path)
+        Files that may help to tell users from items: ("levels", path) or ("trust", path).
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    UnknownOrderError
+        With `k`, if nothing tells which column holds the users.
+    RecveilError
+        As `read_ratings`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("7,ann,4\n7,ben,2\n")
+    ...     reading = understand(path, user="2", item="1", scale=RatingScale(1, 5, 1))
+    >>> reading.order, reading.mapping()
+    ('given', 'user: column 2; item: column 1; rating: column 3')
+    """
+    reading = _take(
+        source,
+        format=format,
+        scale=scale,
+        duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
+        times=times,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+        k=k,
+        people_in=people_in,
+    )
+    return reading if k is not None else _settle(reading)
+
+
+def _take(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    format: str | None,
+    scale: RatingScale | None,
+    duplicates: Duplicates,
+    drop_off_scale: bool,
+    times: bool,
+    k: int | None = None,
+    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    **given: str | None,
+) -> Reading:
+    """Take ratings from whatever holds them; an inferred scale stays marked as such."""
+    if isinstance(source, Ratings):
+        options: dict[str, object] = {"format": format, "scale": scale, **given}
+        options["drop_off_scale"] = drop_off_scale or None
+        _refuse_options(options, "ratings that were read already")
+        return Reading(source, "the ratings")
+    how = _How(scale, duplicates, drop_off_scale, times)
+    if not isinstance(source, str | PathLike):
+        _refuse_options({"format": format}, "a data frame")
+        frame = frame_columns(source, **given)
+        columns = {role: column for role, (_, column) in frame.items()}
+        names: Mapping[str, str | int] = {role: name for role, (name, _) in frame.items()}
+        return _read(columns, names, "the data frame", "named", "row {}".format, how)
+    path = Path(source)
+    with busy("Reading ratings"):
+        # Of several ratings of a pair, the times say which is the last.
+        read = read_source(path, format, given, times=times or duplicates == "last")
+        order = order_of(path.name, read, given, format)
+        if order == "guessed" and k is not None:
+            raise refuse_guess(path.name, read, given, people_in)
+        guess = [tell_guess(path.name, read)] if order == "guessed" else []
+        names = {role: read.names[role] for role in read.table.column_names}
+        columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
+        locate = read.locate
+        del read  # so that nobody but the dictionary holds the columns
+        reading = _read(columns, names, path.name, order, locate, how)
+    return replace(reading, notes=(*guess, *reading.notes))
+
+
+def read_ratings(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "error",
+    drop_off_scale: bool = False,
+    times: bool = True,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+) -> Ratings:
+    r"""Read a file of ratings, gzipped or not.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, or the folder of the Netflix Prize.
+    format : str, optional
+        A key of `FORMATS`; found by looking into the file if not given.
+    scale : RatingScale, optional
+        Inferred from the ratings if not given.
+    duplicates : {"error", "last", "mean"}
+        What to do if a user rates an item more than once: raise, keep the latest rating (that of
+        the last row, where there are no times), or take the mean.
+    drop_off_scale : bool
+        Leave out what is not on the given `scale`, rather than raise.
+    times : bool
+        Whether to read the times, if there are any.
+    user, item, rating, time : str, optional
+        Names of the columns, or their places from 1 on; found by the usual names if not given, or,
+        where there is no header, taken in this order. `understand` tells which was taken for what.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, and for the first line or row that is no rating, by its
+        number.
+
+    Warns
+    -----
+    UserWarning
+        If rows were left out, or nothing but the usual order told users from items.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.dat")
+    ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
+    ...     read_ratings(path)
+    Ratings(1 users × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
+    """
+    reading = _take(
+        path,
+        format=format,
+        scale=scale,
+        duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
+        times=times,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+    )
+    for note in reading.notes:
+        warnings.warn(note, stacklevel=2)
+    return reading.ratings
+
+
+class _How(NamedTuple):
+    """What `read_ratings` was told to do with values."""
+
+    scale: RatingScale | None
+    duplicates: Duplicates
+    drop_off_scale: bool
+    times: bool
+
+
+def _read(
+    columns: dict[str, pa.ChunkedArray],
+    names: Mapping[str, str | int],
+    where: str,
+    order: Order,
+    locate: Locate,
+    how: _How,
+) -> Reading:
+    shown = tuple(
+        ReadColumn(role, names[role], _examples(columns[role]))
+        for role in ("user", "item", "rating", "time")
+        if role in columns
+    )
+    try:
+        built = build(
+            *(columns, how.scale, how.duplicates, locate),
+            drop_off_scale=how.drop_off_scale,
+            times=how.times,
+        )
+    except RecveilError as error:
+        # Most errors tell the line, and with it the file; a few speak of a column as a whole.
+        raise error if where in str(error) else RecveilError(f"{where}: {error}") from None
+    return Reading(
+        ratings=Ratings.from_built(built),
+        name=where,
+        columns=shown,
+        order=order,
+        scale_given=how.scale is not None,
+        duplicates_dropped=built.duplicates_dropped,
+        off_scale_dropped=built.off_scale_dropped,
+        notes=tuple(_notes(built, how)),
+    )
+
+
+def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
+    values = column.slice(0, _LOOKED_AT).unique().slice(0, _EXAMPLES).to_pylist()
+    return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in map(str, values))
+
+
+def _notes(built: Built, how: _How) -> list[str]:
+    notes = []
+    if dropped := built.duplicates_dropped:
+        kept = {
+            "mean": "the mean of each pair was kept",
+            "last": "the latest rating of each pair was kept"
+            if built.by_time
+            else "no times being known, the one in the last line was kept of each pair",
+        }[how.duplicates]
+        notes.append(
+            f"{dropped:,} {_rows(dropped)} left out, because somebody rated an item more than "
+            f"once; {kept} (duplicates, --duplicates)."
+        )
+    if dropped := built.off_scale_dropped:
+        notes.append(
+            f"{dropped:,} {_rows(dropped)} left out, because the rating is not on the scale "
+            f"{built.scale} (drop_off_scale, --drop-off-scale)."
+        )
+    return notes
+
+
+def _rows(number: int) -> str:
+    return "row was" if number == 1 else "rows were"
+
+
+def _settle(reading: Reading) -> Reading:
+    """Tell doubtful ends of an inferred scale, and take it from there on for what it is.
+
+    Whoever publishes does not: then the anonymizers ask for it.
+    """
+    ratings = reading.ratings
+    if not ratings.scale.inferred:
+        return reading
+    notes = [
+        f"Nobody named the scale: {end.describe(_FEW)}. Name it with scale (--scale), and leave "
+        f"out what is no rating with drop_off_scale (--drop-off-scale)."
+        for end in doubtful_ends(ratings, _FEW)
+    ]
+    settled = ratings.with_scale(replace(ratings.scale, inferred=False))
+    return replace(reading, ratings=settled, notes=(*reading.notes, *notes))
+
+
+def _refuse_options(options: Mapping[str, object], what: str) -> None:
+    if given := [name for name, value in options.items() if value is not None]:
+        raise RecveilError(
+            f"{', '.join(given)}: given for {what}, where it means nothing; leave that out"
+        )

@@ -1,0 +1,85 @@
+"""Columns without names: who they are is known by their places, or not at all."""
+
+from collections.abc import Mapping
+
+from recveil.errors import RecveilError
+
+ROLES = ("user", "item", "rating", "time")
+
+
+def choose_positions(
+    n_columns: int, given: Mapping[str, str | None], where: str, *, times: bool = True
+) -> dict[str, int]:
+    """Say which column of a file without a header holds what, by its place from 1 on.
+
+    What the caller does not say is taken from left to right, in the order user, item, rating, time.
+    Whoever is going to publish the result must not rely on that: see `Reading.is_guessed`.
+
+    Parameters
+    ----------
+    n_columns : int
+    given : mapping of str to (str or None)
+        Places of `user`, `item`, `rating` and `time`, as text, where the caller knows them.
+    where : str
+        What to call the file in an error.
+    times : bool
+        Whether times are wanted.
+
+    Raises
+    ------
+    RecveilError
+        If a place is no number from 1 to `n_columns`, two are the same, or there are more columns
+        than anybody could tell apart.
+
+    Examples
+    --------
+    >>> choose_positions(4, {"user": "2", "item": "1"}, "ratings.csv")
+    {'user': 2, 'item': 1, 'rating': 3, 'time': 4}
+    """
+    chosen = {
+        role: _position(role, text, n_columns, where)
+        for role in ROLES
+        if (text := given.get(role)) is not None
+    }
+    needed = [role for role in ROLES[:3] if role not in chosen]
+    if n_columns < 3 or (n_columns > 4 and needed):
+        raise RecveilError(
+            f"{where}: {n_columns} columns and no header; expected user, item, rating and perhaps "
+            f"time; say which is which by its place: user, item and rating (--user 1 --item 2 "
+            f"--rating 3)"
+        )
+    free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
+    wanted = [role for role in ROLES if role not in chosen and (n_columns <= 4 or role != "time")]
+    chosen |= dict(zip(wanted, free, strict=False))
+    if missing := [role for role in ROLES[:3] if role not in chosen]:
+        raise RecveilError(
+            f"{where}: no column is left for the {missing[0]}; say which one it is with "
+            f"{missing[0]} (--{missing[0]})"
+        )
+    if len(set(chosen.values())) < len(chosen):
+        raise RecveilError(
+            f"{where}: one column cannot be two of user, item, rating and time; give each another "
+            f"place (--user, --item, --rating, --time)"
+        )
+    return {role: chosen[role] for role in ROLES if role in chosen and (times or role != "time")}
+
+
+def position_in(text: str, names: list[str]) -> str | None:
+    """Return the name of the column at a place from 1 on; None if the text is no such place.
+
+    Examples
+    --------
+    >>> position_in("2", ["film", "person"]), position_in("person", ["film", "person"])
+    ('person', None)
+    """
+    is_place = text.isascii() and text.isdigit() and 1 <= int(text) <= len(names)
+    return names[int(text) - 1] if is_place else None
+
+
+def _position(role: str, text: str, n_columns: int, where: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= n_columns):
+        raise RecveilError(
+            f"{where}: {text[:60]!r} for the {role}, but the file has no header; expected the "
+            f"place of its column, from 1 to {n_columns} ({role}, --{role})"
+        )
+    return int(text)

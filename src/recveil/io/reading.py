@@ -1,0 +1,101 @@
+"""Reading: ratings, and what was understood of the table that they come from."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from recveil.io.order import Order
+from recveil.ratings import Ratings
+
+
+class ReadColumn(NamedTuple):
+    """What was taken for users, items, ratings or times.
+
+    Attributes
+    ----------
+    role : {"user", "item", "rating", "time"}
+    name : str or int
+        What the table calls the column, or its place, from 1 on, where it has no header.
+    examples : tuple of str
+        Two values of it, for its owner to look at: they are private.
+    """
+
+    role: str
+    name: str | int
+    examples: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"ReadColumn({self.role!r}, {self.name!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Reading:
+    """Ratings, and what was understood of the table that they come from.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    name : str
+        The name of the file; "the data frame" or "the ratings" where it has none.
+    columns : tuple of ReadColumn
+        Empty where `Ratings` were given.
+    order : {"named", "given", "format", "guessed"}
+        How the columns were told apart: by the table's own names, by the caller, because the
+        format fixes their order, or by nothing but the usual order.
+    scale_given : bool
+        Whether the caller named the scale; otherwise it is the ratings' own.
+    duplicates_dropped, off_scale_dropped : int
+        Rows that are not among the ratings: a pair stood more than once, or the rating was not on
+        the given scale.
+    notes : tuple of str
+        What somebody must know who relies on the ratings, a sentence each.
+    """
+
+    ratings: Ratings
+    name: str
+    columns: tuple[ReadColumn, ...] = ()
+    order: Order = "named"
+    scale_given: bool = False
+    duplicates_dropped: int = 0
+    off_scale_dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the table names its columns."""
+        return not any(isinstance(column.name, int) for column in self.columns)
+
+    def mapping(self, *, examples: bool = False) -> str:
+        """Say which column was taken for what.
+
+        Parameters
+        ----------
+        examples : bool
+            Whether to show two values of each column, to its owner alone.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
+        >>> columns = ReadColumn("user", 2, ("ann",)), ReadColumn("item", "film", ("Heat",))
+        >>> Reading(ratings, "ratings.csv", columns).mapping(examples=True)
+        "user: column 2 (ann); item: column 'film' (Heat)"
+        """
+        return "; ".join(
+            f"{column.role}: column {column.name!r}"
+            + (f" ({', '.join(column.examples)})" if examples and column.examples else "")
+            for column in self.columns
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was understood as plain data, for JSON; no values of the table."""
+        return {
+            "columns": {column.role: column.name for column in self.columns},
+            "has_header": self.has_header,
+            "order": self.order,
+            "scale_given": self.scale_given,
+            "duplicates_dropped": self.duplicates_dropped,
+            "off_scale_dropped": self.off_scale_dropped,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"Reading({self.name!r}: {self.ratings!r})"

@@ -1,0 +1,142 @@
+"""The ends of a scale that nobody named: how many people used them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.errors import RecveilError
+from recveil.ratings.ratings import Ratings
+from recveil.ratings.scale import RatingScale, distinct
+
+# What tables out there write where there is no rating.
+_SENTINELS_BELOW = (-999.0, -99.0, -9.0, -1.0, 0.0)
+_SENTINELS_ABOVE = (99.0, 999.0, 9999.0)
+# Of a continuous scale: the outer part of its range that counts as its end.
+_OUTER = 0.1
+
+
+class DoubtfulEnd(NamedTuple):
+    """An end of an inferred scale that may be one person's, or no rating at all.
+
+    Attributes
+    ----------
+    side : {"low", "high"}
+    value : float
+    people : int
+        How many people used it; of a continuous scale, its outer tenth.
+    is_sentinel : bool
+        Whether it looks like a mark for something else than a rating.
+    """
+
+    side: str
+    value: float
+    people: int
+    is_sentinel: bool
+
+    def describe(self, k: int) -> str:
+        """Say what is doubtful about it, in words."""
+        used = f"{self.people:,} {'person' if self.people == 1 else 'people'} used it"
+        if self.is_sentinel:
+            return f"its {self.side} end {self.value:g} looks like a mark for no rating ({used})"
+        return f"its {self.side} end is {self.value:g}, and {used}, fewer than {k}"
+
+
+def doubtful_ends(ratings: Ratings, k: int) -> list[DoubtfulEnd]:
+    """Find the ends of an inferred scale that fewer than k people used, or that are no ratings.
+
+    An end that is one person's would publish their rating with the scale, and stretch everybody's
+    predictions. Something looks like a mark for no rating if it is one of the usual ones (0, -1,
+    99, ...) and lies more than a step away from all other ratings; or if it is 0 or -1, one step
+    away, and more frequent than the rating beside it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    k : int
+        Smallest group.
+
+    Returns
+    -------
+    list of DoubtfulEnd
+        Empty if the scale was given.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
+    >>> doubtful_ends(ratings, 2)
+    [DoubtfulEnd(side='high', value=11.5, people=1, is_sentinel=False)]
+    """
+    if not ratings.scale.inferred:
+        return []
+    levels = distinct(ratings.values)
+    found = []
+    for side in ("low", "high"):
+        people = count_people(ratings, side)
+        marks = _is_sentinel(ratings.values, levels, side)
+        if people < k or marks:
+            end = ratings.scale.low if side == "low" else ratings.scale.high
+            found.append(DoubtfulEnd(side, end, people, marks))
+    return found
+
+
+def refuse_doubtful_ends(ratings: Ratings, k: int) -> None:
+    """Raise a RecveilError for an end of an inferred scale that fewer than k people used.
+
+    Examples
+    --------
+    >>> refuse_doubtful_ends(Ratings.from_columns([1, 2], [7, 7], [1, 5]), 2)
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: nobody named the scale, so that 1:5:4 comes from the ratings: ...
+    """
+    doubtful = doubtful_ends(ratings, k)
+    if not doubtful:
+        return
+    wish = _suggest(ratings, k)
+    raise RecveilError(
+        f"nobody named the scale, so that {ratings.scale} comes from the ratings: "
+        f"{doubtful[0].describe(k)}; name it with scale (--scale {wish}), and leave out what is "
+        f"not on it, if that is no rating, with drop_off_scale (--drop-off-scale)"
+    )
+
+
+def count_people(ratings: Ratings, side: str) -> int:
+    """Count the people who used an end of the scale; of a continuous one, its outer tenth."""
+    scale, values = ratings.scale, ratings.values
+    width = (scale.step or 0.0) / 2 if scale.step else _OUTER * scale.range
+    at_end = values <= scale.low + width if side == "low" else values >= scale.high - width
+    users = np.searchsorted(ratings.indptr, np.flatnonzero(at_end), side="right")
+    return int(np.unique(users).size)
+
+
+def _is_sentinel(values: NDArray[np.float32], levels: NDArray[np.float64], side: str) -> bool:
+    if levels.size < 3:
+        return False
+    end, beside = levels[[0, 1]] if side == "low" else levels[[-1, -2]]
+    if end not in (_SENTINELS_BELOW if side == "low" else _SENTINELS_ABOVE):
+        return False
+    rest = levels[1:] if side == "low" else levels[:-1]
+    step = np.diff(rest).min()
+    if abs(end - beside) > 1.5 * step:
+        return True
+    in_step = side == "low" and abs(abs(end - beside) - step) < 0.5 * step
+    return bool(in_step and (values == end).sum() > (values == beside).sum())
+
+
+def _suggest(ratings: Ratings, k: int) -> str:
+    """Return the scale of those ratings that enough people gave; what to write if there is none."""
+    levels = distinct(ratings.values)
+    if levels.size > 1_000:
+        return "LOW:HIGH"
+    users = ratings.user_positions()
+    is_common = np.array(
+        [np.unique(users[ratings.values == np.float32(level)]).size >= k for level in levels]
+    )
+    for side in ("low", "high"):
+        if _is_sentinel(ratings.values, levels, side):
+            is_common[0 if side == "low" else -1] = False
+    if is_common.sum() < 2:
+        return "LOW:HIGH:STEP"
+    kept = levels[np.flatnonzero(is_common)[0] : np.flatnonzero(is_common)[-1] + 1]
+    return str(RatingScale.infer(kept))
