@@ -19,7 +19,7 @@ from recveil.anonymize import PredictiveAnonymizer, folder, homogenize, tables
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 
 
@@ -100,7 +100,7 @@ def test_the_private_folder_is_its_owners_alone(release, tmp_path):
 def test_text_ids_and_awkward_items(tmp_path):
     items = ['he said "7", twice', "comma, comma", "ümlaut", "007"]
     rows = [(f"p{user:02d}", item, 1 + user % 5) for user in range(10) for item in items]
-    ratings = Ratings.from_columns(*zip(*rows, strict=True))
+    ratings = Ratings.from_columns(*zip(*rows, strict=True), scale=RatingScale(1, 5, 1))
     release = PredictiveAnonymizer(3, seed=1).anonymize(ratings)
     for file_format in ("csv", "parquet"):
         assert release.write(tmp_path / file_format, file_format=file_format).holds
@@ -113,7 +113,7 @@ def test_items_with_newlines_in_a_large_csv(tmp_path, monkeypatch):
     items = ["two\nlines", "one line", "more\r\nlines"]
     rows = [(user, item, 1 + user % 5) for user in range(9) for item in items]
     release = PredictiveAnonymizer(3, seed=1).anonymize(
-        Ratings.from_columns(*zip(*rows, strict=True))
+        Ratings.from_columns(*zip(*rows, strict=True), scale=RatingScale(1, 5, 1))
     )
     assert release.write(tmp_path / "out", file_format="csv", layout="users").holds
 
@@ -132,15 +132,16 @@ def test_pieces_of_the_file_say_nothing_about_blocks_of_private_data(tmp_path, m
 @pytest.mark.parametrize("values", [[0.1] * 12, np.random.default_rng(2).normal(size=12)])
 def test_continuous_ratings_without_rounding_verify(tmp_path, values):
     users, items = np.divmod(np.arange(12), 3)
-    ratings = Ratings.from_columns(users, items, values)
+    scale = RatingScale(min(values), max(values))
+    ratings = Ratings.from_columns(users, items, values, scale=scale)
     for homogenize_how in ("simple", "padded"):
         anonymizer = PredictiveAnonymizer(2, homogenize_how, round_labels="none", seed=1)
         assert anonymizer.anonymize(ratings).write(tmp_path / homogenize_how).holds
 
 
 def test_the_ends_of_a_continuous_scale_are_nobodys_ratings(tmp_path):
-    values = np.random.default_rng(2).normal(size=12)
-    users, items = np.divmod(np.arange(12), 3)
+    values = np.random.default_rng(2).uniform(0, 1, size=120)
+    users, items = np.divmod(np.arange(120), 3)
     release = PredictiveAnonymizer(2, seed=1).anonymize(Ratings.from_columns(users, items, values))
     release.write(tmp_path / "out")
     scale = json.loads((tmp_path / "out" / "release.json").read_text())["scale"]

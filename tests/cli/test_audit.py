@@ -180,7 +180,8 @@ def test_what_was_impossible_as_given_exits_with_2(run, likes, rating_error):
 
 
 def test_likes_against_a_release(run, likes):
-    assert run("anonymize", likes, "-o", "out", "--k", 4)[0] == 0
+    places = ("--user", 1, "--item", 2)
+    assert run("anonymize", likes, "-o", "out", "--k", 4, *places)[0] == 0
     code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")
     assert (code, err) == (0, "")
     attacks = json.loads(out)["release"]["attacks"]

@@ -128,12 +128,16 @@ def test_only_the_first_ten_violations_are_shown_and_json_has_all(run, tmp_path)
 
 def test_duplicates_are_an_error_first(run, tmp_path):
     (tmp_path / "some.txt").write_text("1 7 4\n2 7 4\n1 7 5\n2 8 1\n")
-    code, out, err = run("anonymize", "some.txt", "-o", "out", "--k", 2)
+    command = ("anonymize", "some.txt", "-o", "out", "--k", 2, "--user", 1, "--item", 2)
+    code, out, err = run(*command)
     assert (code, out) == (2, "")
     assert "1 (user, item) pair stands more than once" in err
     assert "--duplicates last" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["some.txt"]
-    assert run("anonymize", "some.txt", "-o", "out", "--k", 2, "--duplicates", "last")[0] == 0
+    command = (*command, "--duplicates", "last", "--scale", "1:5:1")
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "1 row was left out" in " ".join(out.split())
 
 
 BAD_INPUT = {

@@ -19,9 +19,10 @@ def source(tmp_path: Path) -> Path:
 
 def test_converts_and_returns_the_ratings(source: Path) -> None:
     target = source.with_name("r.csv.gz")
-    ratings = convert(source, target, duplicates="last", scale=RatingScale(1, 5, 1), times=False)
+    found = convert(source, target, duplicates="last", scale=RatingScale(1, 5, 1), times=False)
     assert gzip.decompress(target.read_bytes()) == b"user_id,item_id,rating\n1,5,2\n2,5,1\n"
-    assert read_ratings(target, scale=RatingScale(1, 5, 1)) == ratings
+    assert read_ratings(target, scale=RatingScale(1, 5, 1)) == found.ratings
+    assert (found.duplicates_dropped, found.columns[1].name) == (1, 2)
 
 
 def test_neither_replaces_a_file_unasked_nor_ever_its_source(source: Path) -> None:
@@ -31,8 +32,8 @@ def test_neither_replaces_a_file_unasked_nor_ever_its_source(source: Path) -> No
         with pytest.raises(RecveilError, match=r"exists; replace it with --force|are one file"):
             convert(source, target, target_format="csv", duplicates="mean", force=force)
     assert (source.read_bytes(), other.read_text()) == (before, "mine")
-    ratings = convert(source, other, duplicates="mean", force=True)
-    assert read_ratings(other) == ratings
+    found = convert(source, other, duplicates="mean", force=True)
+    assert read_ratings(other) == found.ratings
 
 
 def test_refuses_the_target_before_it_reads(source: Path) -> None:

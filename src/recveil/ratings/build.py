@@ -1,6 +1,7 @@
 """From the columns of a table to compressed rows, and what was left out on the way."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,8 @@ def _build(
     drop_off_scale: bool,
     times: bool,
 ) -> Built:
+    if scale is not None and scale.inferred:
+        scale = replace(scale, inferred=False)  # now somebody names it
     off_scale = _drop_off_scale(columns, scale, locate) if drop_off_scale else None
     locate = _skipping(off_scale, locate)
     users, user_of = encode_labels(columns.pop("user"), "user", locate)

@@ -1,0 +1,119 @@
+"""The ends of a scale that nobody named are somebody's ratings."""
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.ends import count_people, doubtful_ends, refuse_doubtful_ends
+
+
+def invented(*extra: float) -> Ratings:
+    """Return 40 people's whole stars, the scale not named; the first few gave the extra ratings."""
+    made = make_ratings(n_users=40, n_items=30, n_ratings=600, seed=1)
+    values = made.values.copy()
+    values[made.indptr[: len(extra)]] = extra
+    return Ratings.from_columns(made.user_positions(), made.indices, values)
+
+
+@pytest.mark.parametrize("value", [11.5, 55.0, -1.0])
+@pytest.mark.parametrize(
+    "anonymizer",
+    [PredictiveAnonymizer(5, seed=1), PredictiveAnonymizer(5, "simple", seed=1), KCoRater(5)],
+)
+def test_one_persons_rating_is_never_the_end_of_a_published_scale(anonymizer, value):
+    with pytest.raises(RecveilError, match=r"used it") as refused:
+        anonymizer.anonymize(invented(value))
+    assert "--scale 1:5:1" in str(refused.value)
+    assert "--drop-off-scale" in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
+    lines = [f"{user},{item},{1 + (user + item) % 5}" for user in range(20) for item in range(10)]
+    lines[3] = "0,3,11.5"
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *lines]))
+    with pytest.raises(RecveilError, match=r"high end is 11.5, and 1 person used it, fewer than 4"):
+        anonymize(tmp_path / "r.csv", tmp_path / "out", k=4)
+    remedy = {"scale": RatingScale(1, 5, 1), "drop_off_scale": True}
+    made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=4, **remedy)
+    assert made.reading.off_scale_dropped == 1
+    assert made.ratings.n_ratings == 199
+    assert str(made.release.published.scale) == "1:5:1"
+
+
+def test_two_people_at_two_ends_of_the_crowd():
+    found = doubtful_ends(invented(11.5, 55, 11.5), 3)
+    assert [(end.side, end.value, end.people) for end in found] == [("high", 55.0, 1)]
+    with pytest.raises(RecveilError, match="--scale 1:5:1"):
+        refuse_doubtful_ends(invented(11.5, 55, 11.5), 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "k", "is_doubtful"),
+    [
+        ([1, 2, 3, 4, 5] * 4, 4, False),
+        ([1, 2, 3, 4, 5] * 4, 5, True),  # each used by four people
+        ([0] * 9 + [1] * 5 + [2] * 6, 2, True),  # more zeros than ones
+        ([0] * 4 + [1] * 5 + [2] * 6, 2, False),  # a scale from 0 on
+        ([99] * 9 + [1] * 5 + [2] * 6, 2, True),
+        ([-1] * 9 + [1, 2, 3, 4, 5] * 3, 2, True),
+        ([100] * 5 + [80] * 5 + [90] * 5, 2, False),
+    ],
+)
+def test_ends_and_marks_for_no_rating(values, k, is_doubtful):
+    ratings = Ratings.from_columns(range(len(values)), [7] * len(values), values)
+    assert bool(doubtful_ends(ratings, k)) == is_doubtful
+
+
+def test_people_are_counted_once():
+    ratings = Ratings.from_columns([1, 1, 2, 3], [7, 8, 7, 7], [5, 5, 5, 1])
+    assert (count_people(ratings, "high"), count_people(ratings, "low")) == (2, 1)
+
+
+def test_a_continuous_scale_has_ends_that_are_a_tenth_wide():
+    values = np.random.default_rng(1).uniform(0, 1, 400)
+    crowd = Ratings.from_columns(np.arange(400) % 100, np.arange(400) // 100, values)
+    assert doubtful_ends(crowd, 10) == []
+    lonely = Ratings.from_columns(
+        np.arange(400) % 100, np.arange(400) // 100, np.append(values[:-1], 3.456789)
+    )
+    assert [end.side for end in doubtful_ends(lonely, 10)] == ["high"]
+
+
+def test_a_scale_that_somebody_named_is_theirs():
+    ratings = invented(11.5)
+    assert doubtful_ends(ratings.with_scale(RatingScale(1, 11.5, 0.5)), 5) == []
+    # Even if they found it by looking.
+    named = Ratings.from_columns(
+        ratings.user_positions(), ratings.indices, ratings.values, scale=ratings.scale
+    )
+    assert not named.scale.inferred
+
+
+def test_reading_keeps_in_mind_that_nobody_named_it(tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\n1,7,4\n2,7,2\n")
+    assert read_ratings(tmp_path / "r.csv").scale.inferred
+    assert understand(tmp_path / "r.csv", k=2).ratings.scale.inferred
+    told = understand(tmp_path / "r.csv")
+    assert not told.ratings.scale.inferred
+    assert [note[:24] for note in told.notes] == ["Nobody named the scale: "] * 2
+
+
+def test_dropping_needs_a_scale_and_leaves_something():
+    table = {"users": [1, 2], "items": [7, 7], "ratings": [4, 2]}
+    frame = Ratings.from_columns(*table.values()).to_arrow()
+    with pytest.raises(RecveilError, match="needs the scale"):
+        Ratings.from_frame(frame, drop_off_scale=True)
+    with pytest.raises(RecveilError, match="would leave nothing"):
+        Ratings.from_frame(frame, scale=RatingScale(10, 20, 1), drop_off_scale=True)
+
+
+def test_places_in_errors_count_dropped_rows(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating\n1,7,99\n1,8,4\n2,9,99\n,7,3\n")
+    with pytest.raises(RecveilError, match="line 5: the user is missing"):
+        understand(path, scale=RatingScale(1, 5, 1), drop_off_scale=True)

@@ -1,0 +1,72 @@
+"""Of several ratings of a pair the latest counts, wherever it stands in the file."""
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import understand
+from recveil.ratings import Ratings, RatingScale
+
+STARS = RatingScale(1, 5, 1)
+TIMES = {
+    "seconds": ("978300001", "978300002", "978300003"),
+    "milliseconds": ("978300000001", "978300000002", "978300000003"),
+    "text": ("2005-12-31 09:00:00", "2005-12-31 10:00:00", "2005-12-31 11:00:00"),
+    "dates": ("2005-12-30", "2005-12-31", "2006-01-01"),
+}
+
+
+@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_latest_of_three_on_one_day(tmp_path: Path, times, order):
+    path = tmp_path / "r.csv"
+    lines = [f"ann,heat,{1 + at},{times[at]}" for at in order]
+    path.write_text("\n".join(["user,item,rating,time", *lines]))
+    for with_times in (True, False):
+        reading = understand(path, scale=STARS, duplicates="last", times=with_times)
+        assert reading.ratings.values.tolist() == [3]
+        assert reading.duplicates_dropped == 2
+        assert "the latest rating of each pair was kept" in reading.notes[0]
+        assert (reading.ratings.days is not None) == with_times
+
+
+def test_among_equal_times_and_without_times_the_last_line_counts(tmp_path: Path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating,time\nann,heat,5,978300001\nann,heat,2,978300001\n")
+    assert understand(path, scale=STARS, duplicates="last").ratings.values.tolist() == [2]
+    path.write_text("user,item,rating\nann,heat,5\nann,heat,2\n")
+    reading = understand(path, scale=STARS, duplicates="last")
+    assert reading.ratings.values.tolist() == [2]
+    assert "no times being known, the one in the last line was kept" in reading.notes[0]
+
+
+def test_a_missing_time_is_an_error_only_where_it_decides(tmp_path: Path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating,time\nann,heat,5,978300001\nann,heat,2,\nben,heat,1,\n")
+    with pytest.raises(RecveilError, match="line 3: the time is missing"):
+        understand(path, scale=STARS, duplicates="last", times=False)
+    path.write_text("user,item,rating,time\nann,heat,5,9\nann,heat,2,8\nben,heat,1,\n")
+    kept = understand(path, scale=STARS, duplicates="last", times=False).ratings
+    assert kept.values.tolist() == [5, 1]
+
+
+def test_the_mean_keeps_the_last_day():
+    ratings = Ratings.from_columns([1, 1], [7, 7], [5, 2], days=[9, 3], duplicates="mean")
+    assert (ratings.values.tolist(), ratings.days.tolist()) == ([3.5], [9])
+
+
+def test_many_pairs_against_a_plain_loop():
+    rng = np.random.default_rng(3)
+    users, items = rng.integers(9, size=400), rng.integers(7, size=400)
+    days, values = rng.integers(20, size=400), rng.integers(1, 6, size=400)
+    ratings = Ratings.from_columns(users, items, values, days=days, duplicates="last")
+    latest: dict[tuple[int, int], tuple[int, int]] = {}
+    for user, item, day, value in zip(users, items, days, values, strict=True):
+        if (user, item) not in latest or day >= latest[user, item][0]:
+            latest[user, item] = (day, value)
+    table = ratings.to_arrow().to_pylist()
+    found = {(row["user_id"], row["item_id"]): row["rating"] for row in table}
+    assert found == {pair: value for pair, (_, value) in latest.items()}
