@@ -8,10 +8,11 @@ from recveil.errors import RecveilError
 from recveil.io.intake import understand
 from recveil.io.reading import Reading
 from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
+from recveil.ratings import Ratings
 
 
 def convert(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | Ratings | Any,
     target: str | PathLike[str],
     *,
     format: str | None = None,
@@ -23,7 +24,7 @@ def convert(
 
     Parameters
     ----------
-    source : str or path
+    source : path, Ratings, or data frame
         What to read.
     target : str or path
         Where to write.
@@ -61,7 +62,8 @@ def convert(
     # A mistyped ending should not cost the minutes of reading a large file.
     resolve_target(target, target_format)
     refuse_to_replace(target, force=force)
-    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+    held = Path(source) if isinstance(source, str | PathLike) else None
+    if held and held.exists() and Path(target).exists() and Path(target).samefile(held):
         raise RecveilError(f"{target}: source and target are one file; name another target")
     found = understand(source, format=format, **reading)
     write_ratings(found.ratings, target, format=target_format)
