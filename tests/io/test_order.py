@@ -153,6 +153,14 @@ def test_a_number_is_no_name_of_a_column(tmp_path):
     assert (reading.ratings.n_ratings, reading.ratings.users.tolist()) == (2, [1])
 
 
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_a_rating_is_no_header_even_if_the_format_says_so(tmp_path, format):
+    path = tmp_path / "ratings"
+    path.write_text("1,2,4\n2,2,5\n".replace(",", "\t" if format == "tsv" else ","))
+    with pytest.raises(RecveilError, match="line 1: expected a header, got '1"):
+        understand(path, format=format, user="1", item="2", rating="4")
+
+
 def test_the_rating_may_stand_anywhere(tmp_path):
     path = tmp_path / "ratings.csv"
     path.write_text("ann,heat,978300000,4\nben,heat,978300001,5\n")

@@ -15,6 +15,7 @@ from pyarrow import csv as arrow_csv
 
 from recveil.errors import RecveilError
 from recveil.io.files import naming, open_bytes, open_stream
+from recveil.io.formats import looks_like_data
 from recveil.io.lines import Place, Places
 from recveil.io.source import Selection, Source
 
@@ -171,6 +172,13 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
     line, fields = first
     if dialect.header:
         check_utf8(fields, Place(path.name, line))
+        if looks_like_data(fields):
+            # Its ids would be taken for names of columns, and the row would be lost.
+            raise RecveilError(
+                f"{Place(path.name, line)}: expected a header, got {dialect.excerpt(fields)}; add "
+                f"one, or leave format (--format) out, and say which column is which with user "
+                f"and item (--user 1 --item 2)"
+            )
         return fields
     n_columns = dialect.count(fields)
     if n_columns < 3:

@@ -1,6 +1,7 @@
 """The formats that recveil reads, and how it tells them apart by their first bytes."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from recveil.errors import RecveilError
@@ -105,24 +106,30 @@ def _text_format(line: str) -> str | None:
     """Tell a format by its first line; a field that is a number means no header."""
     if re.fullmatch(r"\s*\d+:\s*", line):
         return "netflix"
-    if _is_data(line.split("::")):
+    if looks_like_data(line.split("::")):
         return "movielens-colons"
     for delimiter, plain, with_header in (
         ("\t", "movielens-tab", "tsv"),
         (",", "csv-plain", "csv"),
     ):
         fields = line.split(delimiter)
-        if _is_data(fields):
+        if looks_like_data(fields):
             return plain
         if any(_RECBOLE_TYPE.search(field) for field in fields) and delimiter == "\t":
             return "inter"
         if len(fields) >= 3:
             return with_header
-    return "space" if _is_data(line.split(" ")) else None
+    return "space" if looks_like_data(line.split(" ")) else None
 
 
-def _is_data(fields: list[str]) -> bool:
-    """Say whether the fields are a rating rather than names of columns: one is a number."""
+def looks_like_data(fields: Sequence[str]) -> bool:
+    """Say whether the fields are a rating rather than names of columns: one is a number.
+
+    Examples
+    --------
+    >>> looks_like_data(["ann", "heat", "4.5"]), looks_like_data(["user", "item", "rating"])
+    (True, False)
+    """
     return len(fields) >= 3 and any(_is_number(field.strip('" ')) for field in fields)
 
 
