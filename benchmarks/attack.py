@@ -121,10 +121,8 @@ def attack_plainly(matrix: sparse.sparray, known: Knowledge, target: int) -> int
     weights = 1 / np.log(np.maximum((labels != 0).sum(axis=0), 2))
     scores = np.exp(-np.abs(labels - known.values[entries]) / 1.5) * (labels != 0) @ weights
     own = known.targets[target]
-    others = np.delete(scores, own)
-    for people in (scores, others):
-        second, top = np.partition(people, -2)[-2:]
-        _eccentricity = (top - second) / people.std()
+    second, top = np.partition(scores, -2)[-2:]
+    _eccentricity = (top - second) / scores.std()
     likelihoods = np.exp((scores - scores.max()) / scores.std())
     _bits = -np.log2(likelihoods[own] / likelihoods.sum())
     winners = np.flatnonzero(scores == scores.max())

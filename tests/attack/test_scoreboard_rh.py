@@ -68,6 +68,12 @@ def attack(candidates, knowledge, record_of=None, **settings):
     return ScoreboardRH(**settings).attack(candidates, knowledge, np.asarray(record_of))
 
 
+def control(candidates, knowledge, record_of=None, **settings):
+    if record_of is None:
+        record_of = np.arange(candidates.n_records)
+    return ScoreboardRH(**settings).control(candidates, knowledge, np.asarray(record_of))
+
+
 def test_by_hand():
     #        a  b  c  d  e  f
     matrix = [
@@ -107,18 +113,22 @@ def test_by_hand():
     # = 31.718813; variance 31.718813 / 7 - 1.3388616² = 4.531259 - 1.792550; σ = 1.654904.
     assert np.std(scores) == pytest.approx(1.654904, abs=1e-6)
     # Eccentricity (5.1302758 - 1.8455476) / 1.654904 = 1.984845.
-    # Without the target six are left: sum 4.2417552, mean 0.7069592, squares 5.399083; variance
-    # 0.899847 - 0.499791; σ = 0.632500; (1.8455476 - 0.9867164) / 0.632500 = 1.357836.
     # e^(score/σ): 22.19892, 1.81528, 3.05017, 1.64029, 1.42879, 1, 1; sum 32.13346. The target's
     # share is 0.690835, so that log2(1 / 0.690835) = 0.533587 bits are missing.
     known = knows({0: 5, 1: 2, 4: 1}, days=[10, 40, 20])
-    guess = attack(Candidates.from_ratings(table(matrix, days)), known)
+    found = Candidates.from_ratings(table(matrix, days))
+    guess = attack(found, known)
     assert guess.best.tolist() == [0]
     assert guess.tied_people.tolist() == [1]
     assert guess.own_is_top.tolist() == [True]
     assert guess.eccentricity[0] == pytest.approx(1.984845, abs=1e-6)
-    assert guess.eccentricity_without[0] == pytest.approx(1.357836, abs=1e-6)
     assert guess.bits[0] == pytest.approx(0.533587, abs=1e-6)
+    # Without the target, supports are a 3, b 2, e 0: wt(a) = 1/log 3, wt(b) = 1/log 2. Scores:
+    # 0.9102392 * 1.3678794 = 1.2450974; 0.9102392 * 0.6487524 + 1.4426950 * 1.5134171 =
+    # 2.7739192; 0.9102392 * 1.1353353 = 1.0334267; 1.4426950 * 0.6487524 = 0.9359518; 0; 0.
+    # Sum 5.9883951, mean 0.9980659, squares 11.188872; variance 1.864812 - 0.996135;
+    # σ = 0.932028; (2.7739192 - 1.2450974) / 0.932028 = 1.640317.
+    assert control(found, known)[0] == pytest.approx(1.640317, abs=2e-6)
 
 
 def slow_scores(found, known, target, attacker):
@@ -154,11 +164,34 @@ def eccentricity(scores, sizes):
     return 0.0 if equal else (top - second) / people.std()
 
 
+def without_record(found, own):
+    """List the other records anew, as if this one had never been there; their order stays."""
+    if own < 0:
+        return found
+    kept = found.records != own
+    item_of = np.repeat(np.arange(found.indptr.size - 1), np.diff(found.indptr))[kept]
+    records = found.records[kept]
+    others = np.arange(found.n_records) != own
+    return Candidates(
+        indptr=np.searchsorted(item_of, np.arange(found.indptr.size)),
+        records=(records - (records > own)).astype(np.int32),
+        codes=found.codes[kept],
+        levels=found.levels,
+        days=None if found.days is None else found.days[kept],
+        sizes=found.sizes[others],
+        activity=found.activity[others],
+    )
+
+
+def slow_control(found, known, target, own, attacker):
+    rest = without_record(found, own)
+    return eccentricity(slow_scores(rest, known, target, attacker), rest.sizes)
+
+
 def slow_guess(found, known, target, own, attacker):
     """Guess from the dense vector of all scores."""
     scores = slow_scores(found, known, target, attacker)
     winners = np.flatnonzero(scores == scores.max())
-    others = np.arange(scores.size) != own
     bits = np.nan
     if own >= 0:
         people = np.repeat(scores, found.sizes)
@@ -171,7 +204,7 @@ def slow_guess(found, known, target, own, attacker):
         eccentricity=eccentricity(scores, found.sizes),
         own_is_top=own in winners,
         bits=bits,
-        eccentricity_without=eccentricity(scores[others], found.sizes[others]),
+        control=slow_control(found, known, target, own, attacker),
     )
 
 
@@ -184,9 +217,11 @@ def compare(found, known, record_of):
     ]
     for name in ("best", "tied_people", "own_is_top"):
         assert getattr(fast, name).tolist() == [getattr(guess, name) for guess in slow], name
-    for name in ("eccentricity", "bits", "eccentricity_without"):
+    for name in ("eccentricity", "bits"):
         expected = [getattr(guess, name) for guess in slow]
         assert getattr(fast, name) == pytest.approx(expected, rel=1e-6, abs=1e-6, nan_ok=True)
+    control = attacker.control(found, known, record_of)
+    assert control == pytest.approx([guess.control for guess in slow], rel=1e-6, abs=1e-6)
 
 
 def invent_candidates(rng, n_records, n_items, labels, kind):
@@ -253,7 +288,6 @@ def test_equal_top_scores_name_nobody():
     guess = attack(Candidates.from_ratings(table([[5, 1], [5, 1], [2, 0]])), knows({0: 5}))
     assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 2, 0)
     assert guess.own_is_top[0]
-    assert guess.eccentricity_without[0] > 0
 
 
 def test_no_deviation_leaves_everybody():
@@ -276,14 +310,16 @@ def test_support_one_counts_as_two():
 
 
 def test_one_candidate_is_no_match():
-    guess = attack(Candidates.from_ratings(table([[5, 3]])), knows({0: 5}))
+    found = Candidates.from_ratings(table([[5, 3]]))
+    guess = attack(found, knows({0: 5}))
     assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (0, 1, 0)
-    assert guess.bits[0] == guess.eccentricity_without[0] == 0
+    assert guess.bits[0] == 0
+    assert control(found, knows({0: 5})) == [0]
 
 
 def test_no_targets():
     guess = attack(Candidates.from_ratings(table([[5, 3]])), knows())
-    assert [column.size for column in guess] == [0] * 7
+    assert [column.size for column in guess] == [0] * 6
 
 
 def test_a_target_without_a_record_has_no_bits():
@@ -291,7 +327,7 @@ def test_a_target_without_a_record_has_no_bits():
     guess = attack(found, knows({0: 5}), record_of=[-1, 0])
     assert (guess.best[0], guess.own_is_top[0]) == (0, False)
     assert np.isnan(guess.bits[0])
-    assert guess.eccentricity[0] == guess.eccentricity_without[0] > 0
+    assert guess.eccentricity[0] == control(found, knows({0: 5}), [-1, 0])[0] > 0
 
 
 def test_similarities_too_small_for_single_precision_still_count():
@@ -392,3 +428,7 @@ def test_threads_and_chunks_do_not_matter(preset, monkeypatch):
     for guesses in (two, attack(found, known, threads=2)):
         for column, other in zip(one, guesses, strict=True):
             assert column.tobytes() == other.tobytes()
+    monkeypatch.undo()
+    alone = control(found, known, threads=1)
+    monkeypatch.setattr(search, "_CHUNK", 7)
+    assert alone.tobytes() == control(found, known, threads=2).tobytes()

@@ -1,8 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from recveil.attack import Adversary, Candidates
+from recveil.attack import (
+    PRESETS,
+    Adversary,
+    Candidates,
+    Knowledge,
+    ScoreboardRH,
+    draw_knowledge,
+)
 from recveil.audit import run_attack
+from recveil.audit.outcome import ECCENTRICITY
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 
@@ -75,9 +85,48 @@ def test_the_json_contract(invented):
 def test_random_data_falls_to_the_blind_baseline():
     # Knowledge about people of one table, looked for in another that knows nothing of them.
     here, there = (make_ratings(400, 100, 8_000, seed=seed) for seed in (1, 2))
-    from recveil.attack import ScoreboardRH, draw_knowledge
-
     knowledge = draw_knowledge(here, Adversary(known=8), np.arange(400), seed=3)
     guesses = ScoreboardRH().attack(Candidates.from_ratings(there), knowledge, np.arange(400))
     found = (guesses.own_is_top / guesses.tied_people).sum()
     assert found <= 6  # one is expected; seven or more happen once in 10,000 times
+
+
+def without_user(ratings, user):
+    """The ratings of all others, copied; all items stay."""
+    others = np.arange(ratings.n_users) != user
+    kept = np.repeat(others, ratings.activity)
+    return Ratings(
+        *(ratings.users[others], ratings.items),
+        np.concatenate([[0], np.cumsum(ratings.activity[others])]),
+        *(ratings.indices[kept], ratings.values[kept], ratings.days[kept], ratings.scale),
+    )
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+def test_the_control_is_the_attack_on_a_table_without_the_person(preset):
+    # Really without: each person in turn is deleted, and the rest listed and weighed anew.
+    ratings = make_ratings(n_users=60, n_items=40, n_ratings=1_100, seed=5)
+    adversary = replace(preset, outside_top=min(preset.outside_top, 10))
+    known = draw_knowledge(ratings, adversary, np.arange(60), seed=7)
+    assert known.targets.size > 15
+    leads = []
+    for place, target in enumerate(known.targets.tolist()):
+        entries = slice(known.indptr[place], known.indptr[place + 1])
+        alone = Knowledge(
+            targets=np.array([0]),
+            indptr=np.array([0, adversary.known]),
+            items=known.items[entries],
+            values=None if known.values is None else known.values[entries],
+            days=None if known.days is None else known.days[entries],
+            activity=None if known.activity is None else known.activity[[place]],
+            skipped=0,
+        )
+        rest = Candidates.from_ratings(without_user(ratings, target))
+        leads.append(ScoreboardRH().attack(rest, alone, np.array([-1])).eccentricity[0])
+    fast = ScoreboardRH().control(Candidates.from_ratings(ratings), known, np.arange(60))
+    assert fast == pytest.approx(leads, rel=1e-12, abs=1e-12)
+    assert len(set(leads)) > 1
+    outcome = run_attack(
+        ratings, Candidates.from_ratings(ratings), adversary, np.arange(60), seed=7
+    )
+    assert outcome.control.rate == np.mean(np.array(leads) >= ECCENTRICITY)

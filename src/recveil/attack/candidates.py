@@ -123,6 +123,31 @@ class Candidates:
         people = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
         return people[self.indptr[1:]] - people[self.indptr[:-1]]
 
+    def carries(
+        self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Tell of pairs of an item and a record (-1 for none) whether the record carries the item.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> found.carries(np.array([0, 1, 1]), np.array([1, 1, -1]))
+        array([ True, False, False])
+        """
+        return _carries(self.indptr, self.records, items, records)
+
+
+@compiled()
+def _carries(
+    indptr: NDArray[Any], listed: NDArray[Any], items: NDArray[Any], records: NDArray[Any]
+) -> NDArray[Any]:
+    found = np.zeros(items.size, np.bool_)
+    for pair in range(items.size):
+        carriers = listed[indptr[items[pair]] : indptr[items[pair] + 1]]
+        place = np.searchsorted(carriers, records[pair])
+        found[pair] = place < carriers.size and carriers[place] == records[pair]
+    return found
+
 
 @compiled()
 def _list_by_item(

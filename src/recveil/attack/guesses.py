@@ -1,4 +1,4 @@
-"""Guesses: from the scores about one target to what the adversary says about him."""
+"""Guesses: from the scores about one target to what the adversary says about them."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -30,10 +30,8 @@ class Guesses(NamedTuple):
     own_is_top : ndarray of bool
         Whether the target's own record has the highest score, alone or with others.
     bits : ndarray of float64
-        What the adversary still needs to name the target: -log2 of the probability that he gives
+        What the adversary still needs to name the target: -log2 of the probability that they give
         to each person behind the target's record. nan for a target without a record.
-    eccentricity_without : ndarray of float64
-        The eccentricity after the target's own record was taken out.
     score : ndarray of float64
         The highest score.
     """
@@ -43,7 +41,6 @@ class Guesses(NamedTuple):
     eccentricity: NDArray[np.float64]
     own_is_top: NDArray[np.bool_]
     bits: NDArray[np.float64]
-    eccentricity_without: NDArray[np.float64]
     score: NDArray[np.float64]
 
     @classmethod
@@ -55,9 +52,56 @@ class Guesses(NamedTuple):
             eccentricity=np.empty(n_targets),
             own_is_top=np.empty(n_targets, np.bool_),
             bits=np.empty(n_targets),
-            eccentricity_without=np.empty(n_targets),
             score=np.empty(n_targets),
         )
+
+
+class _Others(NamedTuple):
+    """The scores of all records but the target's own, summed up.
+
+    Attributes
+    ----------
+    top, second : float
+        The two highest; -1 if there are none.
+    best, n_top : int
+        A record with the highest score, and the people behind all that have it.
+    total, squares : float
+        Sums over people of the scores and of their squares.
+    own_size, n_zero : int
+        People behind the target's own record, and behind the others whose score is 0.
+    """
+
+    top: float
+    second: float
+    best: int
+    n_top: int
+    total: float
+    squares: float
+    own_size: int
+    n_zero: int
+
+
+@compiled()
+def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> _Others:
+    sizes = search.sizes
+    own_size = 0 if own < 0 else count_people(sizes, own)
+    total, squares, n_scoring = sum_up(scores, listed, sizes)
+    n_zero = search.n_people - own_size - n_scoring
+    top, second, best, n_top = find_top(scores, listed, sizes)
+    for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
+        if top < 0.0:  # records with score 0 may tie; only the one record there is can win with it
+            top, best, n_top = 0.0, 0, n_zero
+        elif second < 0.0:
+            second = 0.0
+    return _Others(top, second, best, n_top, total, squares, own_size, n_zero)
+
+
+@compiled()
+def lead_of_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> float:
+    """Return the eccentricity in a table from which the target's own record was taken out."""
+    others = _sum_up_others(search, listed, scores, own)
+    sigma = deviation(others.total, others.squares, search.n_people - others.own_size)
+    return _eccentricity(others.top, others.second, sigma)
 
 
 @compiled()
@@ -72,23 +116,15 @@ def guess(
 ) -> None:
     """Turn one target's scores into a row of `Guesses`."""
     sizes, n_people = search.sizes, search.n_people
-    own_size = 0 if own < 0 else count_people(sizes, own)
-    total, squares, n_scoring = sum_up(scores, listed, sizes)
-    n_zero = n_people - own_size - n_scoring
-    top, second, best, n_top = find_top(scores, listed, sizes)
-    for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
-        if top < 0.0:  # records with score 0 may tie; only the one record there is can win with it
-            top, best, n_top = 0.0, 0, n_zero
-        elif second < 0.0:
-            second = 0.0
-    fixed = search.sigma
-    sigma = fixed if fixed else deviation(total, squares, n_people - own_size)
-    guesses.eccentricity_without[target] = _eccentricity(top, second, sigma)
-
+    others = _sum_up_others(search, listed, scores, own)
+    top, second, best, n_top = others.top, others.second, others.best, others.n_top
+    own_size, n_zero = others.own_size, others.n_zero
     score = -1.0 if own < 0 else own_score
     highest, next_highest = max(score, top), min(max(second, score), top)
-    if not fixed:
-        total, squares = total + own_size * own_score, squares + own_size * own_score**2
+    sigma = search.sigma
+    if sigma == 0.0:
+        total = others.total + own_size * own_score
+        squares = others.squares + own_size * own_score**2
         sigma = deviation(total, squares, n_people)
     guesses.best[target] = own if score > top else best if top > max(second, score) else -1
     guesses.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)

@@ -135,7 +135,7 @@ class Likelihood:
         spread = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
         return Points(
             rule=BELL if self.label_spread else WITHIN,
-            weights=np.ones(candidates.indptr.size - 1, np.float32),
+            weights=np.ones(knowledge.items.size, np.float32),
             width=spread if self.label_spread else (self.rating_error or 0) + _TOLERANCE,
             agree=math.log(q * certainty / absent),
             floor=math.log(beyond / absent),

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge
-from recveil.attack.search import DECAY, Points, longest_span, search
+from recveil.attack.search import (
+    DECAY,
+    Points,
+    longest_span,
+    own_records,
+    search,
+    search_without,
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +25,7 @@ class ScoreboardRH:
     The score of a record is the sum over the known items that it carries of
     ``wt(i) * (exp(-|rating difference| / rating_width) + exp(-|day difference| / day_width))``
     with ``wt(i) = 1 / log(support)``. What the adversary does not know (ratings or dates) is left
-    out of the sum; if he knows neither, an item counts its weight.
+    out of the sum; if they know neither, an item counts its weight.
 
     Parameters
     ----------
@@ -51,7 +58,7 @@ class ScoreboardRH:
         knowledge : Knowledge
             Its items are positions in the candidates' list of items.
         record_of : ndarray of int64, shape (n_users,)
-            The record of each user, which tells whether a guess is right; -1 if he has none.
+            The record of each user, which tells whether a guess is right; -1 if they have none.
 
         Raises
         ------
@@ -70,9 +77,52 @@ class ScoreboardRH:
         >>> guesses.best == known.targets  # one of the five has too few ratings
         array([ True,  True,  True,  True])
         """
-        points = Points(
+        own_records(candidates, knowledge, record_of)  # refuses what is not there
+        support = candidates.support[knowledge.items]
+        points = self._points(candidates, knowledge, support)
+        return search(candidates, knowledge, record_of, points, self.threads)
+
+    def control(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Look for every target in a table from which their own record was taken out.
+
+        Whoever leads there is somebody else. The supports, and so the weights of the items, are
+        those of the table without the record.
+
+        Parameters
+        ----------
+        candidates, knowledge, record_of
+            As in `attack`. Nothing is taken out for a target without a record.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_targets,)
+            The eccentricity of the best guess.
+
+        Examples
+        --------
+        >>> from recveil.attack import Adversary, draw_knowledge
+        >>> from recveil.ratings import Ratings
+        >>> ratings = Ratings.from_columns([1, 1, 2, 3], list("abab"), [5, 3, 5, 3])
+        >>> known = draw_knowledge(ratings, Adversary(known=2), np.array([0]))
+        >>> ScoreboardRH().control(Candidates.from_ratings(ratings), known, np.arange(3))
+        array([0.])
+        """
+        own = own_records(candidates, knowledge, record_of)
+        of_entry = np.repeat(own, np.diff(knowledge.indptr))
+        leaving = candidates.sizes[of_entry] * candidates.carries(knowledge.items, of_entry)
+        support = candidates.support[knowledge.items] - leaving
+        points = self._points(candidates, knowledge, support)
+        return search_without(candidates, knowledge, record_of, points, self.threads)
+
+    def _points(
+        self, candidates: Candidates, knowledge: Knowledge, support: NDArray[np.int64]
+    ) -> Points:
+        """Return what is given for each known item; `support` is that of each entry."""
+        return Points(
             rule=DECAY,
-            weights=(1 / np.log(np.maximum(candidates.support, 2))).astype(np.float32),
+            weights=(1 / np.log(np.maximum(support, 2))).astype(np.float32),
             width=float(self.rating_width),
             agree=0.0,
             floor=0.0,
@@ -80,7 +130,6 @@ class ScoreboardRH:
             bonus=np.empty(0, np.float32),
             sigma=0.0,
         )
-        return search(candidates, knowledge, record_of, points, self.threads)
 
     def _day_points(self, span: int) -> NDArray[np.float32]:
         """Tabulate exp(-days / d0) for all differences there can be."""

@@ -1,6 +1,7 @@
 """Search: the engine of the scoring attacks, which adds up points over the lists of known items."""
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
-from recveil.attack.guesses import Guesses, guess
+from recveil.attack.guesses import Guesses, guess, lead_of_others
 from recveil.attack.knowledge import Knowledge
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -45,7 +46,8 @@ class Points(NamedTuple):
         neither ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond.
         `BELL`: ``agree - (apart / width)² / 2``, but not below `floor`. The latter two give `agree`
         if ratings are unknown.
-    weights : ndarray of float32, shape (n_items,)
+    weights : ndarray of float32, shape (n_entries,)
+        Of each entry of the knowledge.
     width, agree, floor : float
     days : ndarray of float32, shape (n_days,)
         By the number of days apart; empty if dates are unknown.
@@ -73,20 +75,55 @@ def search(
     threads: int,
 ) -> Guesses:
     """Score the candidates for every target; see `ScoreboardRH.attack`."""
-    own = np.asarray(record_of, np.int64)[knowledge.targets]
-    _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
-    _check_positions("a record", own, -1, candidates.n_records)
-    whole = _gather(candidates, knowledge, points)
+    own = own_records(candidates, knowledge, record_of)
     guesses = Guesses.empty(own.size)
+    _run(_look_for, _gather(candidates, knowledge, points), own, guesses, threads)
+    return guesses
 
-    def look_for(first: int) -> None:
-        _look_for(whole, own, first, min(first + _CHUNK, own.size), guesses)
+
+def search_without(
+    candidates: Candidates,
+    knowledge: Knowledge,
+    record_of: NDArray[np.int64],
+    points: Points,
+    threads: int,
+) -> NDArray[np.float64]:
+    """Return each target's eccentricity after their own record was taken out.
+
+    The weights of `points` must be those of a table without it.
+    """
+    own = own_records(candidates, knowledge, record_of)
+    leads = np.empty(own.size)
+    _run(_look_without, _gather(candidates, knowledge, points), own, leads, threads)
+    return leads
+
+
+def _run(
+    look_for: Callable[..., None],
+    whole: "_Search",
+    own: NDArray[np.int64],
+    results: Any,
+    threads: int,
+) -> None:
+    """Look for all targets, some in each thread; each writes its own part of the results."""
+
+    def look_for_some(first: int) -> None:
+        look_for(whole, own, first, min(first + _CHUNK, own.size), results)
 
     starts = range(0, own.size, _CHUNK)
     with ThreadPoolExecutor(threads) as pool:
-        for _ in track(pool.map(look_for, starts), "Attacking", len(starts)):
+        for _ in track(pool.map(look_for_some, starts), "Attacking", len(starts)):
             pass
-    return guesses
+
+
+def own_records(
+    candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return each target's own record, -1 for none; refuse items and records that are not there."""
+    own = np.asarray(record_of, np.int64)[knowledge.targets]
+    _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
+    _check_positions("a record", own, -1, candidates.n_records)
+    return own
 
 
 def longest_span(candidates: Candidates, knowledge: Knowledge) -> int:
@@ -171,16 +208,31 @@ class _Board(NamedTuple):
 @compiled()
 def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, guesses: Guesses) -> None:
     """Look for the targets from `first` to before `end`."""
-    room = search.n_records + 1
-    board = _Board(
-        np.zeros(_BLOCK, np.float32),
-        np.empty(room, np.int32),
-        np.empty(room, np.float32),
-    )
+    board = _empty_board(search)
     for target in range(first, end):
         n_listed, score = _list_scores(search, target, own[target], board)
         listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
         guess(search, listed, scores, own[target], score, target, guesses)
+
+
+@compiled()
+def _look_without(
+    search: _Search, own: NDArray[Any], first: int, end: int, leads: NDArray[Any]
+) -> None:
+    """Look for some targets whose records were taken out, and write who leads by how much."""
+    board = _empty_board(search)
+    for target in range(first, end):
+        n_listed, _ = _list_scores(search, target, own[target], board)
+        listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
+        leads[target] = lead_of_others(search, listed, scores, own[target])
+
+
+@compiled()
+def _empty_board(search: _Search) -> _Board:
+    room = search.n_records + 1
+    return _Board(
+        np.zeros(_BLOCK, np.float32), np.empty(room, np.int32), np.empty(room, np.float32)
+    )
 
 
 @compiled()
@@ -244,10 +296,7 @@ def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
     n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
     rows = np.empty((stop - start, n_levels), np.float32)
     for entry in range(start, stop):
-        weight, value = (
-            search.weights[search.known_items[entry]],
-            _known_value(search, entry),
-        )
+        weight, value = search.weights[entry], _known_value(search, entry)
         for level in range(n_levels):
             rows[entry - start, level] = _rating_points(search, weight, value, search.levels[level])
     return rows
@@ -264,7 +313,7 @@ def _add_item(
     board: _Board,
 ) -> None:
     """Add the points of one known item to the records of a block that carry it."""
-    weight, value = search.weights[search.known_items[entry]], _known_value(search, entry)
+    weight, value = search.weights[entry], _known_value(search, entry)
     day = search.known_days[entry] if search.day_points.size else 0
     lost, floor, least = np.float32(_LOST), np.float32(search.floor), np.float32(_LEAST)
     has_days, has_bonus = search.day_points.size > 0, search.bonus.size > 0

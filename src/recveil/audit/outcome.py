@@ -53,8 +53,9 @@ class Outcome:
     baseline : float
         What a blind guess achieves: 1 / people.
     control : Interval
-        The same attack on people who are *not* in the data (their record was taken out): how often
-        some record stands out, which then is a wrong match. A share of the targets who were
+        The same attack on people who are *not* in the data (their record was taken out, and the
+        supports that weigh the items counted without it): how often some record stands out, which
+        then is a wrong match. A share of the targets who were
         attacked: nobody was spared a wrong match by having too few ratings. nan if none was.
     """
 
@@ -143,6 +144,7 @@ def run_attack(
         # A sequence of seeds, so that no draw repeats another run's.
         knowledge = draw_knowledge(ratings, adversary, targets, seed=_seed(seed, draw))
         guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
+        without = ScoreboardRH().control(candidates, knowledge, record_of)
         likeliest = Likelihood.of(adversary).attack(candidates, knowledge, record_of)
         stands_out = (guesses.eccentricity >= ECCENTRICITY) & (guesses.best >= 0)
         right = guesses.best == record_of[knowledge.targets]
@@ -151,7 +153,7 @@ def run_attack(
             float((stands_out & ~right).sum()),
             float((guesses.own_is_top / guesses.tied_people).sum()),
             float((likeliest.own_is_top / likeliest.tied_people).sum()),
-            float((guesses.eccentricity_without >= ECCENTRICITY).sum()),
+            float((without >= ECCENTRICITY).sum()),
         ]
         bits.append(guesses.bits)
         likelihood_bits.append(likeliest.bits)
