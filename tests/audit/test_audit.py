@@ -62,8 +62,8 @@ def test_without_times_nobody_knows_dates(tmp_path):
     found = audit(tmp_path / "r.csv", targets=20)
     assert all(outcome.adversary.date_error is None for outcome in found.attacks)
     descriptions = {o.adversary.name: o.adversary.description for o in found.attacks}
-    assert "Here he knows no dates" in descriptions["paper"]
-    assert "Here he knows no dates" not in descriptions["public-profile"]
+    assert "Here no dates are known" in descriptions["paper"]
+    assert "Here no dates are known" not in descriptions["public-profile"]
 
 
 @pytest.mark.parametrize("wrong", [{"targets": 0}, {"draws": 0}])

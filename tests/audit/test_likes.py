@@ -15,7 +15,7 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.report import audit_page
 
-NEVER_RATED = "Here his wrong entries are items that the target never rated"
+NEVER_RATED = "Here the wrong entries are items that the target never rated"
 
 
 def table(values_of, *, dated=False, seed=1):
@@ -99,7 +99,7 @@ def test_figures_where_one_step_covers_the_scale(tmp_path, levels):
 def test_stars_are_wrong_about_values(tmp_path):
     found = audit(write(table(lambda values: values), tmp_path / "stars.csv"), targets=20)
     assert all(adversary.wrong_kind == "value" for adversary in by_name(found).values())
-    assert not any("Here his" in figure.note for figure in found.figures)
+    assert not any("Here the wrong" in figure.note for figure in found.figures)
     (figure,) = (figure for figure in found.figures if figure.number == "10")
     assert any(point["series"].startswith("wrong value") for point in figure.points)
 
@@ -110,14 +110,14 @@ class TestWhoIsTakenAtHisWord:
 
         guesser = replace(PRESETS["film-buff"], rating_error=None, outside_top=0)
         (outcome,) = audit(likes, adversaries=[guesser], targets=9, curves=False).attacks
-        assert "he knows neither ratings nor dates" in outcome.adversary.description
+        assert "they know neither ratings nor dates" in outcome.adversary.description
         assert outcome.attacked > 0
 
     def test_what_was_possible_with_dates_falls_back(self, likes):
         own = Adversary(known=4, right=3, rating_error=None, date_error=14, name="given")
         (outcome,) = audit(likes, adversaries=[own], targets=9, curves=False).attacks
         assert outcome.adversary.wrong_kind == "item"
-        assert outcome.adversary.description.startswith("Here he knows no dates: the table has")
+        assert outcome.adversary.description.startswith("Here no dates are known: the table has")
 
     @pytest.mark.parametrize("rating_error", [0, None])
     def test_what_was_impossible_as_given_is_refused(self, likes, rating_error):
@@ -159,7 +159,7 @@ def test_without_dates_tells_why():
     ratings = table(lambda values: values, dated=True)
     paper = without_dates(ratings, PRESETS["paper"], "homogenized records carry none")
     assert (paper.date_error, paper.wrong_kind) == (None, "value")
-    assert paper.description.endswith("Here he knows no dates: homogenized records carry none.")
+    assert paper.description.endswith("Here no dates are known: homogenized records carry none.")
     assert without_dates(ratings, PRESETS["film-buff"], "whatever") is PRESETS["film-buff"]
     vague = Adversary(known=4, right=2, rating_error=4, date_error=14)
     assert without_dates(ratings, vague, "whatever").wrong_kind == "item"

@@ -44,7 +44,7 @@ class TestCoRated:
 
     def test_the_strike_is_named_and_the_claim_limited(self, found):
         first = found.verdict()[0]
-        assert "the very record, once he has struck out labels off the scale, of" in first
+        assert "the very record, with labels off the scale struck out, of" in first
         assert "hides nobody from those who can tell invented labels from real ones" in first
 
     def test_records_are_not_called_groups(self, found):
@@ -52,7 +52,7 @@ class TestCoRated:
         assert not any("group" in name for name in plain["columns"].values())
         assert not any("group" in sentence for sentence in plain["verdict"])
         (exact,) = (line for line in plain["verdict"] if "exactly as they were given" in line)
-        assert exact.startswith("Of the ratings that he did not know of those whose record he fou")
+        assert exact.startswith("Of the unknown ratings of those whose record was found,")
 
     def test_only_what_he_struck_out_is_said(self, ratings, tmp_path):
         found = audited(KCoRater(5, "random", seed=1), ratings, tmp_path)
@@ -87,7 +87,7 @@ class TestLevels:
         alone = found.manifest["counts"]["alone"]
         assert alone > 0
         assert f"{alone} people stand alone and are not protected" in text
-        assert "whoever looks for one of the others finds him with at most 1/4 = 25.0%" in text
+        assert "whoever looks for one of the others finds them with at most 1/4 = 25.0%" in text
         assert found.to_dict()["columns"]["bound"] == "mean of 1/k"
 
     def test_membership_is_not_left_out_silently(self, found):

@@ -141,7 +141,7 @@ def likes(run, tmp_path):
     return "likes.csv"
 
 
-NEVER_RATED = "Here his wrong entries are items that the target never rated"
+NEVER_RATED = "Here the wrong entries are items that the target never rated"
 
 
 def test_likes(run, likes):
@@ -199,8 +199,8 @@ def test_dates_are_no_help_against_a_release(run):
     result = json.loads(out)
     assert NEVER_RATED not in result["attacks"][0]["description"]
     (attack,) = result["release"]["attacks"]
-    expected = f"{NEVER_RATED}: he knows neither ratings nor dates."
-    assert "Here he knows no dates: homogenized records carry none." in attack["description"]
+    expected = f"{NEVER_RATED}: they know neither ratings nor dates."
+    assert "Here no dates are known: homogenized records carry none." in attack["description"]
     assert expected in attack["description"]
 
 
@@ -279,7 +279,8 @@ def test_the_risk_goes_where_it_is_asked_for(run, tmp_path, target):
 def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
     assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
     _, out, _ = run("audit", "ratings.csv", "--release", "out", "--targets", 9, "--no-curves")
-    table = out[out.index("against the release") :].splitlines()
+    # The release comes first, and the table of before has more columns.
+    table = out[out.index("against the release") : out.index("Before: the table")].splitlines()
     ends = [float(line.split("│")[4].split("–")[1]) for line in table if line.count("–") > 1]
     assert len(ends) == 6
     assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4

@@ -41,7 +41,7 @@ def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
     code, out, _ = run("verify", "out")
     assert code == 0
     assert "every set of rated items is shared by at least 4 people" in out
-    assert "whoever knows some of a person's ratings may find him all the same" in out
+    assert "whoever knows some of a person's ratings may find them all the same" in out
     code, out, _ = run("verify", "out", "--claim", "identical-rows")
     assert code == 1
     assert "4 people must share each row of labels, but some is shared by 1 only" in out
@@ -59,7 +59,7 @@ def test_json_says_what_was_filled(run):
 def test_stated_trust(run):
     code, out, _ = run(*ANONYMIZE, "--fill", "trust", "--trust", "trust.txt")
     assert code == 0
-    assert "Trust: 2 times somebody says that he trusts another one; 2 lines about 2 people" in out
+    assert "Trust: 2 times somebody says that they trust another one; 2 lines about 2 people" in out
     published = "".join(file.read_text() for file in Path("out").glob("*[dn]"))
     assert "stated" in published
     assert "trust.txt" not in published

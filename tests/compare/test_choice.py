@@ -76,13 +76,17 @@ def test_a_measured_risk_is_not_called_proven():
 
 def test_caveats_tell_what_else_is_given_away():
     row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership=0.99)
+    row = row._replace(published_share=0.63)
     told = " ".join(cheapest([row._replace(membership_low=0.98)], 0.5).caveats)
-    assert "43% of all ratings stand in it exactly" in told
+    stand = "63% of all ratings stand in it exactly as they were given; 43% because nobody else in"
+    assert stand in told
     assert "An adversary can nearly always tell who was in the data at all (AUC 0.99" in told
-    row = row._replace(lone_share=0.0, membership=0.57, membership_low=0.49, membership_high=0.64)
+    row = row._replace(published_share=0.0, lone_share=0.0)
+    row = row._replace(membership=0.57, membership_low=0.49, membership_high=0.64)
     unsure = " ".join(cheapest([row], 0.5).caveats)
     assert "exactly" not in unsure
-    assert "cannot be shown to tell who was in the data at all (AUC 0.57, 0.49 to 0.64;" in unsure
+    assert "did not tell who was in the data at all (AUC 0.57, 0.49 to 0.64;" in unsure
+    assert "This test is a weak one" in unsure
     row = row._replace(membership=None)
     assert "AUC" not in " ".join(cheapest([row], 0.5).caveats)
 

@@ -15,7 +15,7 @@ from recveil.ratings import Ratings
 from recveil.report import audit_page, write_audit_page
 from recveil.report.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 
-SECTIONS = ("adversaries", "curves", "sufficient", "risk", "release", "checks", "notes")
+SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
 RATE = {"rate": 0.1234, "low": 0.1012, "high": 0.1456, "trials": 300}
 
 
@@ -67,8 +67,9 @@ def result(invented: Ratings) -> dict:
                     "targets_attacked": 280,
                     "targets_skipped": 20,
                     "group_found": RATE,
-                    "person_found": RATE | {"rate": 0.0617},
+                    "person_found": {"rate": 0.0617, "low": 0.03, "high": 0.095, "trials": 300},
                     "baseline": 1 / 300,
+                    "bound": 0.1,
                     "link_precision": 0.314,
                     "link_baseline": None,
                     "rating_rmse": 0.93,
@@ -76,8 +77,9 @@ def result(invented: Ratings) -> dict:
                     "exact_share": None,
                 }
             ],
-            "membership": {"auc": RATE | {"rate": 0.531}},
-            "ratings_as_they_are": 0.021,
+            "headline": "In the release, 6.2% of the people are found.",
+            "verdict": ["“colleague” finds 6.2%.", "20 are skipped.", "Members: AUC 0.531."],
+            "warnings": ["20 are skipped."],
         },
         "verdict": ["Most people are found again.", "Four ratings suffice."],
         "warnings": ["One check failed."],
@@ -117,7 +119,40 @@ def test_the_page_needs_nothing_else(page):
 def test_all_sections_are_there(page):
     for section in SECTIONS:
         assert f'<section id="{section}">' in page
-    assert page.index('class="warnings"') < page.index("<h1>") < page.index('id="adversaries"')
+    places = [page.index(f'<section id="{section}">') for section in SECTIONS]
+    assert page.index('class="warnings"') < page.index("<h1>") < min(places)
+    assert places == sorted(places)
+
+
+def test_the_release_comes_before_the_raw_table(page, result):
+    """The officer signs the release: its verdict is the headline, the raw table the "before"."""
+    text = _text(page)
+    release, before = result["release"], text.index("Before: the table with names removed")
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert html.unescape(headline) == release["headline"]
+    for sentence in (*release["verdict"], "What is promised, and what was found"):
+        assert text.index(sentence) < before
+    for sentence in result["verdict"]:
+        assert text.index(sentence) > before
+    # What stands in the box of warnings is not said twice.
+    assert text.count("20 are skipped.") == 1
+    assert (
+        text.index("20 are skipped.") < text.index("One check failed.") < text.index("finds 6.2%")
+    )
+
+
+def test_without_a_release_the_table_is_the_headline(result):
+    page = audit_page({**result, "release": None})
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert headline == result["verdict"][0]
+    assert "Before:" not in _text(page) and 'id="release"' not in page
+
+
+def test_no_interval_reaches_above_what_is_proven(result):
+    release = json.loads(json.dumps(result["release"]))
+    release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.12, "trials": 300}
+    assert "9.0% 7.0% – 10.0%" in _text(audit_page({"release": release}))
+    assert "9.0% 7.0% – 12.0%" in _text(audit_page({"release": release | {"claim": "co-rated"}}))
 
 
 def test_charts_are_drawn_for_all_figures(page, result):
@@ -159,13 +194,12 @@ def test_numbers_are_those_of_the_audit(page, result):
     for figure in result["figures"]:
         for point in figure["points"]:
             assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
-    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 10.1% – 14.6% 0.3% 31.4% – 0.93 – –"
+    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 3.0% – 9.5% 0.3% 31.4% – 0.93 – –"
     for found in (
         "people 300 ",
         "ratings 6,000 ",
         release,
         "0.531",
-        "2.1%",
         "37 not reached",
         "1,234",
     ):
@@ -211,11 +245,11 @@ def test_an_empty_audit_makes_a_page(result, nothing):
 
 def test_parts_may_lack(result):
     lone = result["attacks"][0] | {"name": "", "entropy_bits": None}
-    release = result["release"] | {"attacks": [], "membership": None, "ratings_as_they_are": None}
+    release = result["release"] | {"attacks": []}
     figures = [result["figures"][0] | {"points": []}]
     text = _text(audit_page({"attacks": [lone], "release": release, "figures": figures}))
     assert "this adversary" in text and "masked" in text
-    assert "area under the curve" not in text and "stand in it as they are" not in text
+    assert "Who is found in the release" not in text
 
 
 def test_numbers_of_releases_that_cannot_be_had_are_dashes(result):

@@ -185,36 +185,6 @@ def _average_members(
     return labels
 
 
-class LoneRatings(NamedTuple):
-    """Ratings that simple homogenizing publishes as they are: nobody else in the group has one.
-
-    Attributes
-    ----------
-    rating_share : float
-        Share of all ratings, between 0 and 1.
-    user_share : float
-        Share of the users who have at least one such rating.
-    """
-
-    rating_share: float
-    user_share: float
-
-
-def count_lone_ratings(ratings: Ratings, groups: Groups) -> LoneRatings:
-    """Count the ratings whose item nobody else in the group rated.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "b"], [5, 1, 2, 4])
-    >>> count_lone_ratings(ratings, Groups.from_labels([0, 0, 0]))
-    LoneRatings(rating_share=0.25, user_share=0.3333333333333333)
-    """
-    lone = _lone_ratings(
-        groups.members, groups.starts, ratings.indptr, ratings.indices, ratings.n_items
-    )
-    return LoneRatings(float(lone.sum() / ratings.n_ratings), float(np.mean(lone > 0)))
-
-
 def _blocks(costs: NDArray[Any], budget: int) -> Iterator[tuple[int, int]]:
     """Cut the groups into runs that cost at most the budget, or of one group that costs more."""
     first, spent = 0, 0
@@ -260,31 +230,6 @@ def _average_raters(
             sums[item], raters[item] = 0.0, 0
         ends[group + 1] = place
     return ends, found[:place].copy(), means[:place].copy()
-
-
-@compiled()
-def _lone_ratings(
-    members: NDArray[Any],
-    starts: NDArray[Any],
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    n_items: int,
-) -> NDArray[Any]:
-    """Count for each user the items that he alone in his group rated."""
-    lone = np.zeros(members.size, np.int64)
-    raters = np.zeros(n_items, np.int64)
-    for group in range(starts.size - 1):
-        own = members[starts[group] : starts[group + 1]]
-        for user in own:
-            for at in range(indptr[user], indptr[user + 1]):
-                raters[indices[at]] += 1
-        for user in own:
-            for at in range(indptr[user], indptr[user + 1]):
-                lone[user] += raters[indices[at]] == 1
-        for user in own:
-            for at in range(indptr[user], indptr[user + 1]):
-                raters[indices[at]] = 0
-    return lone
 
 
 @compiled()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from recveil.anonymize.as_given import count_as_given
 from recveil.anonymize.cost import DiversityCost
 from recveil.anonymize.diversity import (
     AddedEdges,
@@ -18,12 +19,7 @@ from recveil.anonymize.diversity import (
     gather_coverage,
     padded_labels,
 )
-from recveil.anonymize.homogenize import (
-    Groups,
-    count_lone_ratings,
-    homogenize_padded,
-    homogenize_simple,
-)
+from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
 from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
 from recveil.group import (
@@ -79,9 +75,10 @@ class PredictiveAnonymizer:
     k : int
         Smallest group, at least 2.
     homogenize : {"padded", "simple"}
-        "padded" averages the padded rows: every published row is full, and a label does not show
-        who rated. "simple" averages the ratings of those who rated: rows stay sparse, and an item
-        that one member alone rated is published with his exact rating.
+        "padded" averages the padded rows: every published row is full. Who rated what is not
+        hidden by that: see docs/methods.md, "What padded rows tell". "simple" averages the ratings
+        of those who rated: rows stay sparse, and an item that one member alone rated, or on which
+        all who rated it agree, is published with the exact rating.
     predictor : str or Padder
         "funk-svd", "item-mean", or an object that can `fit` and give its `padding`.
     grouping : str or scikit-learn clusterer, optional
@@ -94,7 +91,7 @@ class PredictiveAnonymizer:
     privacy_levels : str or array-like of int, shape (n_users,), optional
         How many people shall share a row with each user at least, instead of k for all: one number
         for each user in the order of `Ratings.users`, or a rule for `levels_by_rule`. A user of
-        level 1 may stand alone, and is then published as he is.
+        level 1 may stand alone, and is then published as they are.
     b, l : int
         Diversity: every set of b items (1 to 3) that stands in a published row shall stand in at
         least l different ones. What is missing is added.
@@ -200,7 +197,9 @@ class PredictiveAnonymizer:
             blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",
         )
-        lone = count_lone_ratings(ratings, groups) if self.homogenize == "simple" else None
+        lone = None
+        if self.homogenize == "simple":  # to count in padded rows would be to make them twice
+            lone = count_as_given(ratings, groups, published.blocks())
         used = _settings(predictor, grouping)
         private = Private(ratings.users, groups, seed, used, lone, levels, cost)
         return Release(published, private)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.anonymize.as_given import AsGiven
 from recveil.anonymize.cost import DiversityCost
-from recveil.anonymize.homogenize import Groups, LoneRatings
+from recveil.anonymize.homogenize import Groups
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.records import Records
@@ -100,8 +101,9 @@ class Private:
         Fixes everything random about the release.
     settings : dict
         The full settings of predictor and grouping.
-    lone_ratings : LoneRatings or None
-        With simple homogenizing, the ratings that are published as they are.
+    lone_ratings : AsGiven or None
+        With simple homogenizing, the ratings that are published as they are: because nobody else
+        in the group rated the item, and for whatever reason.
     levels : ndarray of int64, shape (n_users,), or None
         Each user's own privacy level.
     diversity_cost : DiversityCost or None
@@ -112,7 +114,7 @@ class Private:
     groups: Groups
     seed: int
     settings: dict[str, Any] = field(default_factory=dict)
-    lone_ratings: LoneRatings | None = None
+    lone_ratings: AsGiven | None = None
     levels: NDArray[np.int64] | None = None
     diversity_cost: DiversityCost | None = None
 

@@ -33,7 +33,7 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
     if is_right or adversary.date_error is not None:
         return None
     if adversary.rating_error is None:
-        return "he knows neither ratings nor dates"
+        return "they know neither ratings nor dates"
     scale, error = ratings.scale, adversary.rating_error
     if scale.range == 0:
         return "the table has one rating value only"
@@ -69,7 +69,7 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
     reason = why_never_wrong(ratings, adversary)
     if reason is None:
         return adversary
-    note = f"Here his wrong entries are items that the target never rated: {reason}."
+    note = f"Here the wrong entries are items that the target never rated: {reason}."
     return replace(_noted(adversary, note), wrong_kind="item")
 
 
@@ -95,12 +95,12 @@ def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversa
     >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
     >>> paper = Adversary(known=2, right=1, date_error=14)
     >>> print(without_dates(likes, paper, "the table has none").description)
-    Here he knows no dates: the table has none. Here his wrong entries are items that the target \
+    Here no dates are known: the table has none. Here the wrong entries are items that the target \
 never rated: the table has one rating value only.
     """
     if adversary.date_error is None:
         return adversary
-    blunted = _noted(adversary.without_dates(), f"Here he knows no dates: {where}.")
+    blunted = _noted(adversary.without_dates(), f"Here no dates are known: {where}.")
     return with_wrong_items(ratings, blunted)
 
 

@@ -148,7 +148,7 @@ def label_based(
     if knowledge.values is None:
         raise RecveilError(
             "the label-based attack needs known ratings, and the adversary knows none; "
-            "give him a rating_error, or use structure_based"
+            "give them a rating_error, or use structure_based"
         )
     return _match(Scoreboard(0, None, threads), candidates, knowledge, record_of)
 

@@ -147,7 +147,7 @@ def _check(ratings: Ratings, adversary: Adversary) -> None:
     knows_values = adversary.rating_error is not None or adversary.date_error is not None
     if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:
         raise RecveilError(
-            "the adversary knows neither ratings nor dates, so no value of his can be wrong; "
+            "the adversary knows neither ratings nor dates, so no known value can be wrong; "
             "set wrong_kind to 'item' (--wrong-kind item)"
         )
 

@@ -65,7 +65,9 @@ class Likelihood:
 
     Under the adversary's own model of his knowledge no attack finds more people than the most
     likely record (up to the approximations above: errors at the ends of the scale, and an unknown
-    instead of a given number of wrong entries).
+    instead of a given number of wrong entries). That is about tables of true ratings. Of published
+    means it has a rough model only, with nothing of how predictions were mixed in: on padded rows
+    attacks that use all rows together are known to find more.
     """
 
     right: float = 1.0

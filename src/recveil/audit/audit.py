@@ -68,7 +68,10 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON and for the page."""
         ratings = self.ratings
+        # What is to be published comes first; what the raw table gives away is the "before".
+        released = {"release": self.published.to_dict()} if self.published else {}
         return {
+            **released,
             "data": {
                 "source": self.reading.name,
                 "users": ratings.n_users,
@@ -86,7 +89,7 @@ class Audit:
             "checks": [check._asdict() for check in self.checks],
             "sufficient": self.sufficient,
             "risk": self.risk and self.risk.to_dict(),
-            "release": self.published and self.published.to_dict(),
+            "release": released.get("release"),
             "suspects": [suspects.to_dict() for suspects in self.suspects],
             "theory": _theory(ratings.n_users),
         }

@@ -247,7 +247,7 @@ def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
             {"series": series, "x": float(x), "y": float(y)}
             for x, y in zip(grid, shares, strict=True)
         ]
-    title = "How similar is everybody to his most similar neighbour"
+    title = "How similar is everybody to their most similar neighbour"
     return Figure("1", title, "similarity", "share of people with at least that", points)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize import Groups, KCoRater, PredictiveAnonymizer
+from recveil.anonymize.as_given import AsGiven, count_as_given
 from recveil.anonymize.fills import FILLS
 from recveil.anonymize.predictive import GROUPINGS
 from recveil.attack import (
@@ -22,12 +23,13 @@ from recveil.attack import (
     choose_targets,
     membership,
 )
-from recveil.attack.membership import describe_membership
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
+from recveil.audit.release_verdict import columns_of, headline, write_release_verdict
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
+from recveil.records import Records
 
 _PREDICTORS = {"FunkSVD": "funk-svd", "ItemMean": "item-mean"}
 
@@ -47,7 +49,8 @@ class Published:
         Whether the adversary can tell who was in the data, measured on a release that was made in
         the same way without a fifth of the people.
     lone_share : float or None
-        With simple homogenizing, the share of the ratings that are published as they are.
+        With simple homogenizing, the share of the ratings that are published as they are because
+        nobody else in the group rated the item.
     unmeasured : str
         Why membership could not be measured, if it was tried.
     unprotected : int or None
@@ -57,6 +60,8 @@ class Published:
         With privacy levels, the smallest k above 1 that a record promises; None if none does.
     untried : str
         Which labels of a co-rated release were not struck out, because to find them takes too long.
+    as_given : AsGiven or None
+        How many of all ratings stand in the release exactly, and how many labels are ratings.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Published:
     unprotected: int | None = None
     lowest_level: int | None = None
     untried: str = ""
+    as_given: AsGiven | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -80,11 +86,14 @@ class Published:
             "settings": self.manifest["settings"],
             "unprotected": self.unprotected,
             "lowest_level": self.lowest_level,
-            "columns": self._columns(),
+            "columns": columns_of(self.manifest),
             "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
             "membership": self.membership
             and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
             "ratings_as_they_are": self.lone_share,
+            "ratings_exact": self.as_given and self.as_given.exact_share,
+            "labels_exact": self.as_given and self.as_given.label_share,
+            "headline": headline(self),
             "verdict": self.verdict(),
             "warnings": self.warnings(),
         }
@@ -111,95 +120,9 @@ class Published:
             )
         return warnings
 
-    def _columns(self) -> dict[str, str]:
-        """Name the rates: records of a co-rated release stand for one person each."""
-        names = {"group_found": "group found", "person_found": "person found", "bound": "bound"}
-        if self.manifest["claim"] == "co-rated":
-            names["group_found"] = "his record alone on top"
-            names["person_found"] = "person found, ties shared"
-        if self.manifest.get("levels"):
-            names["bound"] = "mean of 1/k"
-        return names
-
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
-        worst, attack = max(self.attacks, key=lambda pair: pair[1].person_found.rate)
-        sentences = [] if attack.skipped == attack.requested else [self._found(worst, attack)]
-        sentences += self.warnings()
-        if attack.exact.rate > 0:
-            sentences.append(self._exact(attack))
-        if self.membership is not None:
-            sentences.append(describe_membership(self.membership.auc))
-        return sentences
-
-    def _found(self, worst: Adversary, attack: ReleaseAttack) -> str:
-        """Say how many people the strongest adversary finds, and what is promised."""
-        person, group = attack.person_found, attack.group_found
-        if self.manifest["claim"] == "co-rated":
-            found = f"of {attack.requested:,} people the very record of"
-            promise = _no_promise(self)
-            if struck := attack.attack.partition(", without ")[2]:
-                found = f"{found.removesuffix(' of')}, once he has struck out {struck}, of"
-        else:
-            found = (
-                f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
-                f"person in it, by a blind pick among the group, of"
-            )
-            promise = (
-                f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to "
-                f"that."
-            )
-            if self.unprotected is not None:
-                promise = self._promise_of_levels()
-        high = person.high
-        if self.manifest["claim"] == "identical-rows":  # no interval reaches above what is proven
-            high = max(person.rate, min(high, attack.bound))
-        return (
-            f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
-            f"{high:.1%}); {promise}"
-        )
-
-    def _promise_of_levels(self) -> str:
-        """Say whom privacy levels protect: an average over people is promised to nobody."""
-        alone = f"{self.unprotected:,} people stand alone and are not protected"
-        if self.unprotected == 1:
-            alone = "1 person stands alone and is not protected"
-        if self.lowest_level is None:
-            return f"{alone}, and nobody is promised more."
-        return (
-            f"{alone}; whoever looks for one of the others finds him with at most "
-            f"1/{self.lowest_level} = {1 / self.lowest_level:.1%}. Better attacks may find more, "
-            f"up to all of those who stand alone."
-        )
-
-    def _exact(self, attack: ReleaseAttack) -> str:
-        """Say how many ratings that he did not know the adversary reads off."""
-        group, row = "group", "the group's row"
-        if self.manifest["claim"] == "co-rated":
-            group, row = "record", "it"
-        which = "Which labels these are, the row alone does not tell."
-        if self.manifest["settings"]["method"] == "k-coRating":
-            which = "Of the others many are invented; who works the fill out again sees which."
-        return (
-            f"Of the ratings that he did not know of those whose {group} he found, "
-            f"{attack.exact.rate:.1%} stand in {row} exactly as they were given. {which}"
-        )
-
-
-def _no_promise(published: Published) -> str:
-    """Say what a release does not promise whose records share their items and not their labels."""
-    words = (
-        f"nothing is promised against those who know ratings: only the items of a record are "
-        f"shared by {published.manifest['k']} people, which hides nobody from those who can tell "
-        f"invented labels from real ones, and "
-    )
-    if published.manifest["settings"].get("protect") == "shuffle":
-        return words + (
-            "the real ratings of a group stand in its records, dealt among them. These attacks "
-            "look at single records: whoever takes those with the same items together finds the "
-            "right ones more often than that."
-        )
-    return words + "the real ratings stand in it as they were given. Better attacks may find more."
+        return write_release_verdict(self)
 
 
 def _cannot_be_repeated(manifest: dict[str, Any]) -> str:
@@ -301,7 +224,18 @@ def attack_table(
     return Published(
         *(name, manifest, attacks, told, lone_share, unmeasured, unprotected, lowest),
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
+        as_given=_count_as_given(ratings, table),
     )
+
+
+def _count_as_given(ratings: Ratings, table: ReleasedTable) -> AsGiven | None:
+    """Compare everybody's ratings with the record that they stand behind."""
+    released = np.flatnonzero(table.record_of >= 0)
+    if not released.size:
+        return None
+    groups = Groups.from_labels(table.record_of[released])
+    rows = Records(table.candidates.sizes, table.indptr, table.indices, table.values)
+    return count_as_given(ratings, Groups(released[groups.members], groups.starts), [rows])
 
 
 def _levels(table: ReleasedTable) -> tuple[int, int | None]:

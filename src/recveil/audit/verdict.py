@@ -62,17 +62,17 @@ def not_covered(who: str, skipped: int, requested: int) -> str:
 
     Examples
     --------
-    >>> not_covered("He", 3, 3)
-    'He: all 3 targets have too few ratings for him: nobody was looked for, which shows nothing.'
+    >>> not_covered("“paper”", 3, 3)
+    '“paper”: all 3 targets have too few ratings: nobody was looked for, which shows nothing.'
     """
     if skipped == requested:
         return (
-            f"{who}: all {requested:,} targets have too few ratings for him: nobody was looked "
-            f"for, which shows nothing."
+            f"{who}: all {requested:,} targets have too few ratings: nobody was looked for, which "
+            f"shows nothing."
         )
     return (
-        f"{who}: {skipped:,} of {requested:,} targets have too few ratings for him and count as "
-        f"not found; among the others his rate is higher, unless it is 0."
+        f"{who}: {skipped:,} of {requested:,} targets have too few ratings and count as not found; "
+        f"among the others the rate is higher, unless it is 0."
     )
 
 
@@ -85,7 +85,7 @@ def _headline(worst: Outcome, *, may_reassure: bool) -> str:
         return f"People in this table are found again: {_percent(rate)} by {who}."
     return (
         f"Few people are found by the adversaries that were tried: at most {_percent(rate)}, by "
-        f"{who}. Somebody who knows more will find more."
+        f"{who}. Somebody who knows more, or a better attack, will find more."
     )
 
 

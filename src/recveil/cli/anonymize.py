@@ -210,12 +210,7 @@ def anonymize(
     if write_json(result, json):
         show_read(reading)
         show_verification(verification, str(output))
-        if lone:
-            typer.echo(
-                f"Published as they are: {lone.rating_share:.1%} of the ratings, from "
-                f"{lone.user_share:.1%} of the people, because nobody else in the group rated "
-                f"the item. Padded homogenizing, or a larger k, avoids that."
-            )
+        _tell_as_given(release)
         if method == "k-corating":
             _warn_of_k_corating(release, ratings.n_ratings)
         if cost:
@@ -233,6 +228,27 @@ def anonymize(
         typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")
 
 
+def _tell_as_given(release: "Release") -> None:
+    """Say how many ratings the rows show, and what can be worked out where they show few."""
+    from recveil.attack.stronger import PADDED
+
+    given = release.private.lone_ratings
+    if given is not None:
+        typer.echo(
+            f"Published as they are: {given.exact_share:.1%} of the ratings. "
+            f"{given.rating_share:.1%}, from {given.user_share:.1%} of the people, because nobody "
+            f"else in the group rated the item; the others because all who rated it agree, or "
+            f"their rounded mean is the rating. With a larger k they are fewer."
+        )
+        if given.label_share is not None:
+            typer.echo(
+                f"Whoever takes a label that is a value of the scale for the rating of everybody "
+                f"in the group who rated the item is right in {given.label_share:.1%} of cases."
+            )
+    if release.published.settings.get("homogenize") == "padded":
+        typer.echo(PADDED)
+
+
 def _warn_of_k_corating(release: "Release", n_ratings: int) -> None:
     """Say what k-coRating did, and what it does not do."""
     private, public = release.private.settings, release.published.settings
@@ -248,7 +264,7 @@ def _warn_of_k_corating(release: "Release", n_ratings: int) -> None:
     )
     if trust := private.get("trust"):
         typer.echo(
-            f"Trust: {trust['statements']:,} times somebody says that he trusts another one; "
+            f"Trust: {trust['statements']:,} times somebody says that they trust another one; "
             f"{trust['ignored_lines']:,} lines about {trust['unknown_users']:,} people without "
             f"ratings were passed over."
         )

@@ -59,7 +59,7 @@ def audit(
     ] = None,
     known: Annotated[
         int | None,
-        typer.Option(rich_help_panel=_ADVERSARY, help="Ratings that he thinks he knows."),
+        typer.Option(rich_help_panel=_ADVERSARY, help="Ratings that they think they know."),
     ] = None,
     right: Annotated[
         int | None, typer.Option(rich_help_panel=_ADVERSARY, help="How many of them are right.")
@@ -77,7 +77,7 @@ def audit(
         typer.Option(
             metavar="POINTS|any",
             rich_help_panel=_ADVERSARY,
-            help="Ratings are off by up to so much; any: he knows none.",
+            help="Ratings are off by up to so much; any: they know none.",
         ),
     ] = None,
     date_error: Annotated[
@@ -85,20 +85,20 @@ def audit(
         typer.Option(
             metavar="DAYS|none",
             rich_help_panel=_ADVERSARY,
-            help="Dates are off by up to so much; none: he knows none.",
+            help="Dates are off by up to so much; none: they know none.",
         ),
     ] = None,
     outside_top: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel=_ADVERSARY, help="He knows only items outside the so many most rated."
+            rich_help_panel=_ADVERSARY, help="They know only items outside the so many most rated."
         ),
     ] = None,
     activity_error: Annotated[
         float | None,
         typer.Option(
             rich_help_panel=_ADVERSARY,
-            help="He knows the target's number of ratings up to this share (0.5: 50 %).",
+            help="They know the target's number of ratings up to this share (0.5: 50 %).",
         ),
     ] = None,
     format: Format = None,
@@ -190,7 +190,7 @@ def _private_twin(release: Path) -> Path:
 
 
 class _Unknown:
-    """Stands for "he knows none", which None cannot: that means the option was not given."""
+    """Stands for "they know none", which None cannot: that means the option was not given."""
 
 
 def _number(text: str | None, option: str, none: str) -> Any:
@@ -250,6 +250,10 @@ def _show(plain: dict[str, Any]) -> None:
     from rich.table import Table
 
     console = Console()
+    if plain["release"] is not None:
+        # What is to be signed comes first; the raw table is what it is compared with.
+        _show_release(console, plain["release"])
+        console.print("\n[bold]Before: the table with names removed[/]")
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
     table = Table("adversary", "found", "stands out", "wrong match", "bits", "control")
     for attack in plain["attacks"]:
@@ -266,15 +270,13 @@ def _show(plain: dict[str, Any]) -> None:
     trials = plain["attacks"][0]
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
-        f"guess finds {trials['baseline']:.2%}. Found: by the better of "
-        f"two attacks, Scoreboard-RH and the likeliest record; stands out: by Scoreboard-RH, which "
-        f"tells him that he may believe it. Control: of those with enough ratings, how often "
-        f"somebody else stands out where the record was taken out; so often, standing out is no "
-        f"proof."
+        f"guess finds {trials['baseline']:.2%}. Found: by the better of two attacks, Scoreboard-RH "
+        f"and the likeliest record; stands out: by Scoreboard-RH, so far ahead that the adversary "
+        f"may believe it. Control: of those with enough ratings, how often somebody else stands "
+        f"out where the record was taken out; so often, standing out is no proof."
     )
     for attack in plain["attacks"]:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
-    _show_release(console, plain["release"])
     for suspects in plain["suspects"]:
         ranking = ", ".join(
             f"{user} ({score:.2f})"
@@ -294,12 +296,12 @@ def _show(plain: dict[str, Any]) -> None:
         console.print(f"[red]warning[/]  {escape(warning)}")
 
 
-def _show_release(console: Any, release: dict[str, Any] | None) -> None:
+def _show_release(console: Any, release: dict[str, Any]) -> None:
+    """Print what was found in the release, the verdict first."""
     from rich.markup import escape
     from rich.table import Table
 
-    if release is None:
-        return
+    console.print(f"[bold]{escape(release['headline'])}[/]")
     names = release["columns"]
     rates = (names["group_found"], names["person_found"], names["bound"])
     table = Table("against the release", "looked for", *rates)

@@ -61,7 +61,11 @@ def show_links(result: "Verification") -> None:
         print(result.no_links)
         return
     if result.links is None:
-        print("All rows hold the same items, so that an item in a row says nothing about a member.")
+        print(
+            "All rows hold the same items, so that no probability follows from an item's standing "
+            "in a row. That hides nothing: labels that a smooth fit of all rows does not explain "
+            "tell who rated what (docs/methods.md, “What padded rows tell”)."
+        )
         return
     links = result.links
     print(
@@ -118,7 +122,7 @@ def show_verification(result: "Verification", name: str) -> None:
     if result.claim == "co-rated":
         console.print(
             "The ratings themselves are not compared: whoever knows some of a person's ratings may "
-            "find him all the same. recveil audit --release tells how often."
+            "find them all the same. recveil audit --release tells how often."
         )
     if result.diversity is not None and result.diversity.holds:
         found = result.diversity

@@ -35,7 +35,7 @@ def verify(
     ] = False,
     json: Json = None,
 ) -> None:
-    """Check that everybody shares his published row with at least k - 1 others.
+    """Check that everybody shares their published row with at least k - 1 others.
 
     Reads the published files alone and exits with 0 if the claim holds, 1 if it does not.
 

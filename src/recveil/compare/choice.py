@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from recveil.attack import Interval
 from recveil.attack.membership import describe_membership
+from recveil.attack.stronger import PADDED
 from recveil.audit.verdict import COVERAGE
 from recveil.compare.rows import Row
 from recveil.errors import RecveilError
@@ -253,19 +254,24 @@ def _caveats(row: Row, max_risk: float | None, tied: list[str]) -> list[str]:
         )
     else:
         caveats.append(
-            f"That is measured; proven is that no attack on this release alone finds more than "
-            f"{percent(row.bound)}."
+            f"That is measured, by attacks that better ones may beat; proven is that no attack on "
+            f"this release alone finds more than {percent(row.bound)}."
         )
     if row.ndcg_kept is not None:
         caveats.append(
             f"Lists of ten keep {percent(row.ndcg_kept)} of the nDCG that the raw data give "
             f"({row.ndcg:.3f} by “{row.ranker}”, raw by “{row.raw_ranker}”)."
         )
-    if row.lone_share:
+    if row.published_share:
+        why = ""
+        if row.lone_share:
+            why = f"; {percent(row.lone_share)} because nobody else in the group rated the item"
         caveats.append(
-            f"{percent(row.lone_share)} of all ratings stand in it exactly as they were given, "
-            f"because nobody else in the group rated the item."
+            f"{percent(row.published_share)} of all ratings stand in it exactly as they were given"
+            f"{why}."
         )
+    if row.method.startswith("padded"):
+        caveats.append(PADDED)
     if row.membership is not None:
         low, high = row.membership_low or 0.0, row.membership_high or 1.0
         caveats.append(describe_membership(Interval(row.membership, low, high, 0), "An adversary"))

@@ -82,7 +82,9 @@ _FILLED = "Real ratings stay; cells are added until k people have the same items
 
 METHODS: dict[str, Method] = {
     "padded": _predictive("padded", None, f"{_PADDED}."),
-    "simple": _predictive("simple", None, f"{_SIMPLE}; where one alone did, his rating stands."),
+    "simple": _predictive(
+        "simple", None, f"{_SIMPLE}; where one alone did, or all agree, the rating stands."
+    ),
     **{
         f"padded-{name}": _predictive("padded", name, f"{_PADDED}; people grouped by {name}.")
         for name in GROUPINGS

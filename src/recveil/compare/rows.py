@@ -25,16 +25,16 @@ class Row(NamedTuple):
     adversary, attack : str or None
         Who found most people, and how.
     risk, risk_low, risk_high : float or None
-        The share of the people looked for whom he found (a pick among the s people of the found
+        The share of the people looked for who were found (a pick among the s people of the found
         group counts 1/s), with its 95 % interval, which ends at the bound. None, too, where the
         attacks do not know what to undo: that they find few would say nothing.
     looked_for, attacked : int or None
-        The people whom he was to find, and those of them of whom he could know enough. The others
+        The people who were to be found, and those of them of whom enough could be known. The others
         count as not found.
     most_attacked : int or None
         The same for the adversary who could look for most.
     group_found : float or None
-        The share of the people whose group he found.
+        The share of the people whose group was found.
     link_precision, link_baseline : float or None
         The share of the found row's other items that the person rated; by popularity alone.
     exact_share : float or None
@@ -42,6 +42,8 @@ class Row(NamedTuple):
     lone_share : float or None
         With simple homogenizing, the share of all ratings that are published as they are, because
         nobody else in the group rated the item.
+    published_share : float or None
+        The share of all ratings that stand in their owner's row exactly, for whatever reason.
     membership, membership_low, membership_high : float or None
         How well one can tell who was in the data at all: 0.5 is a coin, 1 is certainty.
     gain_kept : float or None
@@ -55,7 +57,7 @@ class Row(NamedTuple):
     rmse, mae : float or None
         Its errors on held-out original ratings.
     ranker : str or None
-        The one that he would choose to make lists.
+        The one that they would choose to make lists.
     ndcg, recall : float or None
         Of its lists of ten.
     ndcg_kept : float or None
@@ -94,6 +96,7 @@ class Row(NamedTuple):
     link_baseline: float | None = None
     exact_share: float | None = None
     lone_share: float | None = None
+    published_share: float | None = None
     membership: float | None = None
     membership_low: float | None = None
     membership_high: float | None = None
@@ -139,6 +142,7 @@ def to_row(cell: Cell) -> Row:
         bound=bound,
         most_attacked=max(attack["targets_attacked"] for attack in attacks),
         lone_share=cell["lone_share"],
+        published_share=disclosure["ratings_exact"],
         **(_risk(strongest_attack(attacks), bound) if METHODS[method].is_attacked else {}),
         **(_membership(disclosure["membership"]) if METHODS[method].is_attacked else {}),
         **{name: recipient[name] for name in ("gain_kept", "gain_low", "gain_high")},

@@ -39,7 +39,7 @@ class Evaluation:
         What the adversaries of the audit achieve against the release.
     links : LinkPosterior or None
         How sure a row makes it that a member rated an item, given the real shares of raters. Also
-        None if all rows hold the same items, which then tell nothing.
+        None if all rows hold the same items: then only their labels tell who rated what.
     raw_absent, release_absent : Served or None
         The same as `raw` and `release`, for those people alone who are not in the release; None if
         there are none.

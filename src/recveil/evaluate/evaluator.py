@@ -183,7 +183,10 @@ class Evaluator:
         chosen = anonymizer if self.with_membership else None
         links = disclose_links(train, opened)
         if links is None and opened.released is not None:
-            notes.append("All rows hold the same items, so that an item in a row tells nothing.")
+            notes.append(
+                "All rows hold the same items, so that no probability follows from an item's "
+                "standing in a row. Their labels tell more of who rated what."
+            )
         if links is not None and opened.manifest["claim"] == "co-rated":
             notes.append(
                 "The probabilities of links look at the items of the rows alone; the ratings, "

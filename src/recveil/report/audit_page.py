@@ -113,8 +113,8 @@ def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
 
 def _chart_release(release: dict[str, Any] | None) -> Chart | None:
     measures = {
-        "his group is found": "group_found",
-        "he is found in it": "person_found",
+        "the group is found": "group_found",
+        "the person is found in it": "person_found",
     }
     return _chart_rates(
         (release or {}).get("attacks") or [], measures, "share of people looked for"

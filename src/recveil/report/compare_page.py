@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from recveil.attack.stronger import MEMBERSHIP
 from recveil.compare.cells import write_beside
 from recveil.report.audit_page import as_count, as_percent
 from recveil.report.frontier import Panel, draw_frontier, draw_panel, looks_of
@@ -15,7 +16,7 @@ from recveil.report.frontier import Panel, draw_frontier, draw_panel, looks_of
 # What each promise is called, where it must be short.
 _LABELS = {
     "k-anonymity": "k-anonymity",
-    "co-rated": "co-rated: identity only hidden without known ratings",
+    "co-rated": "co-rated: hidden only from who knows no ratings and cannot tell fills apart",
     "nothing": "promises nothing",
 }
 # The rung of the ladder that is the headline if nobody asked for another.
@@ -61,6 +62,7 @@ def compare_page(result: dict[str, Any]) -> str:
         chart=chart,
         spots=spots,
         looks={look.series: look for look in looks_of(rows)},
+        weak_test=MEMBERSHIP,
         whole_gain=_whole_gain(result.get("reference")),
         raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
         panels=[(panel, drawing) for panel, drawing in panels if drawing],
