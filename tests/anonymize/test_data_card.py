@@ -40,7 +40,7 @@ def test_fills_off_the_scale_promise_nothing(card_of, protect):
 
 
 SEEN = {
-    "k-coRating": (KCoRater(5, seed=1), "to find the record, sees his real ratings."),
+    "k-coRating": (KCoRater(5, seed=1), "to find the record, sees their real ratings."),
     "shuffle": (
         KCoRater(5, protect="shuffle", seed=1),
         "sees the real ratings of the group, though not whose they are.",
@@ -49,7 +49,7 @@ SEEN = {
     "simple": (PredictiveAnonymizer(5, "simple", seed=1), "sees what the group gave on average."),
     "levels": (
         PredictiveAnonymizer(4, "simple", privacy_levels=LONGER, seed=1),
-        "sees what its group gave on average, or, if he stands alone, his real ratings.",
+        "sees what its group gave on average, or, if they stand alone, their real ratings.",
     ),
 }
 
@@ -58,6 +58,33 @@ SEEN = {
 def test_what_is_seen_of_whom_is_found(card_of, name):
     anonymizer, words = SEEN[name]
     assert words in plain(card_of(anonymizer))
+
+
+@pytest.mark.parametrize(
+    ("homogenize", "sentences"),
+    [
+        (
+            "simple",
+            [
+                "or all who rated it agree, the label is their exact rating",
+                "Most labels that are values of the scale are such",
+            ],
+        ),
+        (
+            "padded",
+            [
+                "That it is hidden who rated what",
+                "marks half of what was rated with 95 % of the marks right",
+                "That it is hidden who is in this data at all",
+            ],
+        ),
+    ],
+)
+def test_what_a_fit_of_all_rows_tells_is_not_promised_away(card_of, homogenize, sentences):
+    card = plain(card_of(PredictiveAnonymizer(5, homogenize, seed=1)))
+    limits = card[card.index("## What is not promised") : card.index("## What the files hold")]
+    for sentence in sentences:
+        assert sentence in limits
 
 
 @pytest.mark.parametrize("name", SEEN)

@@ -1,10 +1,9 @@
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize.as_given import count_as_given
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, ItemMean
@@ -71,13 +70,10 @@ def test_unknown_settings_are_refused(invented, setting, problem):
 
 def test_ratings_that_simple_publishes_as_they_are_are_counted(invented):
     release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented)
-    groups, dense = release.private.groups, invented.csr.toarray() > 0
-    lone = np.zeros(invented.n_users, int)
-    for first, last in itertools.pairwise(groups.starts):
-        own = dense[groups.members[first:last]]
-        lone[groups.members[first:last]] = own[:, own.sum(axis=0) == 1].sum(axis=1)
-    assert release.private.lone_ratings.rating_share == lone.sum() / invented.n_ratings
-    assert release.private.lone_ratings.user_share == np.mean(lone > 0)
+    counted = release.private.lone_ratings
+    assert counted == count_as_given(invented, release.private.groups, release.published.blocks())
+    # What is not lone stands there, too, where all raters agree.
+    assert 0 < counted.rating_share < counted.exact_share < 1
     assert (
         PredictiveAnonymizer(5, "padded", seed=1).anonymize(invented).private.lone_ratings is None
     )

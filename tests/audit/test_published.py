@@ -115,3 +115,77 @@ def test_identical_rows_speak_of_groups(ratings, tmp_path):
     assert found.to_dict()["columns"]["group_found"] == "group found"
     assert "the promise is at most 20.0%" in found.verdict()[0]
     assert found.warnings() == []
+
+
+class TestLabels:
+    """What stands in the rows as it was given, measured on the very release."""
+
+    @pytest.fixture
+    def release(self, ratings):
+        return PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
+
+    def test_simple_rows_are_said_to_hold_ratings(self, ratings, release, tmp_path):
+        found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
+        given = release.private.lone_ratings
+        text = " ".join(found.verdict())
+        assert f"Of all ratings, {given.exact_share:.1%} stand in the release as" in text
+        assert f"({given.rating_share:.1%} because nobody else in the group rated" in text
+        assert given.label_share > 0.5
+        sure = f"Of the labels that are values of the scale, {given.label_share:.1%} are the exact"
+        assert sure in text
+        plain = found.to_dict()
+        assert plain["ratings_exact"] == given.exact_share
+        assert plain["labels_exact"] == given.label_share
+        assert plain["ratings_as_they_are"] == given.rating_share
+
+    def test_padded_rows_are_said_to_be_fitted(self, ratings, tmp_path):
+        found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+        text = " ".join(found.verdict())
+        assert "Padded rows do not hide who rated what." in text
+        assert "This test is a weak one, and its area a lower bound" in text
+        assert 0 < found.to_dict()["ratings_exact"] < 0.3
+
+    def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
+        assert co_rated.to_dict()["ratings_exact"] == 1
+        assert "Of all ratings, 100.0% stand in the release" in " ".join(co_rated.verdict())
+
+    def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
+        table = ReleasedTable.from_release(release, ratings)
+        table.record_of[:100] = -1
+        manifest = {**{"claim": "identical-rows", "k": 5, "layout": "users"}, "settings": {}}
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        exact = total = 0
+        for user in range(100, ratings.n_users):
+            own = ratings.row(user)
+            row = dict(zip(*table.row(table.record_of[user]), strict=True))
+            exact += sum(abs(row[item] - value) < 1e-6 for item, value in zip(*own, strict=True))
+            total += own[0].size
+        assert found.to_dict()["ratings_exact"] == exact / total
+
+
+def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
+    person = found.attacks[0][1].person_found
+    high = min(person.high, 0.2)
+    assert found.to_dict()["headline"] == (
+        f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
+        f"{high:.1%}) by “bystander”; the promise is at most 20.0%."
+    )
+
+
+def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
+    told = co_rated.to_dict()["headline"]
+    assert told.endswith("nothing is promised against those who know ratings.")
+    assert of_levels.to_dict()["headline"].endswith("people stand alone and are not protected.")
+
+
+def test_a_headline_about_nobody_shows_nothing(ratings):
+    release = PredictiveAnonymizer(5, seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    manifest = {
+        **{"claim": "identical-rows", "k": 5, "layout": "groups"},
+        "settings": release.published.settings,
+    }
+    knows_all = Adversary(known=60, rating_error=None, name="knows all")
+    found = attack_table(ratings, table, manifest, [knows_all], np.arange(20))
+    assert found.to_dict()["headline"].endswith("which shows nothing.")

@@ -286,6 +286,28 @@ def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
     assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4
 
 
+def test_the_release_is_told_before_the_raw_table(run):
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    options = ("--targets", 50, "--no-curves")
+    _, alone, _ = run("audit", "ratings.csv", *options)
+    _, out, _ = run("audit", "ratings.csv", "--release", "out", *options)
+    _, as_json, _ = run("audit", "ratings.csv", "--release", "out", *options, "--json", "-")
+    plain = json.loads(as_json)
+    assert next(iter(plain)) == "release"
+    text = " ".join(out.split())
+    assert text.startswith(plain["release"]["headline"])
+    before = text.index("Before: the table with names removed")
+    assert max(text.index(sentence) for sentence in plain["release"]["verdict"]) < before
+    assert (
+        text[before:]
+        .removeprefix("Before: the table with names removed ")
+        .startswith(plain["verdict"][0])
+    )
+    # Without a release nothing is changed.
+    assert " ".join(alone.split()).startswith(plain["verdict"][0])
+    assert "Before" not in alone
+
+
 def test_columns_are_called_as_on_the_page(run):
     _, out, _ = run("audit", "ratings.csv", "--targets", 9, "--no-curves")
     for name in ("stands out", "wrong match", "control"):

@@ -235,9 +235,25 @@ def test_a_release_with_one_row_a_group_is_not_taken_for_plain_ratings(run, sour
 
 
 def test_simple_tells_what_it_publishes_as_it_is(run, source):
-    code, out, _ = run("anonymize", source, "-o", "out", "--k", 4, "--homogenize", "simple")
+    options = ("--k", 4, "--homogenize", "simple", "--force", "--seed", 1)
+    code, out, _ = run("anonymize", source, "-o", "out", *options)
     assert code == 0
-    assert "Published as they are:" in out
+    _, as_json, _ = run("anonymize", source, "-o", "out", *options, "--json", "-")
+    told = json.loads(as_json)["lone_ratings"]
+    assert told == json.loads(Path("out.private/private.json").read_text())["lone_ratings"]
+    # Lone ratings are some of those that stand there exactly; both are told.
+    assert 0 < told["rating_share"] < told["exact_share"] <= 1
+    exact, lone, sure = (
+        f"{told[name]:.1%}" for name in ("exact_share", "rating_share", "label_share")
+    )
+    assert f"Published as they are: {exact} of the ratings. {lone}, from " in out
+    assert f"is right in {sure} of cases" in out
+
+
+def test_padded_tells_what_its_rows_do_not_hide(run, source):
+    _, out, _ = run("anonymize", source, "-o", "out", "--k", 4)
+    assert "Padded rows do not hide who rated what." in out
+    assert "avoids" not in out
 
 
 def test_names_with_brackets_are_printed_whole(run, tmp_path):
