@@ -58,7 +58,7 @@ def claim(who: str, k: int, right: float, highest: float) -> Row:
         f"claim: below 0.1 % above k = 21: {who}, k = {k}, believed and right",
         *(right, 0.001, right < 0.001),
         f"at k = {k} an adversary of {who} finds {right:.1%} of the people with a lead, and "
-        f"{highest:.1%} if he takes whoever scores highest: every real rating stays where it was.",
+        f"{highest:.1%} if they take whoever scores highest: every real rating stays where it was.",
         ".1%",
     )
 

@@ -2,7 +2,9 @@
 
     python experiments/lone_ratings.py RATINGS [RATINGS ...]
 
-A rating is published as it is where nobody else in its group rated the item.
+A rating is published as it is where nobody else in its group rated the item, and where all who
+rated it agree, or their rounded mean is the rating. The last column says how often a label that is
+a value of the scale is the exact rating of everybody in the group who rated the item.
 """
 
 import sys
@@ -16,16 +18,19 @@ from recveil.io import read_ratings
 def main(files: list[Path]) -> None:
     """Print a row for each file and k."""
     print(f"Grouping: {next(iter(GROUPINGS))}, the default\n")
-    print("| data | k | ratings published as they are | people with such a rating |")
-    print("|---|---|---|---|")
+    print(
+        "| data | k | nobody else rated it | people with such a rating | published exactly | sure |"
+    )
+    print("|---|---|---|---|---|---|")
     for file in files:
         ratings = read_ratings(file, times=False, duplicates="last")
         for k in (2, 5, 10, 50):
             release = PredictiveAnonymizer(k, "simple", seed=0).anonymize(ratings)
             lone = release.private.lone_ratings
             if lone is not None:
-                name = f"{file.parent.name}"
-                print(f"| {name} | {k} | {lone.rating_share:.1%} | {lone.user_share:.1%} |")
+                shares = lone.rating_share, lone.user_share, lone.exact_share, lone.label_share or 0
+                told = " | ".join(f"{share:.1%}" for share in shares)
+                print(f"| {file.parent.name} | {k} | {told} |")
 
 
 if __name__ == "__main__":

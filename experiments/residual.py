@@ -123,7 +123,7 @@ def tell_cells(ratings: Ratings, k: int, rank: int, seed: int) -> None:
     people = np.flatnonzero(ratings.activity >= 8)
     found = 0
     for person in people:
-        items = rng.choice(ratings.row(person)[0], 8, replace=False)
+        items = rng.choice(ratings.row(int(person))[0], 8, replace=False)
         score = np.minimum(np.abs(off[:, items]) / NOISE, MOST).sum(axis=1)
         found += score.argmax() == table.record_of[person]
     told = wilson_interval(int(found), people.size)
@@ -163,7 +163,7 @@ def tell_members(ratings: Ratings, k: int, rank: int, seed: int) -> None:
         scores: list[list[float]] = [[], []]
         for told, people in zip(scores, (inside, outside), strict=True):
             for person in people:
-                items, values = ratings.row(person)
+                items, values = ratings.row(int(person))
                 if items.size < (known or 1):
                     continue
                 drawn = rng.choice(items.size, known or items.size, replace=False)
@@ -173,7 +173,7 @@ def tell_members(ratings: Ratings, k: int, rank: int, seed: int) -> None:
                 gain = (off[:, items] ** 2 - (off[:, items] - expected) ** 2) / (2 * NOISE**2)
                 gain = np.clip(np.nan_to_num(gain), -MOST, MOST)
                 told.append(float(gain.sum(axis=1).max()) / items.size**0.5)
-        area = area_under_curve(*scores)
+        area = area_under_curve(scores[0], scores[1])
         interval = f"{area.rate:.3f} ({area.low:.3f} to {area.high:.3f})"
         print(f"| in the data? AUC, {known or 'all'} ratings known | {interval} | 0.5 |")
 
