@@ -71,8 +71,9 @@ def refuted_in(sentences: list[str]) -> list[str]:
     ]
 
 
-# Once a release is written, its card's words stay, to be compared with.
-PAGES = [page for page in pages() if "format_1" not in page.as_posix()]
+# The cards of older formats stay as they were written, to be compared with what was published.
+FROZEN = re.compile(r"(format|card|release)[_.-]?\d")
+PAGES = [page for page in pages() if not FROZEN.search(str(page.relative_to(ROOT)))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -125,7 +126,7 @@ def test_the_figures_are_those_of_the_documents():
         assert figure in PADDED
     for figure in ("0.57", "0.90", "0.99"):
         assert figure in MEMBERSHIP
-    (card,) = SOURCE.rglob("data_card.md.jinja")
+    (card,) = (page for page in PAGES if page.name.startswith("data_card.md"))
     for figure in ("42 %", "0.90", "0.99", "94 %"):
         assert figure in card.read_text(encoding="utf-8")
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
