@@ -3,7 +3,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from requests import ConnectionError
 
 from recveil.datasets import fetch_movielens, movielens
 from recveil.errors import RecveilError

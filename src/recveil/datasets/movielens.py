@@ -51,7 +51,6 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     if name not in _ARCHIVES:
         raise RecveilError(f"MovieLens {name!r}: expected one of {', '.join(_ARCHIVES)}")
     import pooch
-    from requests import RequestException
 
     archive, member, md5 = _ARCHIVES[name]
     where = Path(folder) if folder is not None else pooch.os_cache("recveil")
@@ -60,7 +59,7 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
         files = pooch.retrieve(
             _HOME + archive, known, archive, where, processor=pooch.Unzip(), progressbar=False
         )
-    except (RequestException, OSError) as error:
+    except OSError as error:  # what pooch's downloader raises without a network is one, too
         raise RecveilError(
             f"MovieLens {name}: could not fetch {_HOME}{archive} ({type(error).__name__}); "
             f"check the network, or put the archive into {where} yourself"
