@@ -13,6 +13,7 @@ SOURCE = Path(recveil.__file__).parent
 FLOORS = {
     "errors": 0,
     "ahead": 0,
+    "beside": 0,
     "bits": 0,
     "compiled": 0,
     "progress": 0,

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer, folder, homogenize, tables
+from recveil.beside import folder_beside
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
@@ -28,13 +29,6 @@ def release():
     return PredictiveAnonymizer(4, "simple", seed=918_273_645).anonymize(
         make_ratings(n_users=90, n_items=40, n_ratings=900, seed=3)
     )
-
-
-@pytest.fixture
-def dead_process() -> int:
-    """The number of a process that has ended."""
-    program = [sys.executable, "-c", "import os; print(os.getpid())"]
-    return int(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
 
 
 def _rows(file: Path) -> list[dict]:
@@ -324,24 +318,36 @@ class TestFailures:
         assert verify(tmp_path / "out").holds
         assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
 
-    def test_leftovers_of_killed_runs_are_swept(self, release, tmp_path, dead_process):
-        alive = os.getpid()
-        for owner in (dead_process, alive, "no-number"):
-            (tmp_path / f".out.partial-{owner}-abc" / "private").mkdir(parents=True)
+    def test_leftovers_of_killed_runs_are_swept(self, release, tmp_path):
+        # The number of a process that runs says nothing: in a container, all of them are 1.
+        left = [tmp_path / f".out.partial-{owner}-abc" for owner in (os.getpid(), 1)]
+        left.append(tmp_path / ".out.partial-0123abcd")
+        others = [tmp_path / name for name in (".out.partial-x", ".out.partial-1.partial-1-abc")]
+        for folder_left in left + others:
+            (folder_left / "private").mkdir(parents=True)
+            (folder_left / "lock").write_text("locked")
         release.write(tmp_path / "out")
-        assert not (tmp_path / f".out.partial-{dead_process}-abc").exists()
-        assert (tmp_path / f".out.partial-{alive}-abc").exists()
+        assert not any(path.exists() for path in left)
+        assert all(path.exists() for path in others)
+
+    def test_what_another_run_is_writing_stays(self, release, tmp_path):
+        with folder_beside(tmp_path, ".out.partial-") as staging:
+            (staging / "private").mkdir()
+            release.write(tmp_path / "out")
+            assert (staging / "private").exists()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.private"]
 
     @pytest.mark.parametrize("n_renames", [0, 1, 2, 3, 4])
     @pytest.mark.parametrize("replacing", [False, True])
     def test_a_run_killed_between_renames_is_settled_by_the_next(
-        self, release, tmp_path, dead_process, n_renames, replacing
+        self, release, tmp_path, n_renames, replacing
     ):
         # The state after the first renames of `_put_into_place`, made by hand.
-        staging = tmp_path / f".out.partial-{dead_process}-abc"
+        staging = tmp_path / ".out.partial-0123abcd"
         if replacing:
             release.write(tmp_path / "out", file_format="csv")
         staging.mkdir()
+        (staging / "lock").write_text("locked")
         release.write(staging / "new")
         (staging / "new.private").rename(staging / "private")
         (staging / "new").rename(staging / "published")

@@ -1,14 +1,17 @@
-"""Runs that are cut short: by Ctrl-C, or by a reader who has seen enough."""
+"""Runs that are cut short: by Ctrl-C, by a signal, or by a reader who has seen enough."""
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.cli import main
+from recveil.cli.endings import orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
@@ -56,6 +59,102 @@ class TestInterrupted:
         assert (code, out) == (130, "")
         assert err == "Interrupted; what was not finished was not written.\n"
         assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
+
+    def test_before_a_verb_begins_the_code_is_no_verdict(self, capsys, monkeypatch):
+        monkeypatch.setattr("typer.core.TyperGroup.parse_args", interrupt)
+        assert ended(capsys, "verify", "out")[0] == 130
+
+
+class TestTerminated:
+    """Real processes, which a signal asks to end."""
+
+    def begin(self, *arguments):
+        command = [sys.executable, "-m", "recveil", *map(str, arguments)]
+        return subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+
+    def wait_for(self, process, folder, pattern):
+        """Wait until the process has begun to write, or has ended."""
+        while process.poll() is None and not any(folder.glob(pattern)):
+            time.sleep(0.002)
+
+    def end(self, process, number):
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        return process.returncode, err
+
+    @pytest.fixture
+    def large(self, tmp_path, monkeypatch):
+        """What takes about a second to anonymize and to write."""
+        monkeypatch.chdir(tmp_path)
+        ratings = make_ratings(n_users=3_000, n_items=1_500, n_ratings=400_000)
+        write_ratings(ratings, "large.parquet")
+        return tmp_path
+
+    # Writing, to the layout that takes longest, is what lasts.
+    QUICK = ("large.parquet", "--k", 3, "--predictor", "item-mean", "--grouping", "bisecting")
+    WRITING = ("--layout", "users", "--file-format", "csv", "-o", "out")
+
+    @pytest.mark.parametrize(
+        ("number", "pattern"),
+        [
+            (signal.SIGTERM, ".out.partial-*"),
+            (signal.SIGTERM, ".out.partial-*/published/ratings.csv"),
+            (signal.SIGHUP, ".out.partial-*/published/ratings.csv"),
+            (signal.SIGINT, ".out.partial-*/published/ratings.csv"),
+        ],
+    )
+    def test_nothing_is_left_of_a_release(self, large, number, pattern):
+        process = self.begin("anonymize", *self.QUICK, *self.WRITING)
+        self.wait_for(process, large, pattern)
+        code, err = self.end(process, number)
+        assert code == 128 + number
+        how = "Interrupted" if number == signal.SIGINT else "Terminated"
+        assert err == f"{how}; what was not finished was not written.\n"
+        assert [path.name for path in large.iterdir()] == ["large.parquet"]
+
+    @pytest.mark.parametrize(
+        ("verb", "pattern"),
+        [
+            (("convert", "large.parquet", "made.csv.gz"), ".made.csv.gz.*.tmp"),
+            (
+                ("generate", "made.csv.gz", "--users", 9_000, "--ratings", 900_000),
+                ".made.csv.gz.*.tmp",
+            ),
+            (("compare", "large.parquet", "-o", "out"), "out/.work-*"),
+        ],
+    )
+    def test_nothing_is_left_of_other_work(self, large, verb, pattern):
+        process = self.begin(*verb)
+        self.wait_for(process, large, pattern)
+        code, err = self.end(process, signal.SIGTERM)
+        assert (code, err.split(";")[0]) == (143, "Terminated")
+        kept = "settings kept; run again to go on" if verb[0] == "compare" else "was not written"
+        assert kept in err
+        left = {path.name for path in large.rglob("*")} - {"large.parquet", "out", "cells"}
+        assert not left
+
+    def test_the_next_run_removes_what_a_killed_one_left(self, large):
+        options = (*self.QUICK, *self.WRITING)
+        process = self.begin("anonymize", *options)
+        self.wait_for(process, large, ".out.partial-*/published/ratings.csv")
+        assert self.end(process, signal.SIGKILL)[0] == -signal.SIGKILL
+        (left,) = large.glob(".out.partial-*")
+        assert (left / "published" / "ratings.csv").exists()
+        again = self.begin("anonymize", *options)
+        assert (again.communicate(timeout=60), again.returncode) == ((None, ""), 0)
+        names = sorted(path.name for path in large.iterdir())
+        assert names == ["large.parquet", "out", "out.private"]
+
+    def test_what_the_caller_ignores_stays_ignored(self):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with orderly_signals():
+                os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")

@@ -83,6 +83,7 @@ class TestResuming:
     def test_what_a_killed_run_left_is_removed(self, run, tmp_path):
         left = tmp_path / "out" / ".work-xyz" / "release.private"
         left.mkdir(parents=True)
+        (left.parent / "lock").write_text("locked")
         (tmp_path / "out" / "cells").mkdir()
         (tmp_path / "out" / "cells" / ".raw.json.1234abcd.tmp").write_text("{")
         run()

@@ -3,8 +3,7 @@
 import hashlib
 import json
 import os
-import shutil
-import tempfile
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from recveil.ahead import ahead
 from recveil.anonymize.data_card import data_card
 from recveil.anonymize.release import FileFormat, Layout, Private, Published, Release
 from recveil.anonymize.tables import evenly, rating_writer, tables
+from recveil.beside import folder_beside, sweep
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.records import Records, item_keys
@@ -185,24 +185,20 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     folder, private = _targets(folder)
     check_target(folder, force=force)
     try:
-        # mkdtemp's folder is readable by its owner alone; the private side never leaves that.
-        prefix = f".{folder.name}.partial-{os.getpid()}-"
-        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+        with folder_beside(folder.parent, _prefix(folder)) as staging:
+            try:
+                (staging / "private").mkdir(mode=0o700)
+                (staging / "published").mkdir()
+                yield staging / "published", staging / "private"
+                _put_into_place(staging, folder, private, force=force)
+            except OSError as error:
+                raise RecveilError(
+                    f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
+                ) from error
     except OSError as error:
         raise RecveilError(
             f"{folder.parent}: cannot write here ({error.strerror}); choose another output"
         ) from error
-    try:
-        (staging / "private").mkdir(mode=0o700)
-        (staging / "published").mkdir()
-        yield staging / "published", staging / "private"
-        _put_into_place(staging, folder, private, force=force)
-    except OSError as error:
-        raise RecveilError(
-            f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
-        ) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _put_into_place(staging: Path, folder: Path, private: Path, *, force: bool) -> None:
@@ -217,11 +213,13 @@ def _put_into_place(staging: Path, folder: Path, private: Path, *, force: bool) 
     try:
         for source, target in (away if force else []) + into_place:
             if source.exists():
-                source.rename(target)
+                # Noted first: a signal may come between the renaming and the next line.
                 done.append((source, target))
+                source.rename(target)
     except BaseException:
         for source, target in reversed(done):
-            target.rename(source)
+            if target.exists() and not source.exists():
+                target.rename(source)
         raise
 
 
@@ -273,11 +271,8 @@ def _settle_leftovers(folder: Path, private: Path) -> None:
     Renaming begins when both new folders are complete and verified, and moves the private one
     before the published one.
     """
-    prefix = f".{folder.name}.partial-"
-    for staging in [path for path in folder.parent.iterdir() if path.name.startswith(prefix)]:
-        owner = staging.name.removeprefix(prefix).partition("-")[0]
-        if not owner.isdigit() or _is_running(int(owner)):
-            continue
+
+    def settle(staging: Path) -> None:
         new = (staging / "published").exists()
         if new and not (staging / "private").exists():
             (staging / "published").rename(folder)
@@ -285,14 +280,10 @@ def _settle_leftovers(folder: Path, private: Path) -> None:
             (staging / "old-published").rename(folder)
             if (staging / "old-private").exists():
                 (staging / "old-private").rename(private)
-        shutil.rmtree(staging, ignore_errors=True)
+
+    # Either as `folder_beside` names them, or as once: the number of a process, and letters.
+    sweep(folder.parent, rf"{re.escape(_prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)", settle)
 
 
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _prefix(folder: Path) -> str:
+    return f".{folder.name}.partial-"

@@ -13,7 +13,7 @@ from recveil.cli.audit import audit
 from recveil.cli.compare import compare
 from recveil.cli.convert import convert
 from recveil.cli.demo import demo
-from recveil.cli.endings import INTERRUPTED, interruptible, patient_streams
+from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.selftest import selftest
@@ -24,7 +24,7 @@ app = typer.Typer(
     name="recveil",
     help="Publish rating data without giving its people away.",
     epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
-    "130 interrupted.",
+    "130 interrupted, 143 terminated.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,15 +47,20 @@ def about(version: bool = typer.Option(False, "--version", help="Show the versio
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; bad input ends with a message on standard error and code 2."""
-    with patient_streams():
+    with patient_streams(), orderly_signals():
         _run(arguments)
 
 
 def _run(arguments: list[str] | None) -> NoReturn:
     try:
         app(arguments)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt as stop:
+        sys.exit(code_of(stop))
+    except SystemExit as stop:
+        # Before a verb begins, typer makes a 1 of Ctrl-C, which would say that a claim fails.
+        if isinstance(stop.__context__, typer.Abort):
+            sys.exit(code_of(stop.__context__.__cause__))
+        raise
     except UnknownOrderError as error:
         message = str(error) + _ways(error, sys.argv[1:] if arguments is None else arguments)
     except RecveilError as error:

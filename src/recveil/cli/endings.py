@@ -2,19 +2,79 @@
 
 import functools
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 import typer
 
-# What a shell gives a command that Ctrl-C ended.
-INTERRUPTED = 130
+# What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
+_ENDED_BY = 128
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal asked us to end; like Ctrl-C, so that all that is cleaned up then is cleaned up.
+
+    Parameters
+    ----------
+    number : int
+        That of the signal.
+
+    Examples
+    --------
+    >>> Terminated(signal.SIGTERM).number
+    15
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = int(number)
+
+
+def code_of(stop: BaseException | None) -> int:
+    """Return the exit code of a run that was cut short: 130 for Ctrl-C, 143 for SIGTERM.
+
+    Examples
+    --------
+    >>> code_of(KeyboardInterrupt()), code_of(Terminated(signal.SIGTERM))
+    (130, 143)
+    """
+    number = stop.number if isinstance(stop, Terminated) else signal.SIGINT
+    return _ENDED_BY + int(number)
+
+
+@contextmanager
+def orderly_signals() -> Iterator[None]:
+    """Let SIGTERM, and SIGHUP of a closed terminal, end a run as Ctrl-C does: nothing is left.
+
+    By default they end a program at once, and with it what it would have cleaned up. What somebody
+    chose to ignore, as nohup does, stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():  # no other may ask for signals
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in map(signal.Signals.__getitem__, names)}
+    try:
+        for number, handler in before.items():
+            if handler == signal.SIG_DFL:
+                signal.signal(number, _terminate)
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
+def _terminate(number: int, _: object) -> None:
+    raise Terminated(number)
 
 
 def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb that Ctrl-C ends say what became of its work, and exit with 130.
+    """Let a verb that Ctrl-C or a signal ends say what became of its work, and exit with its code.
 
     Examples
     --------
@@ -34,8 +94,9 @@ def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt as stop:
             # A library function may say what it kept.
             kept = str(stop) or "what was not finished was not written"
-            print(f"Interrupted; {kept}.", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from stop
+            how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
+            print(f"{how}; {kept}.", file=sys.stderr)
+            raise typer.Exit(code_of(stop)) from stop
 
     return run
 

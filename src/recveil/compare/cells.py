@@ -2,16 +2,14 @@
 
 import hashlib
 import json
-import shutil
-import tempfile
+import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-from uuid import uuid4
 
+from recveil.beside import file_beside, folder_beside, sweep, temporary_names
 from recveil.compare.methods import METHODS
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
@@ -100,9 +98,10 @@ def open_folder(out: Path) -> None:
         raise RecveilError(
             f"{out}: cannot be written ({error.strerror}); choose another output"
         ) from error
-    for left in [*out.glob(f"{WORK}*"), *out.glob(".*.tmp"), *(out / CELLS).glob(".*.tmp")]:
-        # A killed run may have left a release with its private twin.
-        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    # A killed run may have left a release with its private twin.
+    sweep(out, rf"{re.escape(WORK)}\w+")
+    for folder in (out, out / CELLS):
+        sweep(folder, temporary_names())
 
 
 def _others(out: Path) -> list[str]:
@@ -145,17 +144,13 @@ def save_cell(out: Path, setting: Setting, cell: Cell) -> None:
 
 def write_beside(target: Path, write: Callable[[Path], object]) -> None:
     """Let a file be written beside its target, then rename it."""
-    beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        write(beside)
-        beside.replace(target)
+        with file_beside(target) as beside:
+            write(beside)
     except OSError as error:
         raise RecveilError(
             f"{target}: cannot be written ({error.strerror or error}); make room there"
         ) from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:
@@ -205,8 +200,8 @@ def _judge(
     verified = None
     if method.promise != "nothing":
         # The checker knows files only, as everybody would get them.
-        with tempfile.TemporaryDirectory(prefix=WORK, dir=out) as folder:
-            found = release.write(Path(folder, "release"))
+        with folder_beside(out, WORK) as folder:
+            found = release.write(folder / "release")
         verified = {
             "claim": found.claim,
             "k_required": found.k_required,

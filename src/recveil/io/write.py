@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
+from recveil.beside import file_beside
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
@@ -63,16 +63,9 @@ def write_ratings(
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     write = _WRITERS[resolve_target(target, format)]
-    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        # "x": nobody else's file is written over, and nothing is removed that is not ours.
-        with temporary.open("xb"):
-            pass
-        try:
+        with file_beside(target) as temporary:
             write(ratings, temporary, target)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise RecveilError(
             f"{target.name}: cannot be written in {target.parent} "

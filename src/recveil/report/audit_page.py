@@ -5,11 +5,11 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
+from recveil.beside import file_beside
 from recveil.errors import RecveilError
 from recveil.report.charts import Chart, draw_curves, draw_histogram, draw_rates
 
@@ -88,13 +88,9 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
     """
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     page = audit_page(result)
-    beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        try:
+        with file_beside(target) as beside:
             beside.write_text(page, encoding="utf-8")
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
     except OSError as error:
         raise RecveilError(
             f"{target.name}: cannot be written in {target.parent} "

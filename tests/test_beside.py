@@ -1,0 +1,134 @@
+"""What is being written: nothing is left of it, however a run ends, and nobody else's is taken."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from recveil.beside import file_beside, folder_beside, sweep, temporary_names
+
+WORK = r"\.work-\w+"
+# Makes a folder and a file, says so, and waits for its end.
+WRITER = """
+import sys, time
+from pathlib import Path
+from recveil.beside import file_beside, folder_beside
+parent = Path(sys.argv[1])
+with folder_beside(parent, ".work-") as folder, file_beside(parent / "page.html") as beside:
+    beside.write_text("half")
+    (folder / "half").write_text("half")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """Another process, in the middle of writing."""
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def made_long_ago(path):
+    os.utime(path, (time.time() - 3600,) * 2)
+
+
+class TestSweeping:
+    def sweep(self, parent):
+        sweep(parent, WORK)
+        sweep(parent, temporary_names())
+
+    def test_what_a_running_process_writes_stays(self, writer, tmp_path):
+        before = names(tmp_path)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == before
+        assert len(before) == 2
+
+    def test_what_a_killed_process_wrote_goes(self, writer, tmp_path):
+        writer.kill()
+        writer.wait()
+        assert len(names(tmp_path)) == 2
+        self.sweep(tmp_path)
+        assert names(tmp_path) == []
+
+    def test_the_next_file_for_a_target_removes_the_last_one(self, writer, tmp_path):
+        writer.kill()
+        writer.wait()
+        with file_beside(tmp_path / "page.html") as beside:
+            beside.write_text("whole")
+        with folder_beside(tmp_path, ".work-"):
+            pass  # which does not sweep: who makes it does
+        assert [name for name in names(tmp_path) if not name.startswith(".work-")] == ["page.html"]
+
+    def test_what_was_just_made_and_is_not_locked_yet_stays(self, tmp_path):
+        (tmp_path / ".work-1").mkdir()
+        (tmp_path / ".work-2").mkdir()
+        (tmp_path / ".work-2" / "lock").touch()
+        (tmp_path / ".page.html.0123abcd.tmp").touch()
+        before = names(tmp_path)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == before
+        for name in before:
+            made_long_ago(tmp_path / name)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == []
+
+    def test_what_has_another_name_stays(self, tmp_path):
+        for name in (".page.html.backup.tmp", ".page.html.0123abcd", ".work", "page.0123abcd.tmp"):
+            (tmp_path / name).write_text("mine")
+        before = names(tmp_path)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == before
+
+    def test_what_was_begun_is_settled_first(self, tmp_path):
+        (tmp_path / ".work-1").write_text("half")
+        seen = []
+        sweep(tmp_path, WORK, lambda path: seen.append(path.read_text()))
+        assert (seen, names(tmp_path)) == (["half"], [])
+
+
+class TestWriting:
+    @pytest.mark.parametrize("problem", [OSError, KeyboardInterrupt, SystemExit])
+    def test_nothing_is_left_of_what_failed(self, tmp_path, problem):
+        (tmp_path / "page.html").write_text("old")
+        with pytest.raises(problem), file_beside(tmp_path / "page.html") as beside:
+            beside.write_text("half")
+            raise problem
+        with pytest.raises(problem), folder_beside(tmp_path, ".work-") as folder:
+            (folder / "half").write_text("half")
+            raise problem
+        assert names(tmp_path) == ["page.html"]
+        assert (tmp_path / "page.html").read_text() == "old"
+
+    def test_ctrl_c_again_and_again_does_not_stop_the_cleaning(self, tmp_path, monkeypatch):
+        import shutil
+
+        remove, pressed = shutil.rmtree, []
+
+        def interrupted(*arguments, **options):
+            pressed.append(arguments)
+            if len(pressed) < 3:
+                raise KeyboardInterrupt
+            remove(*arguments, **options)
+
+        monkeypatch.setattr(shutil, "rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt), folder_beside(tmp_path, ".work-") as folder:
+            (folder / "half").write_text("half")
+        assert names(tmp_path) == []
+
+    def test_a_file_gets_the_usual_permissions_and_a_folder_its_owner_s(self, tmp_path):
+        with file_beside(tmp_path / "page.html") as beside:
+            beside.write_text("whole")
+        (tmp_path / "other.html").touch()
+        assert (tmp_path / "page.html").stat().st_mode == (tmp_path / "other.html").stat().st_mode
+        with folder_beside(tmp_path, ".work-") as folder:
+            assert folder.stat().st_mode & 0o077 == 0
