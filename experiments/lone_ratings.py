@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.predictive import GROUPINGS
+from recveil.anonymize.parts import GROUPINGS
 from recveil.io import read_ratings
 
 

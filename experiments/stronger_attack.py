@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.predictive import GROUPINGS
+from recveil.anonymize.parts import GROUPINGS
 from recveil.attack import (
     PRESETS,
     Adversary,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import item_keys
 
@@ -24,6 +25,25 @@ PREDICTIVE = {
     for homogenize in ("padded", "simple")
     for grouping in GROUPINGS
 }
+# Every predictor, those that have no factors as well.
+PREDICTORS = {
+    "ItemMean": ItemMean,
+    "UserKNN": UserKNN,
+    "UserKNN global": lambda: UserKNN(neighbours="global", centre="biases"),
+    "TrustKNN": TrustKNN,
+    "FunkSVD sequential": lambda: FunkSVD(rank=4, n_epochs=3, sequential=True),
+}
+PREDICTIVE |= {
+    f"padded {predictor}": (
+        lambda k, predictor=predictor, **more: PredictiveAnonymizer(
+            k, predictor=PREDICTORS[predictor](), **more
+        )
+    )
+    for predictor in PREDICTORS
+}
+PREDICTIVE["simple UserKNN"] = lambda k, **more: PredictiveAnonymizer(
+    k, "simple", UserKNN(), **more
+)
 K_CORATERS = {
     f"k-coRating {grouping} {fill} {protect}": (
         lambda k, options=(fill, grouping), protect=protect, **more: KCoRater(

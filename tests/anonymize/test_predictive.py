@@ -6,7 +6,7 @@ from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.as_given import count_as_given
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
-from recveil.predict import FunkSVD, ItemMean
+from recveil.predict import FunkSVD, ItemMean, UserKNN
 
 
 def _groups_of(release) -> np.ndarray:
@@ -35,10 +35,75 @@ def test_one_group_of_everybody_is_the_item_means(invented):
 def test_parts_can_be_objects_and_stay_as_they_were(invented):
     predictor, grouping = FunkSVD(rank=3, seed=7), BisectingKGather(min_size=4, random_state=7)
     release = PredictiveAnonymizer(4, "padded", predictor, grouping, seed=1).anonymize(invented)
-    assert release.published.settings["predictor"] == "FunkSVD"
+    assert release.published.settings["predictor"] == "FunkSVD, with parameters of its own"
     assert release.private.settings["predictor"]["rank"] == 3
     assert not hasattr(predictor, "padding_")
     assert not hasattr(grouping, "labels_")
+
+
+@pytest.mark.parametrize(
+    ("predictor", "told"),
+    [
+        ("funk-svd", "FunkSVD"),
+        (FunkSVD(seed=7), "FunkSVD"),
+        (FunkSVD(n_epochs=2), "FunkSVD, with parameters of its own"),
+        (UserKNN(), "UserKNN"),
+        (type("FunkSVD", (ItemMean,), {})(), "FunkSVD, with parameters of its own"),
+    ],
+)
+def test_the_release_tells_a_predictor_from_the_usual_one_of_its_class(invented, predictor, told):
+    anonymizer = PredictiveAnonymizer(5, predictor=predictor, seed=1)
+    assert anonymizer.anonymize(invented).published.settings["predictor"] == told
+
+
+@pytest.mark.parametrize(
+    ("grouping", "told"),
+    [
+        ("bisecting", "BisectingKGather"),
+        (BisectingKGather(min_size=9, random_state=7), "BisectingKGather"),
+        (BisectingKGather(9, n_bisections=1), "BisectingKGather, with parameters of its own"),
+    ],
+)
+def test_the_release_tells_a_grouping_from_the_usual_one_of_its_class(invented, grouping, told):
+    release = PredictiveAnonymizer(5, grouping=grouping, seed=1).anonymize(invented)
+    assert release.published.settings["grouping"] == told
+
+
+def test_what_cannot_be_a_part_is_refused_by_name(invented):
+    for predictor, got in (
+        (UserKNN, "the class UserKNN"),
+        (3, "an object of int"),
+        (BisectingKGather(), "an object of BisectingKGather"),
+    ):
+        with pytest.raises(RecveilError, match=f"predictor .--predictor.: got {got}; expected"):
+            PredictiveAnonymizer(5, predictor=predictor).anonymize(invented)
+    for grouping, got in (
+        (BisectingKGather, "the class BisectingKGather"),
+        (3, "an object of int"),
+    ):
+        with pytest.raises(RecveilError, match=f"grouping .--grouping.: got {got}; expected"):
+            PredictiveAnonymizer(5, grouping=grouping).anonymize(invented)
+
+
+def test_a_predictor_that_predicts_no_numbers_is_refused_by_name(invented):
+    class Silent(ItemMean):
+        padding = None
+
+        def predict(self, users, items):
+            return np.full(np.shape(users), np.nan)
+
+    with pytest.raises(RecveilError, match="predictor Silent: expected a finite number"):
+        PredictiveAnonymizer(5, predictor=Silent()).anonymize(invented)
+
+
+def test_a_predictor_without_factors_pads_as_its_rows_say(invented):
+    """With everybody in one group, a label is the mean of own ratings and predictions."""
+    anonymizer = PredictiveAnonymizer(300, predictor=UserKNN(), round_labels="none", seed=1)
+    (block,) = anonymizer.anonymize(invented).published.blocks()
+    users, items = np.divmod(np.arange(300 * 120), 120)
+    rows = UserKNN().fit(invented).predict(users, items).reshape(300, 120).astype(float)
+    rows[invented.user_positions(), invented.indices] = invented.values
+    assert np.allclose(block.values, rows.mean(axis=0)[block.indices], atol=1e-5)
 
 
 def test_a_grouping_that_breaks_its_word_is_caught(invented):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.anonymize import PredictiveAnonymizer, anonymize
-from recveil.anonymize.predictive import LEVEL_GROUPINGS
+from recveil.anonymize.parts import LEVEL_GROUPINGS
 from recveil.attack import Adversary, ReleasedTable, attack_release
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError

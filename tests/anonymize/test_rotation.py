@@ -9,7 +9,7 @@ from recveil.anonymize import rotation as rotation_module
 from recveil.anonymize.rotation import padded_rows, random_orthogonal
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
-from recveil.predict import FunkSVD, ItemMean
+from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.ratings import Ratings
 
 
@@ -156,3 +156,9 @@ def test_bad_settings(monkeypatch):
     with pytest.raises(RecveilError, match="too many to turn padded rows"):
         RotationPerturbation().anonymize(ratings)
     RotationPerturbation("latent").anonymize(ratings)
+
+
+def test_a_predictor_without_factors_is_refused_by_name(invented):
+    for make in (RotationPerturbation, GeometricPerturbation):
+        with pytest.raises(RecveilError, match="predictor UserKNN has no padding to rotate"):
+            make(predictor=UserKNN(), seed=1).anonymize(invented)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.homogenize import Groups, homogenize_simple
-from recveil.anonymize.predictive import GROUPINGS
+from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.release import Claim, Private, Published, Release
 from recveil.attack import PRESETS, Adversary, Candidates, draw_knowledge
 from recveil.attack.membership import _all_scores, _choose, _only, membership

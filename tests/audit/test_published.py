@@ -7,8 +7,10 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.attack import Adversary, ReleasedTable, strikes
-from recveil.audit.published import attack_published, attack_table
+from recveil.audit.published import attack_published, attack_table, same_again
 from recveil.datasets import make_ratings
+from recveil.group import BisectingKGather
+from recveil.predict import FunkSVD, UserKNN
 
 BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
 
@@ -189,3 +191,20 @@ def test_a_headline_about_nobody_shows_nothing(ratings):
     knows_all = Adversary(known=60, rating_error=None, name="knows all")
     found = attack_table(ratings, table, manifest, [knows_all], np.arange(20))
     assert found.to_dict()["headline"].endswith("which shows nothing.")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"predictor": UserKNN()},
+        {"predictor": FunkSVD(rank=3)},
+        {"grouping": BisectingKGather(5, n_bisections=1)},
+    ],
+)
+def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tmp_path):
+    """What only the usual method gives away says nothing about this release."""
+    found = audited(PredictiveAnonymizer(5, seed=1, **own), ratings, tmp_path)
+    assert same_again(found.manifest, seed=1) is None
+    assert found.membership is None
+    (warning,) = found.warnings()
+    assert "not measured, because the release's predictor or grouping was given as" in warning

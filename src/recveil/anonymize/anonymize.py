@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.folder import check_target
 from recveil.anonymize.k_corating import KCoRater, Protect
-from recveil.anonymize.predictive import LEVEL_GROUPINGS, Homogenize, PredictiveAnonymizer
+from recveil.anonymize.parts import LEVEL_GROUPINGS
+from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.errors import RecveilError
 from recveil.io import Reading, read_levels, read_trust, understand

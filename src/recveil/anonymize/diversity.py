@@ -14,7 +14,7 @@ from scipy import sparse
 from recveil.anonymize.bundles import bundle, can_prune, missing_in_bundles, prune
 from recveil.anonymize.homogenize import Groups
 from recveil.errors import RecveilError
-from recveil.predict import Padding
+from recveil.predict import Padded
 from recveil.records import Records
 from recveil.verify.diversity import check_diversity, check_parameters
 
@@ -182,7 +182,7 @@ def diversify(
 
 
 def padded_labels(
-    padding: Padding, groups: Groups, group_rows: ArrayLike, item_cols: ArrayLike
+    padding: Padded, groups: Groups, group_rows: ArrayLike, item_cols: ArrayLike
 ) -> NDArray[np.float64]:
     """Return the groups' mean predictions for items that no member rated.
 
@@ -191,7 +191,7 @@ def padded_labels(
 
     Parameters
     ----------
-    padding : Padding
+    padding : Padded
     groups : Groups
     group_rows, item_cols : array-like of int, shape (n,)
         The cells: positions of groups and of items.
@@ -213,7 +213,7 @@ def padded_labels(
     """
     rows, cols = np.asarray(group_rows, dtype=np.int64), np.asarray(item_cols, dtype=np.int64)
     labels = np.empty(rows.size)
-    cost = int(groups.sizes.max()) * max(1, padding.item_factors.shape[1])
+    cost = int(groups.sizes.max()) * max(1, padding.rank)
     step = max(1, _CHUNK_FACTORS // cost)
     for start in range(0, rows.size, step):
         chunk = slice(start, start + step)

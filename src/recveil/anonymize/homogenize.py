@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
 from recveil.compiled import compiled
-from recveil.predict import Padding
+from recveil.predict import Padded
 from recveil.ratings import Ratings
 from recveil.records import Records
 
@@ -95,7 +95,7 @@ def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
         yield Records(groups.sizes[first:last], indptr, indices, values)
 
 
-def homogenize_padded(ratings: Ratings, padding: Padding, groups: Groups) -> Iterator[Records]:
+def homogenize_padded(ratings: Ratings, padding: Padded, groups: Groups) -> Iterator[Records]:
     """Label every item with the mean of the members' padded rows.
 
     A padded row holds the user's own ratings and, where he has none, the clipped prediction. Items
@@ -160,7 +160,7 @@ class Own(NamedTuple):
 
 def _average_members(
     ratings: Ratings,
-    padding: Padding,
+    padding: Padded,
     groups: Groups,
     items: NDArray[np.int32],
     first: int,
@@ -175,12 +175,12 @@ def _average_members(
     column_of[items] = np.arange(items.size)
     own = Own(ratings.indptr[members], ratings.indptr[members + 1], ratings.indices, ratings.values)
     ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
-    factors = padding.user_factors[members]
+    taken = padding.take(members)
     width = max(1, _TILE_CELLS // members.size)
     for start in range(0, items.size, width):
         tile = items[start : start + width]
-        products = factors @ padding.item_factors[tile].T
-        _pad(products, padding.item_offset[tile], ends, own, column_of, start)
+        products = padding.tile(taken, tile)
+        _pad(products, padding.offset(tile), ends, own, column_of, start)
         _average_rows(products, starts, labels, start)
     return labels
 

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 from recveil.anonymize.fills import Fill, count_statements, learn, make_fill
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.homogenize import Groups
-from recveil.anonymize.predictive import GROUPINGS, label_step
+from recveil.anonymize.parts import GROUPINGS
+from recveil.anonymize.predictive import label_step
 from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.compiled import compiled
 from recveil.errors import RecveilError

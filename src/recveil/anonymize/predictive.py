@@ -1,14 +1,13 @@
 """PredictiveAnonymizer: pad, group, homogenize (Chang et al., sections 4 and 5.2)."""
 
-import copy
 import math
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from recveil.anonymize.as_given import count_as_given
 from recveil.anonymize.cost import DiversityCost
@@ -19,23 +18,13 @@ from recveil.anonymize.diversity import (
     gather_coverage,
     padded_labels,
 )
+from recveil.anonymize.fills import learn
 from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.parts import make_grouping, make_predictor, settings_of, told
 from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
-from recveil.group import (
-    MDAV,
-    BisectingKGather,
-    BisectingOneKGather,
-    BoundedTMeans,
-    KGather,
-    KMember,
-    LevelGather,
-    PredictiveGrouping,
-    UnionSplit,
-)
-from recveil.group.base import Grouping
-from recveil.group.levels import LevelGrouping, checked_levels
-from recveil.predict import FunkSVD, ItemMean, Padder, Padding
+from recveil.group.levels import checked_levels
+from recveil.predict import Padded, Predictor, padded_by
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ends import refuse_doubtful_ends
 from recveil.ratings.levels import levels_by_rule
@@ -43,25 +32,6 @@ from recveil.records import Records
 from recveil.verify.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
-# How to make each from a seed, which a mean does not need.
-PREDICTORS: dict[str, Callable[[int], Padder]] = {
-    "funk-svd": lambda seed: FunkSVD(seed=seed),
-    "item-mean": lambda _: ItemMean(),
-}
-# The first is the default.
-GROUPINGS: dict[str, type[Grouping]] = {
-    "k-gather": KGather,
-    "bisecting": BisectingKGather,
-    "predictive": PredictiveGrouping,
-    "bounded-t-means": BoundedTMeans,
-    "mdav": MDAV,
-    "k-member": KMember,
-    "union-split": UnionSplit,
-}
-LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
-    "level-gather": LevelGather,
-    "one-k-gather": BisectingOneKGather,
-}
 
 
 class PredictiveAnonymizer:
@@ -79,8 +49,10 @@ class PredictiveAnonymizer:
         hidden by that: see docs/methods.md, "What padded rows tell". "simple" averages the ratings
         of those who rated: rows stay sparse, and an item that one member alone rated, or on which
         all who rated it agree, is published with the exact rating.
-    predictor : str or Padder
-        "funk-svd", "item-mean", or an object that can `fit` and give its `padding`.
+    predictor : str or Predictor
+        "funk-svd", "item-mean", or an object that can `fit` and `predict`, such as `UserKNN`. One
+        that gives a `padding` as well is much faster: any other one is asked for each cell, twice,
+        and by several threads at once.
     grouping : str or scikit-learn clusterer, optional
         One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
         levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
@@ -126,7 +98,7 @@ class PredictiveAnonymizer:
         self,
         k: int,
         homogenize: Homogenize = "padded",
-        predictor: str | Padder = "funk-svd",
+        predictor: str | Predictor = "funk-svd",
         grouping: Any = None,
         *,
         round_labels: str | float = "tenth",
@@ -163,11 +135,11 @@ class PredictiveAnonymizer:
         predictor_seed, grouping_seed = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
         )
-        predictor = _predictor(self.predictor, predictor_seed)
-        grouping = _grouping(self.grouping, self.k, levels, grouping_seed)
+        predictor = make_predictor(self.predictor, predictor_seed)
+        grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
         if levels is not None and self.grouping == "one-k-gather":
             _check_one_k(levels, ratings, int(self.k))
-        padding = predictor.fit(ratings).padding()
+        padding = padded_by(learn(predictor, ratings, get_num_threads()), ratings, grouping_seed)
         given = {} if levels is None else {"levels": levels}
         labels = grouping.fit(padding.coordinates(), **given).labels_
         n_groups = int(labels.max()) + 1
@@ -188,8 +160,8 @@ class PredictiveAnonymizer:
             settings={
                 "method": "predictive anonymization",
                 "homogenize": self.homogenize,
-                "predictor": type(predictor).__name__,
-                "grouping": type(grouping).__name__,
+                "predictor": told(predictor),
+                "grouping": told(grouping),
                 "label_step": step,
             },
             n_users=ratings.n_users,
@@ -200,7 +172,7 @@ class PredictiveAnonymizer:
         lone = None
         if self.homogenize == "simple":  # to count in padded rows would be to make them twice
             lone = count_as_given(ratings, groups, published.blocks())
-        used = _settings(predictor, grouping)
+        used = settings_of(predictor, grouping)
         private = Private(ratings.users, groups, seed, used, lone, levels, cost)
         return Release(published, private)
 
@@ -232,7 +204,7 @@ class PredictiveAnonymizer:
         return checked_levels(self.privacy_levels, ratings.n_users)
 
     def _diversify(
-        self, ratings: Ratings, padding: Padding, groups: Groups
+        self, ratings: Ratings, padding: Padded, groups: Groups
     ) -> tuple[AddedEdges | None, DiversityCost | None]:
         """Choose what must be added, and count what it costs."""
         if self.l == 1:
@@ -255,7 +227,7 @@ class PredictiveAnonymizer:
     def _blocks(
         self,
         ratings: Ratings,
-        padding: Padding,
+        padding: Padded,
         groups: Groups,
         step: float | None,
         added: AddedEdges | None,
@@ -347,34 +319,3 @@ def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
             f"takes 1 and the highest level only; change the levels or k, or take 'level-gather' "
             f"(--grouping level-gather)"
         )
-
-
-def _predictor(choice: str | Padder, seed: int) -> Padder:
-    if not isinstance(choice, str):
-        return copy.copy(choice)
-    if choice not in PREDICTORS:
-        raise RecveilError(f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}")
-    return PREDICTORS[choice](seed)
-
-
-def _grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) -> Any:
-    if choice is not None and not isinstance(choice, str):
-        return clone(choice)
-    known: dict[str, Any] = {**(GROUPINGS if levels is None else LEVEL_GROUPINGS)}
-    name = next(iter(known)) if choice is None else choice
-    if name not in known:
-        names = ", ".join(known)
-        if name in LEVEL_GROUPINGS:
-            raise RecveilError(
-                f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one "
-                f"of {names}"
-            )
-        when = "" if levels is None else " with privacy levels (--privacy-levels)"
-        raise RecveilError(f"grouping {name!r}: expected one of {names}{when}")
-    return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
-
-
-def _settings(predictor: Any, grouping: Any) -> dict[str, Any]:
-    """Return all parameters of predictor and grouping, for the owner's records."""
-    given = {name: value for name, value in vars(predictor).items() if not name.endswith("_")}
-    return {"predictor": given, "grouping": grouping.get_params()}

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.homogenize import Groups
 from recveil.anonymize.noise import Noise
+from recveil.anonymize.parts import PREDICTORS
 from recveil.anonymize.perturbation import Baseline, Blocks, everybody_alone, places_of
-from recveil.anonymize.predictive import PREDICTORS
 from recveil.errors import RecveilError
 from recveil.predict import Padder, Padding
 from recveil.ratings import Ratings, RatingScale
@@ -116,6 +116,11 @@ class RotationPerturbation(Baseline):
 
     def _predictor(self, seed: int) -> Padder:
         if not isinstance(self.predictor, str):
+            if not callable(getattr(self.predictor, "padding", None)):
+                raise RecveilError(
+                    f"predictor {type(self.predictor).__name__} has no padding to rotate; expected "
+                    f"one that has, such as FunkSVD(), or one of {', '.join(PREDICTORS)}"
+                )
             return copy.copy(self.predictor)
         if self.predictor not in PREDICTORS:
             raise RecveilError(

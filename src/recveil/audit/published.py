@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recveil.anonymize import Groups, KCoRater, PredictiveAnonymizer
 from recveil.anonymize.as_given import AsGiven, count_as_given
 from recveil.anonymize.fills import FILLS
-from recveil.anonymize.predictive import GROUPINGS
+from recveil.anonymize.parts import GROUPINGS
 from recveil.attack import (
     Adversary,
     Anonymizer,
@@ -132,9 +132,11 @@ def _cannot_be_repeated(manifest: dict[str, Any]) -> str:
             "because it needs a release without some of the people, and with privacy levels they "
             "would take theirs along"
         )
-    if manifest["settings"].get("method") == "k-coRating" and same_again(manifest, 0) is None:
+    if same_again(manifest, 0) is not None:
+        return ""
+    if manifest["settings"].get("method") == "k-coRating":
         return "because the release's fill, or who trusts whom, is not at hand"
-    return ""
+    return "because the release's predictor or grouping was given as an object, and is not at hand"
 
 
 def attack_published(

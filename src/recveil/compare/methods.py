@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.anonymize.baselines import BASELINE_DESCRIPTIONS, BASELINES
 from recveil.anonymize.k_corating import Protect
-from recveil.anonymize.predictive import GROUPINGS, Homogenize
+from recveil.anonymize.parts import GROUPINGS
+from recveil.anonymize.predictive import Homogenize
 from recveil.attack import Anonymizer
 from recveil.errors import RecveilError
 

@@ -54,6 +54,11 @@ class Padding:
         """Number of users."""
         return self.user_factors.shape[0]
 
+    @property
+    def rank(self) -> int:
+        """Number of factors."""
+        return self.item_factors.shape[1]
+
     def rows(self, users: Any) -> NDArray[np.float32]:
         """Return the predicted rows of some users, shape (n, n_items), true ratings not yet in.
 
@@ -68,6 +73,18 @@ class Padding:
         users, items = np.asarray(users), np.asarray(items)
         products = np.einsum("ij,ij->i", self.user_factors[users], self.item_factors[items])
         return np.clip(products + self.item_offset[items], self.scale.low, self.scale.high)
+
+    def take(self, users: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return what `tile` needs of some users: their factors, shape (n, rank)."""
+        return self.user_factors[users]
+
+    def tile(self, taken: NDArray[Any], items: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the products of factors, shape (n, items.size); `offset` is still missing."""
+        return taken @ self.item_factors[items].T
+
+    def offset(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """Return what is to be added to each row of a tile, shape (items.size,)."""
+        return self.item_offset[items]
 
     def coordinates(self) -> NDArray[np.float32]:
         """Place each user so that distances equal those between unclipped padded rows.
