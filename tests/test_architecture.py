@@ -14,6 +14,7 @@ FLOORS = {
     "errors": 0,
     "ahead": 0,
     "beside": 0,
+    "brief": 0,
     "bits": 0,
     "compiled": 0,
     "progress": 0,

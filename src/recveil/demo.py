@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.folder import check_target
 from recveil.attack import Matches, match_known_ratings
+from recveil.brief import brief
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 from recveil.verify import Verification
@@ -17,6 +18,7 @@ from recveil.verify import Verification
 KNOWN = 8
 
 
+@brief
 class Demo(NamedTuple):
     """What the demo did.
 
@@ -36,6 +38,9 @@ class Demo(NamedTuple):
     before: Matches
     row_sizes: NDArray[np.int64]
     verification: Verification
+
+    def _facts(self) -> dict[str, object]:
+        return self.verification._facts()
 
 
 def demo(

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 
+
+@brief
 @dataclass(frozen=True, eq=False)
 class Records:
     """A block of published records, in compressed rows.

@@ -12,6 +12,7 @@ from recveil.anonymize.k_corating import KCoRater, Protect
 from recveil.anonymize.parts import LEVEL_GROUPINGS
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
 from recveil.anonymize.release import FileFormat, Layout, Release
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, read_levels, read_trust, understand
 from recveil.ratings import Ratings
@@ -28,6 +29,7 @@ _OPTIONS = {"round_labels": "--round", "round_fills": "--round-fills, --no-round
 _BY_SUPPORTS = ("gecom", "supports")
 
 
+@brief
 class Anonymized(NamedTuple):
     """What was read, what was made of it, and what the checker says of the written files."""
 
@@ -35,6 +37,9 @@ class Anonymized(NamedTuple):
     release: Release
     verification: "Verification"
     reading: Reading
+
+    def _facts(self) -> dict[str, object]:
+        return self.verification._facts()
 
 
 def anonymize(

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from recveil.anonymize.bundles import bundle, can_prune, missing_in_bundles, prune
 from recveil.anonymize.homogenize import Groups
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padded
 from recveil.records import Records
@@ -25,6 +26,7 @@ _CHUNK_FACTORS = 1 << 24
 Labels: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int32]], NDArray[Any]]
 
 
+@brief
 class Coverage(NamedTuple):
     """Which groups hold which items.
 
@@ -40,6 +42,7 @@ class Coverage(NamedTuple):
     item_means: NDArray[np.float64]
 
 
+@brief
 class AddedEdges(NamedTuple):
     """What is added to the groups, and what it costs.
 

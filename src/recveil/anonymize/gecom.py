@@ -46,8 +46,9 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     Two users rated a alone, two b and c; with k = 2 they are M1. The others are one group.
 
     >>> users, items = [1, 2, 3, 3, 4, 4, 5, 6, 6], list("aabcbccab")
-    >>> gecom(Ratings.from_columns(users, items, [3] * 9), k=2)
-    Groups(members=array([0, 1, 2, 3, 4, 5]), starts=array([0, 2, 4, 6]))
+    >>> groups = gecom(Ratings.from_columns(users, items, [3] * 9), k=2)
+    >>> groups.members, groups.starts
+    (array([0, 1, 2, 3, 4, 5]), array([0, 2, 4, 6]))
     """
     if k < 1:
         raise RecveilError(f"k is {k}; expected at least 1")

@@ -15,6 +15,7 @@ from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict import Padded
 from recveil.ratings import Ratings
@@ -27,6 +28,7 @@ _BLOCK_RATINGS = 1 << 22
 _TILE_CELLS = 1 << 19
 
 
+@brief
 class Groups(NamedTuple):
     """Who is in which group, in the order in which the groups will be published.
 
@@ -47,8 +49,9 @@ class Groups(NamedTuple):
 
         Examples
         --------
-        >>> Groups.from_labels([0, 1, 0, 1, 1], order=[1, 0])
-        Groups(members=array([1, 3, 4, 0, 2]), starts=array([0, 3, 5]))
+        >>> groups = Groups.from_labels([0, 1, 0, 1, 1], order=[1, 0])
+        >>> groups.members, groups.starts
+        (array([1, 3, 4, 0, 2]), array([0, 3, 5]))
         """
         labels = np.asarray(labels, dtype=np.int64)
         n_groups = int(labels.max()) + 1
@@ -59,6 +62,9 @@ class Groups(NamedTuple):
         sizes = np.bincount(places, minlength=n_groups)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         return cls(np.argsort(places, kind="stable"), starts)
+
+    def _facts(self) -> dict[str, object]:
+        return {"people": self.members.size, "groups": self.starts.size - 1}
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -139,6 +145,7 @@ def homogenize_padded(ratings: Ratings, padding: Padded, groups: Groups) -> Iter
             yield from averaged
 
 
+@brief
 class Own(NamedTuple):
     """What the members of some groups rated themselves, and how far a tile has come with it.
 

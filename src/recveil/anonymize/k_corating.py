@@ -18,6 +18,7 @@ from recveil.anonymize.homogenize import Groups
 from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.predictive import label_step
 from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.io import StatedTrust
@@ -265,6 +266,7 @@ class KCoRater:
         return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)
 
 
+@brief
 class _Job(NamedTuple):
     """What it takes to fill any group."""
 

@@ -82,7 +82,7 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
     Examples
     --------
     >>> make_grouping(None, 5, None, seed=1)
-    KGather(random_state=1)
+    KGather()
     """
     if choice is not None and not isinstance(choice, str):
         if isinstance(choice, type) or not callable(getattr(choice, "get_params", None)):

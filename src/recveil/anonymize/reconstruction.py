@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.anonymize.noise import Noise
+from recveil.brief import brief
 from recveil.errors import RecveilError
 
 # Beyond so many values, those that fall into one of so many narrow intervals count as equal.
@@ -94,6 +95,7 @@ def reconstruct_distribution(
     return shares
 
 
+@brief
 class HistogramRecovery(NamedTuple):
     """How much nearer a reconstruction comes to the original histogram than the noisy one.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recveil.anonymize.as_given import AsGiven
 from recveil.anonymize.cost import DiversityCost
 from recveil.anonymize.homogenize import Groups
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.records import Records
@@ -49,6 +50,7 @@ class Claim:
     l: int = 1  # noqa: E741
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Published:
     """All that the world will see.
@@ -86,7 +88,18 @@ class Published:
         width = len(str(self.n_users))
         return [f"{self.prefix}{row:0{width}d}" for row in range(first, last)]
 
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.settings.get("method"),
+            "claim": self.claim.kind,
+            "k": self.claim.k,
+            "people": self.n_users,
+            "items": self.items.size,
+            "scale": str(self.scale),
+        }
 
+
+@brief
 @dataclass(frozen=True, eq=False)
 class Private:
     """What only the owner may see; it undoes the release.
@@ -118,7 +131,11 @@ class Private:
     levels: NDArray[np.int64] | None = None
     diversity_cost: DiversityCost | None = None
 
+    def _facts(self) -> dict[str, object]:
+        return {"": "for its owner alone", "people": self.users.size}
 
+
+@brief
 @dataclass(frozen=True, eq=False)
 class Release:
     """Anonymized ratings: `published` for the world, `private` for the owner alone."""
@@ -164,6 +181,9 @@ class Release:
         from recveil.anonymize.folder import write_release
 
         return write_release(self, Path(folder), layout, file_format, force=force)
+
+    def _facts(self) -> dict[str, object]:
+        return self.published._facts()
 
 
 def check_seed(seed: int | None) -> None:

@@ -12,6 +12,7 @@ from recveil.anonymize.homogenize import Groups
 from recveil.anonymize.noise import Noise
 from recveil.anonymize.parts import PREDICTORS
 from recveil.anonymize.perturbation import Baseline, Blocks, everybody_alone, places_of
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padder, Padding
 from recveil.ratings import Ratings, RatingScale
@@ -256,6 +257,7 @@ def padded_rows(
     return rows
 
 
+@brief
 class _Turned(NamedTuple):
     """The turned table, which is never held as a whole."""
 

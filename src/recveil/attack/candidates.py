@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
@@ -15,6 +16,7 @@ from recveil.records import Records
 _MOST_LEVELS = 1 << 16
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """An inverted index: for each item, the records that carry it, with label and day.

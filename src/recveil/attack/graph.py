@@ -11,10 +11,12 @@ from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.scoreboard import Scoreboard
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
 
+@brief
 class Matches(NamedTuple):
     """How many review graphs contain what is known about each target.
 
@@ -47,6 +49,7 @@ class Matches(NamedTuple):
         return found / self.requested if self.requested else 0.0
 
 
+@brief
 class Profiles(NamedTuple):
     """How many different review graphs contain what is known about each target.
 

@@ -13,9 +13,11 @@ from recveil.attack.statistics import (
     sum_likelihoods,
     sum_up,
 )
+from recveil.brief import brief
 from recveil.compiled import compiled
 
 
+@brief
 class Guesses(NamedTuple):
     """What the attack says about each target; arrays of shape (n_targets,).
 

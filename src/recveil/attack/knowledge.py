@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
@@ -15,6 +16,7 @@ from recveil.ratings import Ratings, RatingScale
 _TOLERANCE = 1e-3
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Knowledge:
     """Entries about each target, in compressed rows.

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge
+from recveil.brief import brief
 
 
+@brief
 class Nearby(NamedTuple):
     """The nearest records of each target; arrays of shape (n_targets,).
 
@@ -59,8 +61,9 @@ def find_nearest(
     >>> known = Knowledge(
     ...     np.array([1]), np.array([0, 1]), np.array([1]), np.array([2.5]), None, None, 0
     ... )
-    >>> find_nearest(table, known, np.arange(2))
-    Nearby(best=array([1]), tied_people=array([1]), own_is_top=array([ True]))
+    >>> found = find_nearest(table, known, np.arange(2))
+    >>> found.best, found.tied_people, found.own_is_top
+    (array([1]), array([1]), array([ True]))
     """
     sizes = candidates.sizes
     missing = float(np.ptp(candidates.levels)) ** 2 or 1.0

@@ -24,6 +24,7 @@ from recveil.attack.statistics import (
     wilson_interval,
 )
 from recveil.attack.strikes import find_strikes, strike_out
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.records import Records
@@ -60,6 +61,7 @@ class RatingErrors(NamedTuple):
     labelled: int
 
 
+@brief
 class ReleaseAttack(NamedTuple):
     """What an adversary gets out of a release.
 
@@ -106,6 +108,16 @@ class ReleaseAttack(NamedTuple):
     link_baseline: Mean
     rating_errors: RatingErrors
     exact: Interval
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.attack,
+            "looked for": self.requested,
+            "skipped": self.skipped,
+            "group found": f"{self.group_found.rate:.1%}",
+            "person found": f"{self.person_found.rate:.1%}",
+            "baseline": f"{self.baseline:.1%}",
+        }
 
 
 def attack_release(
@@ -272,6 +284,7 @@ def without_unpublished(ratings: Ratings, adversary: Adversary) -> Adversary:
     return replace(blunted, activity_error=None)
 
 
+@brief
 class _Lesson(NamedTuple):
     """What the row of one found target tells, beside what the adversary knew."""
 

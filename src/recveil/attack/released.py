@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
+from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import Ratings
 from recveil.records import Records
@@ -28,6 +29,7 @@ _FORMAT = "recveil-release-1"
 _ROWS_AT_ONCE = 1 << 20
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ReleasedTable:
     """The classes of identical published records, and the class of each person.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
@@ -17,6 +18,7 @@ from recveil.progress import track
 _CHUNK = 256
 
 
+@brief
 class Lineups(NamedTuple):
     """Who is left of the people when all records that disagree are gone; shape (n_targets,) each.
 

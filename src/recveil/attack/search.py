@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.guesses import Guesses, guess, lead_of_others
 from recveil.attack.knowledge import Knowledge
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
@@ -32,6 +33,7 @@ NEVER = -1e30
 _LOST = NEVER / 2
 
 
+@brief
 class Points(NamedTuple):
     """What an attack gives for a known item that a record carries.
 
@@ -142,6 +144,7 @@ def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -
         )
 
 
+@brief
 class _Search(NamedTuple):
     """All that the compiled functions read; what is not known is empty."""
 
@@ -197,6 +200,7 @@ def _gather(found: Candidates, known: Knowledge, points: Points) -> _Search:
     )
 
 
+@brief
 class _Board(NamedTuple):
     """Working space of one thread."""
 

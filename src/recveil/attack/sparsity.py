@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import choose_targets
 from recveil.attack.scoreboard import rating_slack
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
@@ -22,6 +23,7 @@ _CHUNK = 64
 _RATINGS_AT_A_TIME = 1 << 22
 
 
+@brief
 class ItemInformation(NamedTuple):
     """What knowing a rating of each item tells about who gave it; shape (n_rated_items,) each.
 

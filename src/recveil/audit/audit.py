@@ -23,6 +23,7 @@ from recveil.audit.published import Published, attack_published
 from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.selftest import Check, check_attack
 from recveil.audit.verdict import warnings_of, write_verdict
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, understand
 from recveil.ratings import Ratings
@@ -31,6 +32,7 @@ _SHARES = (0.5, 0.9)
 _MOST_KNOWN = 16
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Audit:
     """What an audit found.
@@ -92,6 +94,16 @@ class Audit:
             "release": released.get("release"),
             "suspects": [suspects.to_dict() for suspects in self.suspects],
             "theory": _theory(ratings.n_users),
+        }
+
+    def _facts(self) -> dict[str, object]:
+        found = max((outcome.found.rate for outcome in self.attacks), default=None)
+        return {
+            "people": self.ratings.n_users,
+            "ratings": self.ratings.n_ratings,
+            "adversaries": len(self.attacks),
+            "found by the strongest": None if found is None else f"{found:.1%}",
+            "release attacked": None if self.published is None else True,
         }
 
 

@@ -17,12 +17,14 @@ from recveil.attack import (
     mean_interval,
     wilson_interval,
 )
+from recveil.brief import brief
 from recveil.ratings import Ratings
 
 # Narayanan & Shmatikov's threshold for the eccentricity of a match.
 ECCENTRICITY = 1.5
 
 
+@brief
 @dataclass(frozen=True)
 class Outcome:
     """What one adversary achieves; every rate but `control` is a share of `requested`.
@@ -101,6 +103,16 @@ class Outcome:
             **({} if self.attacked else {"control": self.control._asdict() | {"rate": None}}),
             "likelihood_bits": self.likelihood_bits.mean if self.attacked else None,
             "baseline": self.baseline,
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.adversary.name,
+            "looked for": self.requested,
+            "skipped": self.skipped,
+            "found": f"{self.found.rate:.1%}",
+            "stands out": f"{self.success.rate:.1%}",
+            "control": f"{self.control.rate:.1%}",
         }
 
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.attack import Candidates
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.io.delimited import DIALECTS
@@ -28,6 +29,7 @@ _SHOWN = 5
 _TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
 
 
+@brief
 @dataclass(frozen=True)
 class Suspects:
     """The best candidates for one target.
@@ -58,6 +60,9 @@ class Suspects:
     def to_dict(self) -> dict[str, Any]:
         """Return the suspects as plain data, for JSON."""
         return dict(vars(self))
+
+    def _facts(self) -> dict[str, object]:
+        return {"known": self.known, "matched": self.matched, "suspects": len(self.users)}
 
 
 def look_for(

@@ -27,6 +27,7 @@ from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
 from recveil.audit.release_verdict import columns_of, headline, write_release_verdict
 from recveil.audit.verdict import COVERAGE, not_covered
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.records import Records
@@ -34,6 +35,7 @@ from recveil.records import Records
 _PREDICTORS = {"FunkSVD": "funk-svd", "ItemMean": "item-mean"}
 
 
+@brief
 @dataclass(frozen=True)
 class Published:
     """What the adversaries achieve against a release.
@@ -123,6 +125,15 @@ class Published:
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
         return write_release_verdict(self)
+
+    def _facts(self) -> dict[str, object]:
+        found = max((attack.person_found.rate for _, attack in self.attacks), default=None)
+        return {
+            "claim": self.manifest.get("claim"),
+            "k": self.manifest.get("k"),
+            "adversaries": len(self.attacks),
+            "found by the strongest": None if found is None else f"{found:.1%}",
+        }
 
 
 def _cannot_be_repeated(manifest: dict[str, Any]) -> str:

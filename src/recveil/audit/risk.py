@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from recveil.attack import Candidates, Likelihood, ScoreboardRH, draw_knowledge
 from recveil.audit.outcome import Outcome
+from recveil.brief import brief
 from recveil.ratings import Ratings
 
 # Everybody is looked for so many times in all, at least once and at most ten times each.
 _ATTACKS = 500_000
 
 
+@brief
 class Risk(NamedTuple):
     """How often each user is found.
 
@@ -46,6 +48,9 @@ class Risk(NamedTuple):
             "people_by_adversary": {name: looked.count(name) for name in dict.fromkeys(looked)},
             "nobody_looked_for": len(self.found) - len(looked),
         }
+
+    def _facts(self) -> dict[str, object]:
+        return {"people": self.found.size, "draws": self.draws}
 
 
 def measure_risk(

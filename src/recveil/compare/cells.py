@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from recveil.beside import file_beside, folder_beside, sweep, temporary_names
+from recveil.brief import brief
 from recveil.compare.methods import METHODS
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
@@ -45,6 +46,7 @@ class Setting(NamedTuple):
         return f"{self.method}.json" if self.k is None else f"{self.method}-k{self.k}.json"
 
 
+@brief
 class Ground(NamedTuple):
     """What all cells of a comparison share, and what makes one outdated if it changes.
 

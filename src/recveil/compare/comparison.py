@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recveil.brief import brief
 from recveil.compare.cells import TABLE, write_beside
 from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
 from recveil.compare.methods import METHODS, PROMISES
@@ -18,6 +19,7 @@ from recveil.ratings import Ratings
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
+@brief
 @dataclass(frozen=True)
 class Comparison:
     """What each setting is worth, and what it gives away.
@@ -110,6 +112,14 @@ class Comparison:
     def write_table(self, out: Path) -> None:
         """Write the table as Parquet into the comparison's folder."""
         write_beside(out / TABLE, lambda path: pq.write_table(self.to_table(), path))
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "people": self.ratings.n_users,
+            "ratings": self.ratings.n_ratings,
+            "settings": len(self.rows),
+            "without result": sum(row.problem is not None for row in self.rows) or None,
+        }
 
 
 def _type(hint: type | UnionType) -> pa.DataType:

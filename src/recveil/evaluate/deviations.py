@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.attack import ReleasedTable
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.evaluate.split import HeldOut
@@ -114,6 +115,7 @@ def target_deviation(
     return _deviation(released, records, test, scale, null_rule)
 
 
+@brief
 class SimilarUsers(NamedTuple):
     """Who in the release is most like each person, and where he himself comes.
 
@@ -197,6 +199,7 @@ def similar_user_deviation(
     return _deviation(released, record_of[test.users], test, scale, null_rule)
 
 
+@brief
 class SelfRank(NamedTuple):
     """How far down the list of similar published people each person's own record comes.
 

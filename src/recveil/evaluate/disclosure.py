@@ -15,6 +15,7 @@ from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose
 from recveil.attack.fitting import with_wrong_items
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.published import Published, attack_table, same_again
+from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.evaluate.links import link_disclosure
 from recveil.evaluate.training import TrainingTable, UserRows
@@ -31,6 +32,7 @@ _NO_MANIFEST: dict[str, Any] = {
 }
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Opened:
     """A release in the one form that everything else works on.

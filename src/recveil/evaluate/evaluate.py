@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recveil.audit.published import same_again
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.deviations import NullRule
 from recveil.evaluate.disclosure import read_manifest
@@ -15,6 +16,7 @@ from recveil.io import Reading, understand
 from recveil.ratings import Ratings, RatingScale
 
 
+@brief
 class Evaluated(NamedTuple):
     """What was read, and what was found out.
 
@@ -60,6 +62,9 @@ class Evaluated(NamedTuple):
             "readings": [{"source": read.name, **read.to_dict()} for read in self.readings],
             **self.evaluation.to_json(),
         }
+
+    def _facts(self) -> dict[str, object]:
+        return self.evaluation._facts()
 
 
 def evaluate(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from recveil.audit.published import Published
+from recveil.brief import brief
 from recveil.evaluate.carry_over import CarryOver
 from recveil.evaluate.deviations import Deviation, SelfRank
 from recveil.evaluate.fidelity import Fidelity
@@ -14,6 +15,7 @@ from recveil.evaluate.recipient import AVERAGES, Served, Utility
 from recveil.verify.links import LinkPosterior
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What one release is worth, and what it gives away.
@@ -158,6 +160,16 @@ class Evaluation:
                 "targets_attacked": worst.requested - worst.skipped,
             },
             "links": links,
+        }
+
+    def _facts(self) -> dict[str, object]:
+        low, high = self.gain_interval
+        return {
+            "people": self.n_people,
+            "served": self.n_served,
+            "gain kept": f"{self.gain_kept:.1%} ({low:.1%} to {high:.1%})",
+            "RMSE": self.release.utilities[self.release.chosen].rmse,
+            "RMSE of raw": self.raw.utilities[self.raw.chosen].rmse,
         }
 
 

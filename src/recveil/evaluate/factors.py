@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.evaluate.means import Averages, OnAverages
 from recveil.evaluate.recommender import Setting
@@ -14,6 +15,7 @@ from recveil.evaluate.training import TrainingTable, UserRows
 _SEED = 0
 
 
+@brief
 class _Learnt(NamedTuple):
     averages: Averages
     item_factors: NDArray[np.float64]

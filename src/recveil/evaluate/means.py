@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.evaluate.recommender import Recommender, Setting
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_split
 
@@ -87,6 +88,7 @@ class Popularity(Recommender):
         return np.tile(learnt, (people.n_users, 1))
 
 
+@brief
 class Averages(NamedTuple):
     """What averages explain; the others learn from what they leave.
 

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.means import Averages, OnAverages
 from recveil.evaluate.recommender import Setting
@@ -23,11 +24,13 @@ _SPARSE = 0.1
 _TILE_CELLS = 1 << 22
 
 
+@brief
 class _Learnt(NamedTuple):
     averages: Averages
     similar: NDArray[np.float64]
 
 
+@brief
 class _Counted(NamedTuple):
     table: TrainingTable
     cosines: NDArray[np.float64]

@@ -98,8 +98,9 @@ def relevant_items(test: HeldOut, users: NDArray[Any], at_least: float) -> UserR
     Examples
     --------
     >>> test = HeldOut(np.array([3, 3, 7]), np.array([0, 2, 1]), np.array([5.0, 1.0, 4.0]))
-    >>> relevant_items(test, np.array([3, 7]), at_least=4)
-    UserRows(indptr=array([0, 1, 2]), indices=array([0, 1], dtype=int32), values=array([1., 1.]))
+    >>> rows = relevant_items(test, np.array([3, 7]), at_least=4)
+    >>> rows.indptr, rows.indices
+    (array([0, 1, 2]), array([0, 1], dtype=int32))
     """
     chosen = np.flatnonzero((test.values >= at_least) & np.isin(test.users, users))
     rows = np.searchsorted(users, test.users[chosen])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
@@ -75,6 +76,7 @@ class Utility(NamedTuple):
     inner_ndcg: float = np.nan
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class PersonErrors:
     """What each person's held-out ratings add to the errors.
@@ -104,6 +106,7 @@ class PersonErrors:
     __hash__ = None  # type: ignore[assignment]
 
 
+@brief
 class Served(NamedTuple):
     """How well all recommenders that learnt from one table serve.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padding
 from recveil.ratings import Ratings, RatingScale
@@ -93,6 +94,7 @@ def weighted_squared(
     return np.asarray(1 - np.mean((1 - _differences(first, second, scale)) ** 2, axis=-1))
 
 
+@brief
 class SimilarityDistributions(NamedTuple):
     """How the four measures are distributed over pairs of users.
 
@@ -189,6 +191,7 @@ def similarity_distributions(
     )
 
 
+@brief
 class RatingHistogram(NamedTuple):
     """How many cells of the table hold which rating, before and after padding.
 

@@ -7,10 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
 
+@brief
 class HeldOut(NamedTuple):
     """Cells of the table whose ratings are kept aside, sorted by user, then item.
 
@@ -39,6 +41,7 @@ class HeldOut(NamedTuple):
         return HeldOut(self.users[kept], self.items[kept], self.values[kept])
 
 
+@brief
 class Split(NamedTuple):
     """Ratings to learn from, and cells to judge by.
 
@@ -98,6 +101,7 @@ def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
     return Split(_without(ratings, held), HeldOut(users, items, values))
 
 
+@brief
 class Matched(NamedTuple):
     """Ratings of a separate file, found in the training ratings.
 

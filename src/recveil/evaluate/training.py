@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recveil.attack import ReleasedTable
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.split import HeldOut, lowest_in_rows
 from recveil.ratings import Ratings, RatingScale
@@ -22,6 +23,7 @@ from recveil.ratings import Ratings, RatingScale
 _INNER_SHARE = 0.2
 
 
+@brief
 class UserRows(NamedTuple):
     """People to serve, each with the ratings that he is known by, in compressed rows.
 
@@ -78,6 +80,7 @@ class UserRows(NamedTuple):
         return sparse.csr_array((data, self.indices, self.indptr), shape=shape, copy=False)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
     """Rows of labels with the number of people behind each.
@@ -179,6 +182,7 @@ class TrainingTable:
         return TrainingTable(rows, self.sizes, self.n_items, self.n_people, self.scale)
 
 
+@brief
 class InnerSplit(NamedTuple):
     """A hold-out within a table, to choose settings by.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.group.base import Grouping, RandomState, at_least, number_by_lowest_member
 
@@ -86,6 +87,7 @@ class BoundedTMeans(Grouping):
         return clusters.labels
 
 
+@brief
 class Clusters(NamedTuple):
     """Rows with their clusters, and where these have their centres.
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.group.distances import lowest
 
@@ -16,6 +17,7 @@ from recveil.group.distances import lowest
 _ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 
+@brief
 class Leaf(NamedTuple):
     """Neighbouring groups and their rows; the kernels change all but the rows in place.
 
@@ -42,6 +44,7 @@ class Leaf(NamedTuple):
     regret: NDArray[np.float32]
 
 
+@brief
 class Noise(NamedTuple):
     """What is added to the gains, so that a group may get worse for a while.
 

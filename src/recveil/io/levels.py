@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
 from recveil.io.files import naming, open_bytes, open_random_access
@@ -24,6 +25,7 @@ _PARQUET_MAGIC = b"PAR1"
 _HEADER = "expected a header such as user_id,k"
 
 
+@brief
 class _Column(NamedTuple):
     """What a file says, row by row, and where."""
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
@@ -14,6 +15,7 @@ from recveil.ratings.columns import Locate
 COLUMNS = ("user", "item", "rating", "time")
 
 
+@brief
 class Source(NamedTuple):
     """A rating file as it stands, before anything is made of its values.
 

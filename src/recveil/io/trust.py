@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io.files import naming, open_bytes
 from recveil.io.lines import Place
 
 
+@brief
 class StatedTrust(NamedTuple):
     """What a trust file says about the users of some ratings.
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings
 
@@ -16,6 +17,7 @@ _GRID = 2.0**-20
 _USER_PULL, _ITEM_PULL, _BIAS_PASSES = 10, 25, 10
 
 
+@brief
 class Crowd(NamedTuple):
     """Deviations of ratings from a baseline, in rows by user and in lists by item.
 
@@ -46,6 +48,7 @@ class Crowd(NamedTuple):
     opinions: NDArray[np.float32]
 
 
+@brief
 class Baseline(NamedTuple):
     """What is predicted before anybody is asked: ``of_users[u] + of_items[i]``, in rating points.
 

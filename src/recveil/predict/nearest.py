@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict.weights import FULL, Desk, Links, Weighing, new_desk, weigh
 from recveil.progress import track
@@ -16,6 +17,7 @@ _CHUNK = 64
 _SEARCH_STEP = 4
 
 
+@brief
 class Answers(NamedTuple):
     """The cells to predict, sorted by user, and what the neighbours say about them.
 
@@ -106,6 +108,7 @@ def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
             pass
 
 
+@brief
 class _Board(NamedTuple):
     """Working space of one thread, beside the desk where weights are made."""
 

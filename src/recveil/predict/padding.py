@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recveil.brief import brief
 from recveil.ratings import RatingScale
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Padding:
     """Predictions for all users and items, in latent form.

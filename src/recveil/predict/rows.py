@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
 from recveil.predict.predictor import Predictor
@@ -18,6 +19,7 @@ _TILE_CELLS = 1 << 20
 _DIRECTIONS = 256
 
 
+@brief
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictedRows:
     """What `Padding` is to predictors with factors: the rows of all users, never written out.

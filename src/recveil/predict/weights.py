@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict.crowd import Crowd
 
@@ -26,6 +27,7 @@ SIMILARITY, TRUST, LINKS = 0, 1, 2
 _SHARED, _SUM, _OWN, _THEIR = 0, 1, 2, 3
 
 
+@brief
 class Links(NamedTuple):
     """Users who point at users with a weight, in compressed rows.
 
@@ -51,6 +53,7 @@ NO_LINKS = Links(
 )
 
 
+@brief
 class Weighing(NamedTuple):
     """All that a row of weights is made of.
 
@@ -111,6 +114,7 @@ class Weighing(NamedTuple):
         )
 
 
+@brief
 class Desk(NamedTuple):
     """Working space of one thread.
 

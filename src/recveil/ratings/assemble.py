@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.ratings.columns import Locate
@@ -13,6 +14,7 @@ from recveil.ratings.columns import Locate
 Duplicates = Literal["error", "last", "mean"]
 
 
+@brief
 class Order(NamedTuple):
     """Where each row begins, and in what order ratings must stand.
 
@@ -31,6 +33,7 @@ class Order(NamedTuple):
         return column if self.places is None else _gather(column, self.places)
 
 
+@brief
 class Rows(NamedTuple):
     """Ratings in compressed rows by user, items ascending in each row."""
 

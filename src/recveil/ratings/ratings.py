@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recveil.brief import html_line
 from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, first_fall
 from recveil.ratings.build import Built, build, frame_columns
@@ -279,12 +280,13 @@ class Ratings:
         return hash(self.digest())
 
     def __repr__(self) -> str:
-        times = "no times" if self.days is None else "with times"
         return (
-            f"Ratings({self.n_users:,} users × {self.n_items:,} items, "
-            f"{self.n_ratings:,} ratings, {100 * self.density:.3g} % filled, "
-            f"scale {self.scale}, {times})"
+            f"Ratings({self.n_users:,} users × {self.n_items:,} items, {self.n_ratings:,} ratings, "
+            f"{100 * self.density:.3g} % filled, scale {self.scale}, "
+            f"{'no' if self.days is None else 'with'} times)"
         )
+
+    _repr_html_ = html_line
 
     def _check(self) -> None:
         for name in ("users", "items"):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recveil.bits import count_bits
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 
@@ -134,6 +135,7 @@ def check_parameters(b: int, l: int) -> None:  # noqa: E741
         raise RecveilError(f"l is {l!r}; expected a whole number of groups, at least 1")
 
 
+@brief
 class _Table(NamedTuple):
     """Rows with their weights; the columns are the items in use, from the rarest on."""
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 
 # Halvings of [0, 1] that leave an interval below float64's resolution there.
@@ -95,6 +96,7 @@ def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     return np.where(covered, 1 / sizes + p / np.where(covered, 2 - sizes * p, 1.0), np.nan)
 
 
+@brief
 class LinkPosterior(NamedTuple):
     """What released edges tell about the ratings behind them.
 
@@ -168,6 +170,7 @@ def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPost
     )
 
 
+@brief
 class ItemShares(NamedTuple):
     """What the published groups alone tell about the share of users who rated each item.
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.ahead import ahead
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import RatingScale
@@ -24,6 +25,7 @@ _ROWS_AT_ONCE = 1 << 20
 MOST_PEOPLE = 10**10
 
 
+@brief
 class Block(NamedTuple):
     """Some records.
 

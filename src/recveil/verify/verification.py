@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from recveil.brief import brief
 from recveil.verify.diversity import Diversity
 from recveil.verify.links import LinkPosterior
 
@@ -31,6 +32,7 @@ class Violation(NamedTuple):
     problem: str
 
 
+@brief
 @dataclass(frozen=True)
 class Verification:
     """The verdict over a published file.
@@ -104,4 +106,15 @@ class Verification:
             "compared": list(self.compared),
             "checksums": self.checksums,
             "violations": [violation._asdict() for violation in self.violations],
+        }
+
+    def _facts(self) -> dict[str, object]:
+        verdict = "holds" if self.holds else "does not hold"
+        return {
+            "": f"{self.claim} {verdict}",
+            "k": f"{self.k_achieved:,} ({self.k_required:,} required)",
+            "people": self.users,
+            "rows": self.records,
+            "different": self.classes,
+            "violations": len(self.violations) or None,
         }

@@ -1,0 +1,269 @@
+"""Nobody publishes a private thing by looking at it: what objects show of themselves."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+import typing
+from pprint import pformat
+
+import numpy as np
+import pytest
+
+import recveil
+from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, anonymize
+from recveil.anonymize.diversity import gather_coverage
+from recveil.anonymize.homogenize import homogenize_simple
+from recveil.attack import (
+    Adversary,
+    Candidates,
+    ReleasedTable,
+    ScoreboardRH,
+    attack_release,
+    draw_knowledge,
+    match_known_ratings,
+    membership,
+)
+from recveil.audit import audit
+from recveil.brief import brief
+from recveil.compare import compare
+from recveil.compare.cells import Ground
+from recveil.demo import Demo
+from recveil.evaluate import Evaluator, evaluate, split_ratings
+from recveil.group import KGather
+from recveil.io import read_levels, write_ratings
+from recveil.predict import FunkSVD, UserKNN
+from recveil.ratings import Ratings, RatingScale
+from recveil.verify import verify
+
+SEED = 987654321987
+SECRETS = ("secret-ann", str(SEED), f"{SEED:,}", f"{SEED:_}", "secret film")
+
+
+def classes():
+    """Return every dataclass and named tuple of recveil."""
+    for module in pkgutil.walk_packages(recveil.__path__, "recveil."):
+        if not module.name.endswith("__main__"):
+            for cls in vars(importlib.import_module(module.name)).values():
+                is_own = inspect.isclass(cls) and cls.__module__ == module.name
+                if is_own and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")):
+                    yield cls
+
+
+CLASSES = sorted(classes(), key=lambda cls: (cls.__module__, cls.__name__))
+
+
+def is_brief(cls) -> bool:
+    return cls.__repr__.__module__ == brief.__module__
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    rng = np.random.default_rng(1)
+    users, items = np.divmod(np.flatnonzero(rng.random(60 * 30) < 0.4), 30)
+    return Ratings.from_columns(
+        [f"secret-ann-{user}" for user in users],
+        [f"secret film {item}" for item in items],
+        rng.integers(1, 6, users.size),
+        scale=RatingScale(1, 5, 1),
+        days=rng.integers(0, 900, users.size),
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, ratings):
+    folder = tmp_path_factory.mktemp("brief")
+    write_ratings(ratings, folder / "ratings.csv")
+    (folder / "levels.csv").write_text("user_id,k\nsecret-ann-3,7\n")
+    known = "".join(f"secret-ann-1,secret film {item},3\n" for item in range(9))
+    (folder / "known.csv").write_text("target,item,rating\n" + known)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shown(ratings, folder):
+    """Whatever holds something private, by name, each made once as its user would."""
+    levels = read_levels(folder / "levels.csv", ratings.users, 3)
+    padded = PredictiveAnonymizer(3, seed=SEED).anonymize(ratings)
+    simple = PredictiveAnonymizer(
+        3, "simple", grouping="level-gather", privacy_levels=levels, b=1, l=2, seed=SEED
+    ).anonymize(ratings)
+    k_corated = KCoRater(3, "funk-svd", seed=SEED).anonymize(ratings)
+    anonymized = anonymize(folder / "ratings.csv", folder / "out", k=3, seed=SEED)
+    table, adversary = ReleasedTable.from_release(padded, ratings), Adversary(known=4)
+    knowledge = draw_knowledge(ratings, adversary, np.arange(20), seed=SEED)
+    candidates = Candidates.from_ratings(ratings)
+    matches = match_known_ratings(ratings, 4, seed=SEED)
+    audited = audit(
+        folder / "ratings.csv",
+        targets=20,
+        release=folder / "out",
+        aux=folder / "known.csv",
+        seed=SEED % 2**32,
+    )
+    split = split_ratings(ratings, 0.2, SEED)
+    evaluator = Evaluator(split, n_targets=20, seed=SEED)
+    evaluation = evaluator.evaluate(padded)
+    fitted = [FunkSVD(seed=SEED).fit(ratings), UserKNN().fit(ratings)]
+    compared = compare(ratings, folder / "c", methods=["simple"], ks=[3], targets=20, seed=SEED)
+    (block, *_) = padded.published.blocks()
+    return {
+        "ratings": ratings,
+        "releases": [padded, simple, k_corated],
+        "published": [padded.published, simple.published, k_corated.published],
+        "private": [padded.private, simple.private, k_corated.private],
+        "groups": padded.private.groups,
+        "cost": [simple.private.diversity_cost, simple.private.lone_ratings],
+        "baselines": [make(SEED).anonymize(ratings) for make in BASELINES.values()],
+        "anonymized": anonymized,
+        "verification": verify(folder / "out"),
+        "verification of the raw table": dataclasses.replace(
+            verify(folder / "ratings.csv", k=2), violations=()
+        ),
+        "demo": Demo(ratings, matches, np.ones(3), anonymized.verification),
+        "table": [table, candidates, knowledge],
+        "attacks": [
+            matches,
+            ScoreboardRH().attack(candidates, knowledge, np.arange(60)),
+            attack_release(ratings, table, adversary, np.arange(20)),
+            membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED),
+        ],
+        "audit": audited,
+        "parts of the audit": [
+            audited.attacks,
+            audited.risk,
+            audited.suspects,
+            audited.published,
+            audited.checks,
+        ],
+        "split": split,
+        "evaluation": [evaluation, evaluation.raw, evaluation.release],
+        "evaluated": evaluate(folder / "out", folder / "ratings.csv", split=0.2, seed=SEED),
+        "comparison": [compared, compared.rows, Ground("digest", 0.2, SEED, 9)],
+        "coverage": gather_coverage(homogenize_simple(ratings, padded.private.groups), 30),
+        "records": block,
+        "parts": [
+            PredictiveAnonymizer(3, seed=SEED),
+            KCoRater(3, seed=SEED),
+            KGather(3, random_state=SEED),
+            *fitted,
+            fitted[0].padding(),
+            evaluator,
+            *(make(SEED) for make in BASELINES.values()),
+        ],
+    }
+
+
+def ways_to_show(thing):
+    """Yield what a notebook, a print, a log or a debugger writes of a thing."""
+    yield from (repr(thing), str(thing), f"{thing}", pformat(thing))
+    yield from (repr([thing]), repr((thing,)), repr({"it": thing}), str({1: [thing]}))
+    if hasattr(thing, "_repr_html_"):
+        yield thing._repr_html_()
+    if hasattr(thing, "_repr_mimebundle_"):
+        yield from thing._repr_mimebundle_().values()
+
+
+def each(things):
+    return things if isinstance(things, list) else [things]
+
+
+class TestNothingPrivateIsShown:
+    def test_neither_people_nor_items_nor_seed(self, shown):
+        for name, things in shown.items():
+            for text in (text for thing in each(things) for text in ways_to_show(thing)):
+                assert not [secret for secret in SECRETS if secret in text], f"{name}: {text}"
+
+    def test_no_array_of_numbers(self, shown):
+        """Who is in which group are numbers, too."""
+        for name, things in shown.items():
+            for text in (text for thing in each(things) for text in ways_to_show(thing)):
+                assert "array" not in text, f"{name}: {text}"
+                assert not re.search(r"\d+[, ]+\d+[, ]+\d+[, ]+\d+", text), f"{name}: {text}"
+
+    def test_rich_shows_no_more(self, shown):
+        from rich.pretty import pretty_repr
+
+        for name, things in shown.items():
+            for text in map(pretty_repr, each(things)):
+                assert not [secret for secret in SECRETS if secret in text], f"{name}: {text}"
+
+
+class TestShort:
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("releases", "Release(predictive anonymization, claim: identical-rows, k: 3, people"),
+            ("private", "Private(for its owner alone, people: 60)"),
+            ("groups", "Groups(people: 60, groups: "),
+            ("anonymized", "Anonymized(identical-rows holds, k: "),
+            ("verification", "Verification(identical-rows holds, k: "),
+            ("audit", "Audit(people: 60, ratings: "),
+            ("evaluation", "Evaluation(people: "),
+            ("comparison", "Comparison(people: 60, ratings: "),
+        ],
+    )
+    def test_a_line_tells_counts_and_verdict(self, shown, name, words):
+        first = each(shown[name])[0]
+        assert repr(first).startswith(words)
+        assert "\n" not in repr(first)
+        assert len(repr(first)) < 200
+
+    def test_results_show_a_table_that_loads_nothing(self, shown):
+        for things in shown.values():
+            for thing in each(things):
+                html = getattr(thing, "_repr_html_", lambda: "")()
+                assert len(html) < 2_000
+                assert not re.search(r"<(script|link|img|iframe|style)|http|src=|href=", html)
+
+    def test_what_stands_in_a_table_is_escaped(self, shown):
+        published = dataclasses.replace(
+            each(shown["published"])[0], settings={"method": "<script>alert(1)</script>"}
+        )
+        assert "<script" not in published._repr_html_()
+        assert "&lt;script&gt;" in published._repr_html_()
+
+    def test_a_verdict_that_fails_says_so(self, shown):
+        text = repr(shown["verification of the raw table"])
+        assert text.startswith("Verification(identical-rows does not hold, k: 1 (2 required)")
+
+
+# Their fields say nothing about people: parameters, shapes of a chart, words for the docs.
+HARMLESS_WITH_COLLECTIONS = {
+    *("Figure", "_Family", "GroupSizes", "Selection", "Look", "Chart", "Panel"),
+}
+HARMLESS = re.compile(
+    r"\b(str|int|float|bool|None|Literal|tuple|list|Optional|Union|Callable|Any|typing|NoneType)\b"
+)
+
+
+class TestEveryClass:
+    """A new class that holds more than numbers and words must be brief, or be named above."""
+
+    @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+    def test_what_could_hold_something_private_is_brief(self, cls):
+        if is_brief(cls) or cls.__name__ in HARMLESS_WITH_COLLECTIONS:
+            return
+        for name, hint in typing.get_type_hints(cls).items():
+            assert name not in ("seed", "users"), f"{cls.__name__}.{name}: make it @brief"
+            for leaf in leaves(hint):
+                is_safe = leaf in (str, int, float, bool, type(None)) or leaf in CLASSES
+                assert is_safe, f"{cls.__name__}.{name} holds {leaf}: make it @brief"
+
+    def test_the_classes_are_found(self):
+        names = {cls.__name__ for cls in CLASSES if is_brief(cls)}
+        assert {"Private", "Release", "Anonymized", "Audit", "Evaluated", "Suspects"} <= names
+        assert len(CLASSES) > 90
+
+
+def leaves(hint) -> list:
+    """Return the classes that an annotation is made of."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal or "Callable" in str(origin):
+        return []
+    if origin in (dict,):
+        return [dict]
+    if arguments:
+        return [leaf for argument in arguments if argument is not ... for leaf in leaves(argument)]
+    return [hint]
