@@ -111,7 +111,7 @@ class TestTerminated:
         code, err = self.end(process, number)
         assert code == 128 + number
         how = "Interrupted" if number == signal.SIGINT else "Terminated"
-        assert err == f"{how}; what was not finished was not written.\n"
+        assert err.endswith(f"\n{how}; what was not finished was not written.\n")
         assert [path.name for path in large.iterdir()] == ["large.parquet"]
 
     @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ class TestTerminated:
         process = self.begin(*verb)
         self.wait_for(process, large, pattern)
         code, err = self.end(process, signal.SIGTERM)
-        assert (code, err.split(";")[0]) == (143, "Terminated")
+        assert (code, "Terminated; " in err) == (143, True)
         kept = "settings kept; run again to go on" if verb[0] == "compare" else "was not written"
         assert kept in err
         left = {path.name for path in large.rglob("*")} - {"large.parquet", "out", "cells"}
@@ -143,7 +143,8 @@ class TestTerminated:
         (left,) = large.glob(".out.partial-*")
         assert (left / "published" / "ratings.csv").exists()
         again = self.begin("anonymize", *options)
-        assert (again.communicate(timeout=60), again.returncode) == ((None, ""), 0)
+        assert again.wait(timeout=60) == 0
+        again.stderr.close()
         names = sorted(path.name for path in large.iterdir())
         assert names == ["large.parquet", "out", "out.private"]
 

@@ -1,5 +1,6 @@
 """anonymize: from a file of ratings to a verified release, in one call."""
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.folder import check_target
+from recveil.anonymize.expected import Expected, expect_padded, refuse_too_large
+from recveil.anonymize.folder import check_form, check_target
 from recveil.anonymize.k_corating import KCoRater, Protect
 from recveil.anonymize.parts import LEVEL_GROUPINGS
 from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
@@ -63,6 +65,8 @@ def anonymize(
     file_format: FileFormat = "parquet",
     seed: int | None = None,
     force: bool = False,
+    allow_large: bool = False,
+    tell: Callable[[Expected], object] | None = None,
     **reading: Any,
 ) -> Anonymized:
     r"""Read a file of ratings and write a release of it that is verified to keep its claim.
@@ -86,8 +90,11 @@ def anonymize(
     privacy_levels : path or str, optional
         A file with the columns user_id and k, in which users who are missing have the level `k`;
         or a rule for `levels_by_rule`.
-    layout, file_format, force
+    layout, file_format, force, allow_large
         See `Release.write`.
+    tell : callable, optional
+        Is told what the release will take, as soon as it is known: before the work for padded
+        rows, before the writing for others, whose groups say how many labels there are.
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
         columns.
@@ -96,7 +103,7 @@ def anonymize(
     ------
     RecveilError
         If the source cannot be read, a setting makes no sense or is of the other method, or the
-        output cannot be written. Nothing is written then.
+        output cannot be written or would be too large. Nothing is written then.
     UnknownOrderError
         If nothing tells which column holds the users.
 
@@ -130,6 +137,7 @@ def anonymize(
     _check_method(method, {"predictive": predictive, "k-corating": co_rating})
     _check_grouping(method, grouping)
     _check_diversity(b, l)
+    check_form(layout, file_format)
     check_target(output, force=force)  # a mistyped output should not cost the work
     if (
         isinstance(source, str | PathLike)
@@ -150,9 +158,35 @@ def anonymize(
         if privacy_levels is not None:
             predictive["privacy_levels"] = _levels(ratings, privacy_levels, k)
         anonymizer = PredictiveAnonymizer(k, seed=seed, **_without_none(given | predictive))
+    size = _Size(Path(output), layout, file_format, allow_large, tell)
+    is_padded = method == "predictive" and homogenize in (None, "padded")
+    if is_padded and isinstance(k, int) and 1 <= k <= ratings.n_users:
+        size.check(expect_padded(ratings, k, predictive["privacy_levels"], layout, file_format))
     release = anonymizer.anonymize(ratings)
-    verification = release.write(output, layout=layout, file_format=file_format, force=force)
+    if not is_padded and release.published.expect is not None:
+        size.check(release.published.expect(layout, file_format))
+    verification = release.write(
+        output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
+    )
     return Anonymized(ratings, release, verification, found)
+
+
+@brief
+class _Size(NamedTuple):
+    """Where the release goes, and how large it may be."""
+
+    output: Path
+    layout: Layout
+    file_format: FileFormat
+    allow_large: bool
+    tell: Callable[[Expected], object] | None
+
+    def check(self, expected: Expected) -> None:
+        """Tell what is expected, and refuse what is too large."""
+        parent = self.output.absolute().parent
+        refuse_too_large(expected, parent, self.layout, allow_large=self.allow_large)
+        if self.tell is not None:
+            self.tell(expected)
 
 
 def _levels(ratings: Ratings, given: str | PathLike[str], default: int) -> NDArray[np.int64]:

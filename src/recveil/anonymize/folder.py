@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
 from recveil.anonymize.data_card import data_card
+from recveil.anonymize.expected import refuse_too_large
 from recveil.anonymize.release import FileFormat, Layout, Private, Published, Release
 from recveil.anonymize.tables import evenly, rating_writer, tables
 from recveil.beside import folder_beside, sweep
@@ -41,17 +42,21 @@ _LONGEST_NAME = 200
 
 
 def write_release(
-    release: Release, folder: Path, layout: Layout, file_format: FileFormat, *, force: bool
+    release: Release,
+    folder: Path,
+    layout: Layout,
+    file_format: FileFormat,
+    *,
+    force: bool,
+    allow_large: bool,
 ) -> Verification:
     """Write, verify and put into place; see `Release.write`."""
-    if layout not in get_args(Layout):
-        raise RecveilError(f"layout {layout!r}: expected one of {', '.join(get_args(Layout))}")
-    if file_format not in get_args(FileFormat):
-        raise RecveilError(
-            f"file format {file_format!r}: expected one of {', '.join(get_args(FileFormat))}"
-        )
+    check_form(layout, file_format)
     published = release.published
     _check_promise(published)
+    if published.expect is not None and folder.absolute().parent.is_dir():
+        expected = published.expect(layout, file_format)
+        refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
     in_groups = (published.default_layout if layout == "auto" else layout) == "groups"
     with _staging(folder, force=force) as (public_folder, private_folder):
         _write_published(published, public_folder, file_format, in_groups=in_groups)
@@ -63,6 +68,16 @@ def write_release(
                 f"{result.violations[0].problem}; {_remedy(published)}"
             )
     return result
+
+
+def check_form(layout: str, file_format: str) -> None:
+    """Raise a RecveilError unless there are such a layout and such a file format."""
+    if layout not in get_args(Layout):
+        raise RecveilError(f"layout {layout!r}: expected one of {', '.join(get_args(Layout))}")
+    if file_format not in get_args(FileFormat):
+        raise RecveilError(
+            f"file format {file_format!r}: expected one of {', '.join(get_args(FileFormat))}"
+        )
 
 
 def _check_promise(published: Published) -> None:

@@ -192,6 +192,22 @@ def _average_members(
     return labels
 
 
+def count_items(ratings: Ratings, groups: Groups) -> NDArray[np.int64]:
+    """Count the items that anybody in each group rated, shape (n_groups,).
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "b"], [5, 1, 2, 4])
+    >>> count_items(ratings, Groups.from_labels([0, 0, 1]))
+    array([2, 1])
+    """
+    return np.asarray(
+        _count_items(
+            groups.members, groups.starts, ratings.indptr, ratings.indices, ratings.n_items
+        )
+    )
+
+
 def _blocks(costs: NDArray[Any], budget: int) -> Iterator[tuple[int, int]]:
     """Cut the groups into runs that cost at most the budget, or of one group that costs more."""
     first, spent = 0, 0
@@ -240,6 +256,25 @@ def _average_raters(
 
 
 @compiled()
+def _count_items(
+    members: NDArray[Any],
+    starts: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    n_items: int,
+) -> NDArray[Any]:
+    """Count the different items that the members of each group rated."""
+    counts = np.zeros(starts.size - 1, np.int64)
+    seen_in = np.full(n_items, -1, np.int64)
+    for group in range(starts.size - 1):
+        for user in members[starts[group] : starts[group + 1]]:
+            for at in range(indptr[user], indptr[user + 1]):
+                if seen_in[indices[at]] != group:
+                    seen_in[indices[at]] = group
+                    counts[group] += 1
+    return counts
+
+
 def _pad(
     rows: NDArray[Any],
     offset: NDArray[Any],

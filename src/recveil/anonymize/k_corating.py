@@ -5,6 +5,7 @@ import secrets
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from threadpoolctl import threadpool_limits
 
+from recveil.anonymize.expected import expect
 from recveil.anonymize.fills import Fill, count_statements, learn, make_fill
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.homogenize import Groups
@@ -151,6 +153,7 @@ class KCoRater:
             prefix=fresh_prefix(ratings.users, rng),
             blocks=lambda: self._blocks(job),
             default_layout="users",
+            expect=partial(expect, ratings, "co-rated", np.diff(job.item_starts), job.groups.sizes),
         )
         settings = {"filled_cells": n_cells - ratings.n_ratings, "cells": n_cells, "fill": given}
         if self.trust is not None:

@@ -18,8 +18,14 @@ from recveil.anonymize.diversity import (
     gather_coverage,
     padded_labels,
 )
+from recveil.anonymize.expected import expect
 from recveil.anonymize.fills import learn
-from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.homogenize import (
+    Groups,
+    count_items,
+    homogenize_padded,
+    homogenize_simple,
+)
 from recveil.anonymize.parts import make_grouping, make_predictor, settings_of, told
 from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
@@ -168,6 +174,10 @@ class PredictiveAnonymizer:
             prefix=fresh_prefix(ratings.users, rng),
             blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",
+            expect=lambda layout, file_format: expect(
+                *(ratings, self.homogenize, _widths(ratings, groups, self.homogenize, added)),
+                *(groups.sizes, layout, file_format),
+            ),
         )
         lone = None
         if self.homogenize == "simple":  # to count in padded rows would be to make them twice
@@ -245,6 +255,16 @@ class PredictiveAnonymizer:
             promises = None if promised is None else promised[first : first + len(block)]
             yield Records(block.sizes, block.indptr, block.indices, labels, promises)
             first += len(block)
+
+
+def _widths(
+    ratings: Ratings, groups: Groups, homogenize: Homogenize, added: AddedEdges | None
+) -> NDArray[np.int64]:
+    """Return how many labels the row of each group has, shape (n_groups,)."""
+    if homogenize == "padded":
+        return np.full(groups.sizes.size, (ratings.support > 0).sum())
+    more = 0 if added is None else np.diff(added.edges.indptr)
+    return np.asarray(count_items(ratings, groups) + more)
 
 
 def _promises(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.as_given import AsGiven
 from recveil.anonymize.cost import DiversityCost
+from recveil.anonymize.expected import Expected
 from recveil.anonymize.homogenize import Groups
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -72,6 +73,9 @@ class Published:
         Returns a fresh iterator over blocks of records each time it is called.
     default_layout : {"users", "groups"}
         One row of labels a user, or one a group with its size.
+    expect : callable, optional
+        Takes a layout and a file format, and tells what writing them will take; baselines, which
+        are never written, cannot tell.
     """
 
     claim: Claim
@@ -82,6 +86,7 @@ class Published:
     prefix: str
     blocks: Callable[[], Iterator[Records]]
     default_layout: Literal["users", "groups"]
+    expect: Callable[[Layout, FileFormat], Expected] | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""
@@ -150,6 +155,7 @@ class Release:
         layout: Layout = "auto",
         file_format: FileFormat = "parquet",
         force: bool = False,
+        allow_large: bool = False,
     ) -> "Verification":
         """Write the release to `folder` and its private twin to `folder` + ".private".
 
@@ -166,6 +172,9 @@ class Release:
         file_format : {"parquet", "csv"}
         force : bool
             Replace an older release at the same place; nothing else is ever replaced.
+        allow_large : bool
+            Write more than 100 labels for each rating, too, as padded rows of many items that few
+            people rated may take.
 
         Returns
         -------
@@ -175,12 +184,14 @@ class Release:
         Raises
         ------
         RecveilError
-            If the release promises nothing, the folder exists or cannot be written, or the written
-            release does not verify; then nothing is left behind.
+            If the release promises nothing, is too large, the folder exists or cannot be written,
+            or the written release does not verify; then nothing is left behind.
         """
         from recveil.anonymize.folder import write_release
 
-        return write_release(self, Path(folder), layout, file_format, force=force)
+        return write_release(
+            self, Path(folder), layout, file_format, force=force, allow_large=allow_large
+        )
 
     def _facts(self) -> dict[str, object]:
         return self.published._facts()

@@ -1,5 +1,6 @@
 """recveil anonymize."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +11,7 @@ from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_s
 
 if TYPE_CHECKING:
     from recveil.anonymize import Release
+    from recveil.anonymize.expected import Expected
 
 
 def anonymize(
@@ -148,6 +150,14 @@ def anonymize(
         typer.Option(min=0, help="Makes the run repeatable; drawn afresh if not given."),
     ] = None,
     force: Force = False,
+    allow_large: Annotated[
+        bool,
+        typer.Option(
+            "--allow-large",
+            rich_help_panel="Output",
+            help="Write more than 100 labels for each rating, too.",
+        ),
+    ] = False,
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
@@ -167,6 +177,12 @@ def anonymize(
     from recveil.cli.show import describe, show_read, show_verification, tell_alone, write_json
 
     refuse_source_as_json(json, source)
+    told: list[Expected] = []
+
+    def tell(expected: "Expected") -> None:
+        told.append(expected)
+        print(f"Expected: {expected.sentence()}.", file=sys.stderr)
+
     ratings, release, verification, reading = anonymize(
         source,
         output,
@@ -187,6 +203,8 @@ def anonymize(
         file_format=file_format,
         seed=seed,
         force=force,
+        allow_large=allow_large,
+        tell=tell,
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
@@ -201,6 +219,7 @@ def anonymize(
         "output": str(output),
         "private": private,
         "data": describe(ratings, reading),
+        "expected": told[0].to_dict(),
         "settings": release.published.settings,
         "filled_cells": release.private.settings.get("filled_cells"),
         "lone_ratings": lone and lone._asdict(),

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
+from recveil.brief import brief
 from recveil.errors import UnknownOrderError
 from recveil.io.levels import users_in_levels
 from recveil.io.source import Source
@@ -112,6 +113,7 @@ def refuse_guess(
     )
 
 
+@brief
 class _Seen(NamedTuple):
     """What there is to see in a column."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import Locate, find_columns, parse_days, parse_ratings
@@ -16,6 +17,7 @@ from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 
 
+@brief
 class Built(NamedTuple):
     """The parts of some ratings, and how many rows are not among them.
 
