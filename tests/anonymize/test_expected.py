@@ -172,7 +172,7 @@ class TestSaying:
         anonymize(ratings, tmp_path / "out", k=5, seed=1, tell=told.append)
         (expected,) = told
         assert (expected.kind, expected.ratings) == ("padded", 30_000)
-        assert expected.sentence().startswith("about 60 thousand labels (2.0 for each rating), ")
+        assert expected.sentence().startswith("about 60,000 labels (2.0 for each rating), ")
 
     def test_a_mistyped_form_costs_no_work(self, ratings, tmp_path):
         with pytest.raises(RecveilError, match="file format 'xlsx'"):

@@ -174,7 +174,7 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     >>> refuse_too_large(large, Path("."), "users", allow_large=False)
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: expected about 10.1 thousand labels (101 for each rating), 7 kB, 4
+    recveil.errors.RecveilError: expected about 10,100 labels (101 for each rating), 7 kB, 4
     seconds: more than 100 labels for each rating; take layout groups (--layout groups), or say
     allow_large (--allow-large)
     """
@@ -195,7 +195,10 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
 def _remedy(kind: Kind, layout: str) -> str:
     groups = "layout groups (--layout groups)"
     if kind == "padded":
-        smaller = "homogenize simple (--homogenize simple), fewer items, or a larger k (--k)"
+        smaller = (
+            "homogenize simple (--homogenize simple; it shows lone ratings), fewer items, or a "
+            "larger k (--k)"
+        )
         return f"{groups}, {smaller}" if layout == "users" else smaller
     if kind == "simple":
         return groups if layout != "groups" else "a smaller k (--k)"
@@ -214,14 +217,14 @@ def _mean_length(labels: NDArray[Any]) -> float:
 
 
 def say_number(number: float) -> str:
-    """Say a number in three digits.
+    """Say a number in full, or three digits of it from a million on.
 
     Examples
     --------
-    >>> say_number(1_313_444_000), say_number(943)
-    ('1.31 billion', '943')
+    >>> say_number(1_313_444_000), say_number(10_100)
+    ('1.31 billion', '10,100')
     """
-    for size, name in ((1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
+    for size, name in ((1e9, "billion"), (1e6, "million")):
         if number >= size:
             return f"{number / size:.3g} {name}"
     return f"{number:,.0f}"
