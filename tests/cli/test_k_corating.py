@@ -35,7 +35,7 @@ def run(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize("fill", ["item-mean", "similarity", "trust"])
 def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
     code, out, err = run(*ANONYMIZE, "--fill", fill, "--layout", layout)
-    assert (code, err) == (0, "")
+    assert (code, err.startswith("Expected: about "), err.count("\n")) == (0, True, 1)
     assert "real ratings, which stand as they are: to find a person by them is nearly as ea" in out
     assert out.count("recveil audit --release") == 1  # a warning that is said twice is read once
     code, out, _ = run("verify", "out")
@@ -49,7 +49,7 @@ def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
 
 def test_json_says_what_was_filled(run):
     code, out, err = run(*ANONYMIZE, "--json", "-")
-    assert (code, err) == (0, "")
+    assert (code, err.startswith("Expected: about "), err.count("\n")) == (0, True, 1)
     result = json.loads(out)
     labels = pa_csv.read_csv("ratings.csv").num_rows + result["filled_cells"]
     assert json.loads(Path("out/release.json").read_text())["counts"]["labels"] == labels
