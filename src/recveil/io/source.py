@@ -87,9 +87,9 @@ class Selection:
     def choose(self, names: Sequence[str], where: str) -> dict[str, str]:
         """Map the name of each column to be read to the file's name for it.
 
-        An extra column that bears one of the four names, but is not that column, gets "(extra)"
-        behind it: no column may be lost, since it may tell people apart. What RecBole hangs on a
-        name (":float") is left out.
+        What RecBole hangs on a name (":float") is left out. An extra column whose name is taken
+        then keeps all of its own, with as many "(extra)" behind it as make it the only one: no
+        column may be lost, since it may tell people apart.
 
         Raises
         ------
@@ -113,14 +113,17 @@ class Selection:
             chosen["time"] = found.time
         taken = {*chosen.values(), found.time}
         for name in names if self.extras else ():
-            own = name.partition(":")[0]
             if name not in taken:
-                # No two columns may share a name here: the one that is lost may tell people apart.
-                clash = own in COLUMNS or own in chosen
-                chosen[f"{name} (extra)" if clash else own] = name
+                chosen[_free_name(name, chosen)] = name
+                taken.add(name)
         for name in chosen.values():
             if names.count(name) > 1:
                 raise RecveilError(f"{where}: two columns are called {name!r}; rename one")
+        if self.extras and len(chosen) != len(names):
+            raise RecveilError(
+                f"{where}: {len(names)} columns, of which only {len(chosen)} would be read; "
+                f"this is a fault in recveil, please report it"
+            )
         return chosen
 
     def _name(self, given: str | None, names: list[str]) -> str | None:
@@ -128,3 +131,14 @@ class Selection:
         if given is None or given in names:
             return given
         return position_in(given, names) or given
+
+def _free_name(name: str, chosen: Mapping[str, str]) -> str:
+    """Return a name for an extra column that no other column has."""
+    own = name.partition(":")[0]
+    if own not in COLUMNS and own not in chosen:
+        return own
+    # A file may have a column that is called "time (extra)", too.
+    own = f"{name} (extra)"
+    while own in chosen:
+        own += " (extra)"
+    return own

@@ -1,0 +1,71 @@
+"""Which columns are read: none may be lost, whatever they are called."""
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.io import read_table
+from recveil.io.source import Selection
+from recveil.verify import verify
+
+ROLES = ["user", "item", "rating", "time"]
+TRICKY = ["note:a", "note:b", "note", "group_size:x", "k", "", ":", " ", "ｔime", "time ", "tіme"]
+names = (
+    st.sampled_from(ROLES + [f"{role} (extra)" for role in ROLES])
+    | st.builds(lambda name, n: name + n * " (extra)", st.sampled_from(TRICKY), st.integers(0, 2))
+    | st.text("ab:( )\u200b", max_size=4)
+)
+NEEDED = ["user_id", "item_id", "stars", "timestamp"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(extras=st.lists(names, max_size=9), at=st.integers(0, 9))
+def test_every_column_of_the_file_is_chosen_once(extras, at):
+    columns = [*extras[:at], *NEEDED, *extras[at:]]
+    try:
+        chosen = Selection(extras=True).choose(columns, "some.csv")
+    except RecveilError as error:  # two of one name, or two that could be the user
+        assert "two columns" in str(error) or "could both be" in str(error)
+        return
+    assert sorted(chosen.values()) == sorted(columns)
+
+
+@settings(deadline=None, max_examples=200)
+@given(names=st.lists(names, min_size=1, max_size=6, unique=True), last=st.booleans())
+def test_a_column_that_tells_people_apart_is_seen_under_any_name(names, last, tmp_path_factory):
+    columns = {name: ["4", "4"] for name in NEEDED} | {"user_id": ["a", "b"]}
+    extras = {name: ["x", "x"] for name in names} | {names[-last]: ["x", "y"]}
+    table = pa.table(columns | extras)
+    folder = tmp_path_factory.mktemp("some")
+    pa_csv.write_csv(table, folder / "some.csv")
+    pq.write_table(table, folder / "some.parquet")
+    for file in folder.iterdir():
+        try:
+            verdict = verify(file, k=2)
+        except RecveilError:
+            continue  # two could be the user, or group_size is no number
+        assert not verdict.holds
+
+
+@pytest.mark.parametrize("role", ["time", "user", "item", "rating"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_column_called_extra_beside_one_that_becomes_it(role, first, tmp_path):
+    """`time` stands beside `timestamp`: it becomes "time (extra)", which stands there already."""
+    columns = {name: ["4", "4"] for name in NEEDED} | {"user_id": ["a", "b"]}
+    unique, equal = {f"{role} (extra)": ["x", "y"]}, {role: ["4", "4"]}
+    file = tmp_path / "some.csv"
+    pa_csv.write_csv(pa.table(columns | (unique | equal if first else equal | unique)), file)
+    if role == "rating":  # which is the rating has to be said, as for any two
+        pa_csv.write_csv(pa.table(unique | columns | {"stars (extra)": ["4", "4"]}), file)
+    assert read_table(file).table.num_columns == 6
+    assert not verify(file, k=2).holds
+
+
+def test_two_extra_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "some.csv").write_text("user_id,item_id,rating,note,note\na,1,4,x,y\nb,1,4,x,z\n")
+    with pytest.raises(RecveilError, match="two columns are called 'note'"):
+        verify(tmp_path / "some.csv", k=2)
