@@ -23,6 +23,7 @@ FLOORS = {
     "io": 1,
     "datasets": 1,
     "predict": 1,
+    "release": 1,
     "group": 1,
     "anonymize": 2,
     "attack": 2,

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
-from recveil.anonymize.data_card import data_card
 from recveil.anonymize.expected import refuse_too_large
 from recveil.anonymize.release import FileFormat, Layout, Private, Published, Release
 from recveil.anonymize.tables import evenly, rating_writer, tables
@@ -27,14 +26,16 @@ from recveil.beside import folder_beside, sweep
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.records import Records, item_keys
+from recveil.release.class_list import class_list
+from recveil.release.data_card import data_card
+from recveil.release.manifest import CARD, CLASSES, FORMAT, MANIFEST, RATINGS, to_bytes
 from recveil.verify import Verification, verify
 
-# What stands in the folders; docs/release-format.md describes each file.
-MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
+# What stands in the private folder; docs/release-format.md describes each file.
 PRIVATE_MANIFEST, ASSIGNMENT = "private.json", "assignment.parquet"
 
 
-_OWN_FILES = {MANIFEST, CLASSES, CARD, "ratings.parquet", "ratings.csv"}
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS}
 _OWN_FILES |= {PRIVATE_MANIFEST, ASSIGNMENT, "risk.csv"}  # the last is an audit's
 
 # Leaves room for ".private" and for what the staging folder adds.
@@ -102,7 +103,7 @@ def _write_published(
     published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
 ) -> None:
     ratings_file = folder / f"ratings.{file_format}"
-    people_of: Counter[str] = Counter()
+    people_of: Counter[bytes] = Counter()
     counts = {"users": published.n_users, "records": 0, "labels": 0}
     keys = item_keys(published.items)
     item_seen = np.zeros(published.items.size, bool)
@@ -112,7 +113,7 @@ def _write_published(
         for block in people(published.blocks(), "Writing the rows of all people"):
             digests = block.digests(keys, items_only=published.claim.kind == "co-rated")
             for digest, people in zip(digests, block.sizes.tolist(), strict=True):
-                people_of[digest.hex()] += people
+                people_of[digest] += people
             item_seen[block.indices] = True
             yield block
 
@@ -127,20 +128,20 @@ def _write_published(
             writer.write_table(table)
     counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
     counts["alone"] = sum(people == 1 for people in people_of.values())
-    lines = [f"{digest},{people}\n" for digest, people in sorted(people_of.items())]
-    (folder / CLASSES).write_text("digest,people\n" + "".join(lines))
+    counts["duplicates_dropped"] = published.duplicates_dropped
+    (folder / CLASSES).write_bytes(class_list(people_of))
     manifest = _manifest(published, counts, in_groups=in_groups)
-    (folder / CARD).write_text(data_card(manifest, ratings_file.name))
+    (folder / CARD).write_bytes(data_card(manifest, ratings_file.name).encode())
     manifest["files"] = {
         name: _fingerprint(folder / name) for name in (ratings_file.name, CLASSES, CARD)
     }
-    _write_json(folder / MANIFEST, manifest)
+    (folder / MANIFEST).write_bytes(to_bytes(manifest))
 
 
 def _manifest(published: Published, counts: dict[str, int], *, in_groups: bool) -> dict[str, Any]:
     scale = published.scale
     return {
-        "format": "recveil-release-1",
+        "format": FORMAT,
         "recveil": version("recveil"),
         "claim": published.claim.kind,
         "k": published.claim.k,

@@ -17,6 +17,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.records import Records
+from recveil.release.pseudonyms import pseudonyms
 
 if TYPE_CHECKING:
     from recveil.verify import Verification
@@ -76,6 +77,8 @@ class Published:
     expect : callable, optional
         Takes a layout and a file format, and tells what writing them will take; baselines, which
         are never written, cannot tell.
+    duplicates_dropped : int
+        Rows of the input that were left out, as their user had rated the item more than once.
     """
 
     claim: Claim
@@ -87,11 +90,11 @@ class Published:
     blocks: Callable[[], Iterator[Records]]
     default_layout: Literal["users", "groups"]
     expect: Callable[[Layout, FileFormat], Expected] | None = None
+    duplicates_dropped: int = 0
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""
-        width = len(str(self.n_users))
-        return [f"{self.prefix}{row:0{width}d}" for row in range(first, last)]
+        return pseudonyms(self.prefix, self.n_users, first, last)
 
     def _facts(self) -> dict[str, object]:
         return {

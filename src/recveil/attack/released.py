@@ -21,11 +21,11 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import Ratings
 from recveil.records import Records
+from recveil.release.manifest import FORMATS
 
 if TYPE_CHECKING:
     from recveil.anonymize import Release
 
-_FORMAT = "recveil-release-1"
 _ROWS_AT_ONCE = 1 << 20
 
 
@@ -288,8 +288,8 @@ def _read_classes(
 def _read_json(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        if file.name == "release.json" and content["format"] != _FORMAT:
-            raise ValueError(f"format {content['format']!r}; this recveil reads {_FORMAT!r}")
+        if file.name == "release.json" and content["format"] not in FORMATS:
+            raise ValueError(f"format {content['format']!r}; this recveil reads {FORMATS}")
         return dict(content)
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise RecveilError(
