@@ -13,7 +13,19 @@ from recveil.io.source import Selection
 from recveil.verify import verify
 
 ROLES = ["user", "item", "rating", "time"]
-TRICKY = ["note:a", "note:b", "note", "group_size:x", "k", "", ":", " ", "ｔime", "time ", "tіme"]
+TRICKY = [
+    "note:a",
+    "note:b",
+    "note",
+    "group_size:x",
+    "k",
+    "",
+    ":",
+    " ",
+    "\uff54ime",
+    "time ",
+    "t\u0456me",
+]
 names = (
     st.sampled_from(ROLES + [f"{role} (extra)" for role in ROLES])
     | st.builds(lambda name, n: name + n * " (extra)", st.sampled_from(TRICKY), st.integers(0, 2))

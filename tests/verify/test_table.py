@@ -1,5 +1,6 @@
 """Files that somebody else made, checked as they are written."""
 
+import gzip
 from collections import Counter
 from pathlib import Path
 
@@ -161,3 +162,111 @@ class TestAnyFile:
             sorted(v.user_id for v in verify(file, k=2).violations),
             sorted(str(u) for u, own in users.items() if counts[tuple(sorted(own))] < 2),
         )
+
+
+class TestWhatIsNotCovered:
+    """What is not compared in somebody else's file is named; what is named nowhere is compared."""
+
+    ROWS = ("7,4", "8,5")
+
+    def _told(self, file: Path, k: int = 5, **options) -> str:
+        verdict = verify(file, k=k, **options)
+        assert verdict.holds, verdict.violations
+        return " ".join(verdict.not_covered)
+
+    def _file(self, folder: Path, lines: list[str]) -> Path:
+        file = folder / "some.csv"
+        file.write_text("\n".join(["user_id,item_id,rating", *lines, ""]))
+        return file
+
+    def test_five_equal_rows_in_five_orders_of_lines(self, tmp_path):
+        items = [f"{item},4" for item in range(5)]
+        turned = [f"u{n},{item}" for n in range(5) for item in items[n:] + items[:n]]
+        assert "The order of the lines is not compared" in self._told(self._file(tmp_path, turned))
+        same = [f"u{n},{item}" for n in range(5) for item in items]
+        told = self._told(self._file(tmp_path, same))
+        assert "The order of the lines is not compared" not in told
+        assert "The order in which the users stand is not compared." in told
+
+    def test_lines_of_one_person_that_stand_apart(self, tmp_path):
+        together = [f"u{n},{row}" for n in range(5) for row in self.ROWS]
+        apart = [*together[1:], together[0]]
+        assert "The order of the lines is not compared" in self._told(self._file(tmp_path, apart))
+
+    @pytest.mark.parametrize(
+        ("change", "told"),
+        [
+            (lambda text: text.replace("u2", '"u2"'), "some fields of a column are quoted"),
+            (lambda text: text.replace("u2,7,4\n", "u2,7,4\r\n"), "some lines end in CR LF"),
+            (lambda text: text.replace("u2,7,4\n", "u2,7,4\n\n"), "some lines are empty"),
+        ],
+    )
+    def test_one_person_written_in_another_way(self, tmp_path, change, told):
+        file = self._file(tmp_path, [f"u{n},{row}" for n in range(5) for row in self.ROWS])
+        assert "How the text is written" not in self._told(file)
+        file.write_bytes(change(file.read_text()).encode())
+        assert f"How the text is written may tell people apart: {told}" in self._told(file)
+
+    def test_spaces_and_byte_order_marks_within_are_values(self, tmp_path):
+        for spoilt in ("u2,7 ,4", "u2,7,4 ", "u2, 7,4", "u2,\ufeff7,4"):
+            rows = [f"u{n},{row}" for n in range(5) for row in self.ROWS]
+            rows[rows.index("u2,7,4")] = spoilt
+            assert not verify(self._file(tmp_path, rows), k=5).holds
+
+    def test_a_comment_is_no_line(self, tmp_path):
+        rows = [f"u{n},{row}" for n in range(5) for row in self.ROWS]
+        with pytest.raises(RecveilError, match="line 4"):
+            verify(self._file(tmp_path, [*rows[:2], "# u2 is alice", *rows[2:]]), k=5)
+
+    def test_metadata_of_a_parquet_file(self, tmp_path):
+        columns = {"user_id": list("abcde"), "item_id": [7] * 5, "rating": [4] * 5}
+        for metadata, named in ((None, ""), ({"who is who": "a is alice"}, "'who is who'")):
+            table = pa.table(columns).replace_schema_metadata(metadata)
+            pq.write_table(table, tmp_path / "some.parquet")
+            told = self._told(tmp_path / "some.parquet")
+            assert "What the file holds beside its values is not looked at: metadata" in told
+            assert named in told
+
+    def test_a_zipped_file(self, tmp_path):
+        file = self._file(tmp_path, [f"u{n},7,4" for n in range(5)])
+        zipped = tmp_path / "some.csv.gz"
+        zipped.write_bytes(gzip.compress(file.read_bytes()))
+        assert "its gzip header" in self._told(zipped)
+
+    def test_group_sizes_on_rows_that_are_listed_one_by_one(self, tmp_path):
+        file = tmp_path / "some.csv"
+        rows = [f"u{n},7,4,5" for n in range(5)]
+        file.write_text("\n".join(["user_id,item_id,rating,group_size", *rows, ""]))
+        verdict = verify(file, k=5)
+        assert (verdict.holds, verdict.users, verdict.k_achieved) == (True, 5, 5)
+        assert any("listed person by person" in told for told in verdict.not_covered)
+        verdict = verify(file, k=6)
+        assert not verdict.holds
+        assert "equal rows with a group_size count once" in verdict.violations[0].problem
+        # One row for a group is believed, as nothing else can be done, and that is said.
+        file.write_text("user_id,item_id,rating,group_size\nu1,7,4,5\n")
+        assert verify(file, k=5).users == 5
+        assert "(group_size) is the publisher's word" in self._told(file)
+
+
+class TestCoRated:
+    """The ratings may differ, and nothing else."""
+
+    HEADER = "user_id,item_id,rating"
+
+    def _check(self, folder: Path, rows: list[str], more: str = "", k: int = 2) -> bool:
+        (folder / "some.csv").write_text("\n".join([self.HEADER + more, *rows, ""]))
+        return verify(folder / "some.csv", k=k, claim="co-rated").holds
+
+    def test_ratings_may_differ(self, tmp_path):
+        assert self._check(tmp_path, ["a,7,4", "b,7,5"])
+        assert not self._check(tmp_path, ["a,7,4", "b,8,4"])
+
+    @pytest.mark.parametrize("name", ["town", "timestamp", "rating2", "k", "time (extra)"])
+    def test_every_other_column_counts(self, tmp_path, name):
+        assert self._check(tmp_path, ["a,7,4,1", "b,7,5,1"], f",{name}")
+        assert not self._check(tmp_path, ["a,7,4,1", "b,7,5,2"], f",{name}")
+
+    def test_it_is_said_what_was_compared(self, tmp_path):
+        self._check(tmp_path, ["a,7,4,1", "b,7,5,1"], ",town")
+        assert verify(tmp_path / "some.csv", k=2, claim="co-rated").compared == ["item", "town"]

@@ -289,7 +289,8 @@ def _read_json(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         if file.name == "release.json" and content["format"] not in FORMATS:
-            raise ValueError(f"format {content['format']!r}; this recveil reads {FORMATS}")
+            known = " and ".join(map(repr, FORMATS))
+            raise ValueError(f"format {content['format']!r:.60}; this recveil reads {known}")
         return dict(content)
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise RecveilError(

@@ -55,6 +55,12 @@ def show_read(reading: "Reading") -> None:
         console.print(f"[yellow]note[/]  {escape(note)}")
 
 
+def show_not_covered(result: "Verification") -> None:
+    """Print what the verdict says nothing of."""
+    sentences = (f"- {escape(sentence)}" for sentence in result.not_covered)
+    Console().print("Not covered by this verdict:", *sentences, sep="\n")
+
+
 def show_links(result: "Verification") -> None:
     """Print how sure the rows make it that a member rated an item."""
     if result.no_links:
@@ -130,8 +136,6 @@ def show_verification(result: "Verification", name: str) -> None:
             f"Diversity: {found.sets:,} sets of b = {found.b} items stand in rows, each in "
             f"at least {found.smallest} different ones (l = {found.l} required)."
         )
-    if result.layout == "groups":
-        console.print("How many people stand behind a row (group_size) is the publisher's word.")
     if not result.violations:
         return
     n_violations = len(result.violations)

@@ -41,7 +41,7 @@ def verify(
 
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """
-    from recveil.cli.show import show_links, show_verification, write_json
+    from recveil.cli.show import show_links, show_not_covered, show_verification, write_json
     from recveil.verify import verify
 
     refuse_source_as_json(json, path)
@@ -54,4 +54,5 @@ def verify(
         show_verification(result, str(path))
         if links:
             show_links(result)
+        show_not_covered(result)
     raise typer.Exit(0 if result.holds else 1)

@@ -24,6 +24,7 @@ class Classes:
 
     def __init__(self) -> None:
         self.people: Counter[bytes] = Counter()
+        self.largest: dict[bytes, int] = {}
         self.records: list[tuple[bytes, str, int]] = []
         self.promised: dict[bytes, int] = {}
 
@@ -41,9 +42,31 @@ class Classes:
         """
         for digest, size in zip(digests, sizes, strict=True):
             self.people[digest] += size
+            self.largest[digest] = max(size, self.largest.get(digest, 0))
         self.records += zip(digests, user_ids, rows, strict=True)
         if promised is not None:
             self.promised.update(zip(digests, promised, strict=True))
+
+    def count_once(self) -> bool:
+        """Count no person of a class twice, where each record may count all of them.
+
+        Somebody who lists a group person by person may write its size into each row. So a class
+        has as many people as its largest record says, or as it has records, whichever is more.
+        Return whether that changed anything.
+
+        Examples
+        --------
+        >>> classes = Classes()
+        >>> classes.add([b"x"] * 3, sizes=[3, 3, 3], user_ids=["a", "b", "c"], rows=[1, 2, 3])
+        >>> classes.users, classes.count_once(), classes.users
+        (9, True, 3)
+        """
+        before = self.users
+        records = Counter(digest for digest, _, _ in self.records)
+        self.people = Counter(
+            {digest: max(self.largest[digest], records[digest]) for digest in self.people}
+        )
+        return self.users != before
 
     @property
     def smallest(self) -> int:

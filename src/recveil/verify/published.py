@@ -6,9 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.ahead import ahead
@@ -16,10 +13,15 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import RatingScale
+from recveil.ratings.scale import distinct
 from recveil.records import Records, item_keys
+from recveil.release.pseudonyms import PREFIX, pseudonyms
+from recveil.release.settings import K_CORATING, label_grid
+from recveil.verify.stored import csv_pieces, parquet_pieces
 from recveil.verify.verification import Violation
 
-_ROWS_AT_ONCE = 1 << 20
+# Below that, ten digits do not tell the labels of a grid apart.
+_FINEST_GRID = 1e-8
 
 # More people than there are on earth are nobody's group.
 MOST_PEOPLE = 10**10
@@ -32,6 +34,9 @@ class Block(NamedTuple):
     Attributes
     ----------
     digests : list of bytes
+        Equal for records of one class of the claim that is checked.
+    own_digests : list of bytes
+        The same for the release's own claim, as they stand in classes.csv.
     sizes : list of int
         The people behind each.
     user_ids : list of str
@@ -44,6 +49,7 @@ class Block(NamedTuple):
     """
 
     digests: list[bytes]
+    own_digests: list[bytes]
     sizes: list[int]
     user_ids: list[str]
     rows: list[int]
@@ -70,19 +76,24 @@ class PublishedFile:
         self.items_only = claim == "co-rated"
         self.what = "items" if self.items_only else "labels"  # must be shared
         self.in_groups = manifest["layout"] == "groups"
-        self.scale = RatingScale(**manifest["scale"])
+        scale = manifest["scale"]
+        self.scale = RatingScale(scale["low"], scale["high"], scale["step"])
         self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
         item_type = pa.string() if manifest["item_type"] == "text" else pa.int64()
         fields = {"user_id": pa.string(), "item_id": item_type, "rating": pa.float64()}
         if self.in_groups:
             fields["group_size"] = pa.int64()
         self.has_levels = bool(manifest.get("levels"))
-        n_labels = manifest.get("counts", {}).get("labels")
-        self.n_labels = n_labels if isinstance(n_labels, int) else None  # for the bar alone
+        expected = manifest["counts"].get("labels")
+        self.n_expected = expected if isinstance(expected, int) else None  # for the bar alone
+        self.n_labels = 0  # found until now
+        self._own_items_only = manifest["claim"] == "co-rated"
+        self._one_person_each = manifest["settings"].get("method") == K_CORATING
+        self._grid = label_grid(manifest)
+        self._pseudonyms = _Pseudonyms(manifest["counts"].get("users"))
         if self.has_levels:
             fields["k"] = pa.int64()
         self.schema = pa.schema(fields)
-        self.columns = list(fields)
         self._key_of: dict[Any, list[int]] = {}
         self.items: list[Any] = []  # by number, in the order in which they were met
         self._number_of: dict[Any, int] = {}
@@ -115,73 +126,17 @@ class PublishedFile:
 
     def _batches(self, violations: list[Violation]) -> Iterator[pa.Table]:
         """Read the file piece by piece, in columns of the declared types and without gaps."""
-        if self.path.suffix == ".csv":
-            pieces = self._csv_pieces(violations)
-        else:
-            pieces = self._parquet_pieces(violations)
-        rows = track(ahead(pieces), "Checking rows", self.n_labels, lambda table: table.num_rows)
+        read = csv_pieces if self.path.suffix == ".csv" else parquet_pieces
+        pieces = read(self.path, self.schema, violations)
+        rows = track(ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows)
         for table in rows:
-            for name in self.columns:
+            for name in self.schema.names:
                 if table[name].null_count:
                     raise RecveilError(
                         f"{self.path.name}: column {name!r} has gaps; a release has none"
                     )
+            self.n_labels += table.num_rows
             yield table
-
-    def _csv_pieces(self, violations: list[Violation]) -> Iterator[pa.Table]:
-        """Read text, and see to it that each number is written in the one usual way.
-
-        4 and 4.0 are one number to a parser, but a reader of the file can tell them apart.
-        """
-        reader = pa_csv.open_csv(
-            self.path,
-            pa_csv.ReadOptions(block_size=1 << 25),
-            pa_csv.ParseOptions(newlines_in_values=True),
-            pa_csv.ConvertOptions(column_types={name: pa.string() for name in self.columns}),
-        )
-        self._check_names(reader.schema.names, violations)
-        n_before = 0
-        for batch in reader:
-            text = pa.table(batch).select(self.columns)
-            table = text.cast(self.schema)
-            for name in self.columns:
-                usual = table[name].cast(pa.string())
-                for row in np.flatnonzero(pc.not_equal(text[name], usual).to_numpy()).tolist():
-                    place, user_id = n_before + row + 1, text["user_id"][row].as_py()
-                    problem = f"its {name} is written unusually: {text[name][row].as_py()!r}"
-                    violations.append(Violation(self.locate(place), place, user_id, problem))
-            n_before += table.num_rows
-            yield table
-
-    def _parquet_pieces(self, violations: list[Violation]) -> Iterator[pa.Table]:
-        found = pq.ParquetFile(self.path).schema_arrow
-        self._check_names(found.names, violations)
-        for name in self.columns:
-            expected, stored = self.schema.field(name).type, found.field(name).type
-            if stored not in (expected, pa.large_string() if expected == pa.string() else expected):
-                # A cast could make different values equal.
-                raise RecveilError(
-                    f"{self.path.name}: column {name!r} holds {stored}; a release has {expected}"
-                )
-        if found.metadata or any(found.field(name).metadata for name in self.columns):
-            problem = "it carries metadata beside the ratings; nobody has checked what it tells"
-            violations.append(Violation(self.path.name, None, None, problem))
-        # A user's id stands in many rows: as a dictionary it is decoded once a page.
-        file = pq.ParquetFile(self.path, read_dictionary=["user_id"])
-        names = pa.field("user_id", pa.dictionary(pa.int32(), pa.string()))
-        schema = self.schema.set(0, names)
-        for batch in file.iter_batches(_ROWS_AT_ONCE):
-            yield pa.table(batch).select(self.columns).cast(schema)
-
-    def _check_names(self, names: list[str], violations: list[Violation]) -> None:
-        for name in self.columns:
-            if names.count(name) != 1:
-                raise RecveilError(
-                    f"{self.path.name}: expected one column {name!r}, found {names.count(name)}"
-                )
-        for name in sorted(set(names) - set(self.columns)):
-            problem = f"column {name!r} is no part of a release and may tell people apart"
-            violations.append(Violation(self.path.name, None, None, problem))
 
     def _block(self, table: pa.Table, n_before: int, violations: list[Violation]) -> Block:
         starts = _run_starts(table)
@@ -197,8 +152,13 @@ class PublishedFile:
                 place, user_id = n_before + row + 1, table["user_id"][row].as_py()
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()
+        keys = self._keys(labels)
+        digests = own_digests = records.digests(keys, items_only=self.items_only)
+        if self.items_only != self._own_items_only:
+            own_digests = records.digests(keys, items_only=self._own_items_only)
         return Block(
-            digests=records.digests(self._keys(labels), items_only=self.items_only),
+            digests=digests,
+            own_digests=own_digests,
             sizes=sizes.tolist(),
             user_ids=user_ids,
             rows=rows,
@@ -219,6 +179,11 @@ class PublishedFile:
         yield "its items are not in ascending order, each once", within
         off_scale = np.flatnonzero(~self._ends.contains(records.values))
         yield f"its rating is outside the scale {self.scale}", off_scale
+        if self._grid is not None and self._grid >= _FINEST_GRID:
+            problem = f"its rating does not lie on the grid of {self._grid:g} that settings promise"
+            yield problem, self._off_grid(records.values, self._grid)
+        odd = starts[self._pseudonyms.odd(user_ids)]
+        yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
         if records.promised is not None:
             promised = table["k"].to_numpy()
             expected = np.repeat(records.promised, np.diff(records.indptr))
@@ -230,6 +195,15 @@ class PublishedFile:
             yield "group_size changes within the record", np.flatnonzero(sizes != expected)
             sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
             yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
+            if self._one_person_each:
+                problem = "group_size is not 1, though records of k-coRating are one person's"
+                yield problem, starts[records.sizes != 1]
+
+    def _off_grid(self, labels: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
+        """Return the positions of labels that rounding to a grid would move."""
+        few = distinct(labels)  # far fewer than labels
+        off = few[self.scale.round(few, grid) != few]
+        return np.flatnonzero(np.isin(labels, off)) if off.size else np.empty(0, np.int64)
 
     def _is_known(self, user_id: str) -> bool:
         """Say whether a user has been met before; from now on he has."""
@@ -251,6 +225,38 @@ class PublishedFile:
                 self._number_of[label] = len(self.items)
                 self.items.append(label)
         return np.array([self._number_of[label] for label in labels.tolist()], dtype=np.int32)
+
+
+class _Pseudonyms:
+    """Follows the user ids through a release: one prefix, and numbers from 0 on, one after another.
+
+    Names that are anything else may say who somebody is.
+    """
+
+    def __init__(self, n_users: Any) -> None:
+        self.n_users = n_users if isinstance(n_users, int) else 0
+        self.prefix = ""
+        self.next = 0
+
+    def odd(self, user_ids: list[str]) -> NDArray[np.bool_]:
+        """Say which ids of the next records are not the ones that come next."""
+        if not self.prefix and user_ids and (found := PREFIX.match(user_ids[0])):
+            self.prefix = found.group()
+        last = self.next + len(user_ids)
+        expected = pseudonyms(self.prefix, self.n_users, self.next, last)
+        if user_ids == expected and self.prefix:
+            self.next = last
+            return np.zeros(len(user_ids), np.bool_)
+        return np.array([self._is_odd(user_id) for user_id in user_ids], np.bool_)
+
+    def _is_odd(self, user_id: str) -> bool:
+        (expected,) = pseudonyms(self.prefix, self.n_users, self.next, self.next + 1)
+        right = bool(self.prefix) and user_id == expected
+        digits = user_id.removeprefix(self.prefix)
+        if not right and len(user_id) == len(expected) and digits.isascii() and digits.isdigit():
+            self.next = int(digits)  # go on from there, so that a gap is named once
+        self.next += 1
+        return not right
 
 
 def _run_starts(table: pa.Table) -> NDArray[np.int64]:

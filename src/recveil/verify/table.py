@@ -1,5 +1,6 @@
 """Checking any file of ratings, whoever made it: all of it at once, exactly as it is written."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,15 @@ from recveil.ratings.labels import encode_labels
 from recveil.records import Records
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import check_diversity
+from recveil.verify.not_covered import not_covered_of_table
 from recveil.verify.published import MOST_PEOPLE
 from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
+
+_COUNTED_ONCE = (
+    "Equal rows that each say a group_size may be one group that is listed person by person: of "
+    "them, the largest size or their number was counted, whichever is larger, and not their sum."
+)
 
 
 def check_table(
@@ -28,14 +35,15 @@ def check_table(
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
     source = read_table(path)
     table = source.table
-    compared = [name for name in table.column_names if name not in ("user", "group_size")]
-    if claim == "co-rated":
-        compared = ["item"]
+    # Co-rated rows may differ in their ratings, and in nothing else.
+    free = ("user", "group_size", *(["rating"] if claim == "co-rated" else []))
+    compared = [name for name in table.column_names if name not in free]
     users, user_of = encode_labels(table["user"], "user", source.locate)
     order, starts, records = _records(table, compared, user_of)
     first_rows = np.minimum.reduceat(order, starts[:-1])
     violations: list[Violation] = []
-    if "group_size" in table.column_names:
+    has_sizes = "group_size" in table.column_names
+    if has_sizes:
         sizes = _group_sizes(source)[order]
         records = Records(sizes[starts[:-1]], records.indptr, records.indices, records.values)
         broken = np.flatnonzero(sizes != np.repeat(records.sizes, np.diff(starts)))
@@ -48,7 +56,13 @@ def check_table(
     rows = (first_rows + 1).tolist()
     digests = records.digests(keys)
     classes.add(digests, records.sizes.tolist(), names, rows)
-    what = "items" if claim == "co-rated" else "labels"
+    not_covered = not_covered_of_table(
+        path, source, same_order=_same_order(records, order, digests)
+    )
+    if classes.count_once():
+        not_covered.append(_COUNTED_ONCE)
+    what = "labels" if claim != "co-rated" else "items and other columns but the rating"
+    what = what if not has_sizes else f"{what} (equal rows with a group_size count once)"
     below = classes.below(k, lambda row: source.locate(row - 1), what)
     violations += sorted(below, key=lambda violation: violation.row or 0)
     diversity = None
@@ -69,12 +83,31 @@ def check_table(
         users=classes.users,
         records=len(names),
         classes=len(classes.people),
-        layout="groups" if "group_size" in table.column_names else "users",
+        layout="groups" if has_sizes else "users",
         compared=compared,
         violations=violations,
         alone=sum(people == 1 for people in classes.people.values()),
         diversity=diversity,
+        not_covered=not_covered,
     )
+
+
+def _same_order(records: Records, order: NDArray[np.int64], digests: list[bytes]) -> bool:
+    """Say whether the lines of each record stand together, those of a class in one order.
+
+    Sorted as `order`, the rows of records of one class are the same one after another.
+    """
+    first_of: dict[bytes, bytes] = {}
+    for digest, (start, end) in zip(
+        digests, itertools.pairwise(records.indptr.tolist()), strict=True
+    ):
+        lines = order[start:end]
+        if lines.max() - lines.min() != end - start - 1:
+            return False
+        within = (lines - lines.min()).tobytes()
+        if first_of.setdefault(digest, within) != within:
+            return False
+    return True
 
 
 def _records(

@@ -64,6 +64,9 @@ class Verification:
         do not all hold the same items.
     no_links : str
         Why `links` is None though it was asked for, where the reason is another one.
+    not_covered : sequence of str
+        What the verdict says nothing of, in sentences: it is the publisher's word, or was not
+        compared.
     """
 
     claim: str
@@ -81,6 +84,7 @@ class Verification:
     diversity: Diversity | None = None
     links: LinkPosterior | None = None
     no_links: str = ""
+    not_covered: Sequence[str] = ()
 
     @property
     def holds(self) -> bool:
@@ -104,6 +108,7 @@ class Verification:
             "links": self.links and {name: getattr(self.links, name) for name in _TOLD_OF_LINKS},
             "no_links": self.no_links or None,
             "compared": list(self.compared),
+            "not_covered": list(self.not_covered),
             "checksums": self.checksums,
             "violations": [violation._asdict() for violation in self.violations],
         }

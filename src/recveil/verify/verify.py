@@ -4,7 +4,8 @@ from os import PathLike
 from pathlib import Path
 
 from recveil.errors import RecveilError
-from recveil.verify.release import CLAIMS, check_release
+from recveil.release.manifest import CLAIMS, MANIFEST
+from recveil.verify.release import check_release
 from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
 
@@ -50,13 +51,17 @@ def verify(
     Notes
     -----
     Claim `co-rated`, k-coRating, Definition 3: for every record, records with the same items stand
-    for at least k people. Their labels are not compared, and may tell everybody apart.
+    for at least k people. Their labels are not compared, and may tell everybody apart; every other
+    column of a plain file is.
 
     Claim `identical-rows`, Chang et al., Definition 3.3: for every record, records with exactly
     the same items and labels stand for at least k people. Every column but the user's id counts,
     and in a text file numbers count as they are written: 4 and 4.0 tell two people apart. A column
     `group_size` says how many people a record stands for; it is the publisher's word, since no file
     can prove that they exist.
+
+    In a release, all else must be what recveil writes, to the byte. What neither is compared nor
+    has one form stands in `Verification.not_covered`.
 
     Examples
     --------
@@ -72,7 +77,7 @@ def verify(
         raise RecveilError(f"k is {k}; expected at least 1")
     if claim is not None and claim not in CLAIMS:
         raise RecveilError(f"claim {claim!r}: expected one of {', '.join(CLAIMS)}")
-    if (path / "release.json").is_file():
+    if (path / MANIFEST).is_file():
         return check_release(path, k, b, l, claim=claim, links=links)
     if links:
         raise RecveilError(f"{path}: links are told of a release; this is none")

@@ -1,0 +1,104 @@
+"""What a verdict says nothing of, so that nobody believes more than was checked."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from recveil.io import Source
+from recveil.io.delimited import DIALECTS
+from recveil.io.files import is_gzipped
+from recveil.release.settings import K_CORATING, foreign_names
+from recveil.verify.notation import irregularities
+
+_SHOWN = 5
+
+
+def not_covered_of_release(manifest: dict[str, Any], ratings_name: str) -> list[str]:
+    """Say what a release tells that no file can prove, and what in it is not compared.
+
+    Parameters
+    ----------
+    manifest : dict
+        The content of release.json; what else is wrong with it is told as a violation.
+    ratings_name : str
+    """
+    settings = manifest["settings"]
+    method, dropped = settings.get("method"), manifest["counts"].get("duplicates_dropped")
+    told = ["That another real person stands behind each record is the publisher's word."]
+    if manifest["layout"] == "groups" and method != K_CORATING:
+        told = ["How many people stand behind a row (group_size) is the publisher's word."]
+    told.append(
+        "How the release was made (recveil's version, method, settings, scale), and that its "
+        "records stand in a random order, is the publisher's word."
+    )
+    if settings.get("protect") == "shuffle":
+        told.append("That labels were dealt anew (protect = shuffle) is the publisher's word.")
+    told += [
+        f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
+        for name, given in foreign_names(settings)
+    ]
+    if dropped:
+        told.append(f"That {dropped!r:.40} rows were left out is the publisher's word.")
+    told.append("What the ids of items say is not looked at.")
+    if ratings_name.endswith(".parquet"):
+        told.append(
+            "How values are encoded and compressed within the pages of the Parquet file is not "
+            "compared, as there are many right ways."
+        )
+    return told
+
+
+def not_covered_of_table(path: Path, source: Source, *, same_order: bool) -> list[str]:
+    """Say what in a plain file is not compared.
+
+    Parameters
+    ----------
+    path : Path
+    source : Source
+        What was read of it.
+    same_order : bool
+        Whether the lines of each user stand together, and equal ones in the same order.
+    """
+    told = [
+        "What the ids of users and items and the names of columns say is not looked at: they may "
+        "be people's own."
+    ]
+    if "group_size" in source.table.column_names:
+        told.append(
+            "How many people stand behind a row (group_size) is the publisher's word, and not "
+            "compared."
+        )
+    else:
+        told.append("That another real person stands behind each user id is the publisher's word.")
+    if same_order:
+        told.append("The order in which the users stand is not compared.")
+    else:
+        told.append(
+            "The order of the lines is not compared: those of a person may stand in an order, or "
+            "apart from each other, as nobody else's do."
+        )
+    if path.is_file() and is_gzipped(path):
+        told.append("How the file was zipped, and what its gzip header says, is not looked at.")
+    if source.format in DIALECTS:
+        ways = irregularities(path, DIALECTS[source.format])
+        if ways:
+            told.append(f"How the text is written may tell people apart: {'; '.join(ways)}.")
+    elif source.format == "netflix":
+        told.append("How the text is written (line ends, empty lines) is not compared.")
+    else:
+        told.append(_beside_columns(path, source.format))
+    return told
+
+
+def _beside_columns(path: Path, format: str) -> str:
+    """Say what a Parquet or Arrow file may hold beside its values."""
+    keys: list[str] = []
+    if format == "parquet" and not is_gzipped(path):
+        keys = [repr(key.decode(errors="replace")) for key in pq.read_metadata(path).metadata or {}]
+    shown = ", ".join(f"{key:.40}" for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")
+    here = f" (here: {shown})" if keys else ""
+    return (
+        f"What the file holds beside its values is not looked at: metadata{here}, statistics, "
+        f"unused entries of dictionaries, bytes between parts, and where the parts begin."
+    )

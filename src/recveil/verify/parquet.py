@@ -1,0 +1,317 @@
+"""Accounting for every byte of the Parquet file of a release."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.verify.pages import PLAIN, RUNS, holds_nothing_else, unpack
+from recveil.verify.thrift import BOOL, I32, I64, TEXT, ThriftError, ThriftReader
+
+MOST_ROWS = 1 << 20  # in a row group
+
+_MAGIC = b"PAR1"
+_WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-SNAPSHOT)?")
+_DATA_PAGE, _DICTIONARY_PAGE = 0, 2
+_ZSTD = 6
+# Parquet's number of each type, and what else it says of text.
+_TYPES = {pa.int64(): 2, pa.float64(): 5, pa.string(): 6}
+_TEXT = {6: 0, 10: {1: {}}}
+
+# The fields that recveil's releases have, of those in parquet.thrift.
+_STATISTICS = {1: TEXT, 2: TEXT, 3: I64, 5: TEXT, 6: TEXT, 7: BOOL, 8: BOOL}
+_COLUMN = {
+    **{1: I32, 2: [I32], 3: [TEXT], 4: I32, 5: I64, 6: I64, 7: I64, 9: I64, 11: I64},
+    **{12: _STATISTICS, 13: [{1: I32, 2: I32, 3: I32}], 16: {1: I64, 2: [I64], 3: [I64]}},
+}
+_GROUP = {1: [{2: I64, 3: _COLUMN}], 2: I64, 3: I64, 5: I64, 6: I64}
+_ELEMENT = {1: I32, 3: I32, 4: TEXT, 5: I32, 6: I32, 10: {1: {}}}
+_FOOTER = {1: I32, 2: [_ELEMENT], 3: I64, 4: [_GROUP], 6: TEXT, 7: [{1: {}}]}
+_DATA_HEAD = {1: I32, 2: I32, 3: I32, 4: I32, 5: _STATISTICS}
+_PAGE = {1: I32, 2: I32, 3: I32, 5: _DATA_HEAD, 7: {1: I32, 2: I32, 3: BOOL}}
+
+
+class UnaccountedError(ValueError):
+    """The file holds something that is neither a value nor what recveil writes beside values."""
+
+
+class ParquetBytes:
+    """Goes through a Parquet file from its first byte to its last.
+
+    Each byte must belong to a page or to the footer, and each field of them must be one that
+    recveil writes and say what is so. What is left is how the values are encoded and compressed,
+    which has many right ways.
+
+    Parameters
+    ----------
+    path : Path
+    schema : pyarrow.Schema
+        The columns that must be there, in their order.
+
+    Notes
+    -----
+    Source: the Parquet format, `parquet.thrift`; the numbers of fields are those of that file.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.file = pa.memory_map(str(path))
+        size = self.file.size()
+        end = self._read(max(size - 8, 0), min(8, size))
+        length = int.from_bytes(end[:4], "little")
+        if self._read(0, 4) != _MAGIC or end[4:] != _MAGIC or length > size - 12:
+            _refuse("it does not begin and end as a Parquet file")
+        self.end = size - 8 - length
+        reader = ThriftReader(self._read(self.end, length))
+        try:
+            self.footer = reader.structure(_FOOTER)
+        except ThriftError as error:
+            _refuse(f"its footer: {error}")
+        if reader.at != length:
+            _refuse("there are bytes behind its footer")
+        try:
+            self._check_footer()
+        except (KeyError, TypeError, AttributeError):
+            _refuse("its footer lacks something")
+        self.at, self.group = 4, 0
+
+    def _read(self, at: int, size: int) -> bytes:
+        return bytes(self.file.read_at(size, at))
+
+    def _check_footer(self) -> None:
+        footer = self.footer
+        _only(footer, {1, 2, 3, 4, 6, 7}, set(), "footer")
+        root = {3: 0, 4: b"schema", 5: len(self.schema)}
+        leaves = [
+            {1: _TYPES[field.type], 3: 1, 4: field.name.encode()}
+            | (_TEXT if field.type == pa.string() else {})
+            for field in self.schema
+        ]
+        if not _WRITER.fullmatch(footer[6]):
+            _refuse("created_by is none that recveil's releases have")
+        _equal(footer[1], 2, "version")
+        _equal(footer[2], [root, *leaves], "columns")
+        _equal(footer[7], [{1: {}} for _ in leaves], "orders of columns")
+        rows = [group[3] for group in footer[4]]
+        _equal(footer[3], sum(rows), "number of rows")
+        if rows and not (set(rows[:-1]) <= {rows[0]} and 0 < rows[-1] <= rows[0] <= MOST_ROWS):
+            _refuse("its row groups are not of one length, as recveil cuts them")
+
+    def check_group(self, table: pa.Table) -> None:
+        """Account for the next row group, whose values are known.
+
+        Raises
+        ------
+        UnaccountedError
+            For the first thing that should not be there.
+        """
+        group = self.footer[4][self.group]
+        start = self.at
+        try:
+            _only(group, {1, 2, 3, 5, 6}, set(), "row group")
+            _equal(group[3], table.num_rows, "rows of a row group")
+            _equal(group[5], start, "offset of a row group")
+            _equal(len(group[1]), table.num_columns, "columns of a row group")
+            plain = 0
+            for chunk, name in zip(group[1], table.column_names, strict=True):
+                _only(chunk, {2, 3}, set(), "column")
+                _equal(chunk[2], 0, "offset of a column")
+                plain += self._check_chunk(chunk[3], name, table[name].combine_chunks())
+            _equal(group[2], plain, "bytes of a row group")
+            _equal(group[6], self.at - start, "stored bytes of a row group")
+        except ThriftError as error:
+            _refuse(f"in the head of a page: {error}")
+        except (KeyError, TypeError, AttributeError):
+            _refuse("the description of a row group or page is broken")
+        self.group += 1
+
+    def check_end(self) -> None:
+        """Raise an UnaccountedError unless the last page ends where the footer begins."""
+        if self.at != self.end or self.group != len(self.footer[4]):
+            _refuse("there are bytes between its last page and its footer")
+
+    def _check_chunk(self, meta: dict[int, Any], name: str, column: pa.Array) -> int:
+        """Account for a column of a row group; return its bytes before compression."""
+        _only(meta, {1, 2, 3, 4, 5, 6, 7, 9, 13}, {11, 12, 16}, f"column {name!r}")
+        start, n, values = self.at, len(column), _values_of(column)
+        of_text: dict[int, Any] = {1: values.text_size()} if isinstance(values, _Texts) else {}
+        sizes = of_text | {2: [], 3: [0, n]}
+        _equal(meta[1], values.kind, f"type of {name!r}")
+        _equal(meta[3], [name.encode()], f"path of {name!r}")
+        _equal(meta[4], _ZSTD, f"compression of {name!r}")
+        _equal(meta[5], n, f"number of values of {name!r}")
+        _equal(meta.get(16, sizes), sizes, f"sizes of {name!r}")
+        _check_statistics(meta.get(12), values, f"statistics of {name!r}")
+        plain, n_read, first_data = 0, 0, None
+        kinds: list[tuple[int, int]] = []
+        while n_read < n or first_data is None:
+            at = self.at
+            page, content = self._page(name)
+            plain += self._head_size + len(content)
+            if page[1] == _DICTIONARY_PAGE and not kinds:
+                kinds.append((_DICTIONARY_PAGE, PLAIN))
+                _check_dictionary(page, content, values, name)
+                continue
+            first_data = at if first_data is None else first_data
+            about = page[5]
+            _only(about, {1, 2, 3, 4}, {5}, "page")
+            _equal((page[1], about[3], about[4]), (_DATA_PAGE, RUNS, RUNS), "kind of a page")
+            kinds.append((_DATA_PAGE, about[2]))
+            own = values.part(n_read, about[1])
+            _check_statistics(about.get(5), own, "statistics of a page")
+            plain_size = own.plain_size() if about[2] == PLAIN else 0
+            if not holds_nothing_else(content, about[2], about[1], plain_size):
+                _refuse(f"a page of {name!r} holds more than its values")
+            n_read += about[1]
+        _equal(n_read, n, f"values in the pages of {name!r}")
+        _equal(meta[9], first_data, f"place of the first page of {name!r}")
+        has_dictionary = (_DICTIONARY_PAGE, PLAIN) in kinds
+        _equal(meta.get(11), start if has_dictionary else None, f"dictionary of {name!r}")
+        _equal(meta[6], plain, f"bytes of {name!r}")
+        _equal(meta[7], self.at - start, f"stored bytes of {name!r}")
+        used = sorted({RUNS, *(encoding for _, encoding in kinds)})
+        _equal(meta[2], used, f"encodings of {name!r}")
+        pages = sorted(set(kinds), key=lambda kind: (kind[0] != _DICTIONARY_PAGE, kind))
+        counts = [{1: kind, 2: how, 3: kinds.count((kind, how))} for kind, how in pages]
+        _equal(meta[13], counts, f"numbers of pages of {name!r}")
+        return plain
+
+    def _page(self, name: str) -> tuple[dict[int, Any], bytes]:
+        """Read the next page: its head and its content, unpacked."""
+        # A head has statistics of up to four labels.
+        reader = ThriftReader(self._read(self.at, min(1 << 15, max(self.end - self.at, 0))))
+        page = reader.structure(_PAGE)
+        kind = page[1]
+        _only(page, {1, 2, 3, 5 if kind == _DATA_PAGE else 7}, set(), "page")
+        self._head_size = reader.at
+        start = self.at + reader.at
+        if not 0 <= page[3] <= self.end - start or not 0 <= page[2] <= 1 << 31:
+            _refuse(f"a page of {name!r} is cut short")
+        content = unpack(self._read(start, page[3]), page[2])
+        if content is None or len(content) != page[2]:
+            _refuse(f"a page of {name!r} is more than one frame of zstd")
+        self.at = start + page[3]
+        return page, content
+
+
+class _Numbers(NamedTuple):
+    """The numbers of a column, or of a part of it, as Parquet speaks of them."""
+
+    numbers: NDArray[Any]
+    kind: int
+
+    def part(self, first: int, n: int) -> "_Numbers":
+        """Return n values from one on."""
+        return self._replace(numbers=self.numbers[first : first + n])
+
+    def plain_size(self) -> int:
+        """Count the bytes of all values, each written as it is."""
+        return 8 * self.numbers.size
+
+    def ends(self) -> tuple[bytes, bytes]:
+        """Return the lowest and the highest value."""
+        low, high = self.numbers.min(), self.numbers.max()
+        if self.kind == _TYPES[pa.float64()]:  # Parquet takes -0.0 for the lower zero
+            low, high = low or np.float64(-0.0), high or np.float64(0.0)
+        return low.tobytes(), high.tobytes()
+
+    def distinct(self, n: int) -> tuple[int, bytes]:
+        """Write the first n different values in the order in which they come; say how many."""
+        found = pc.unique(pa.array(self.numbers)).to_numpy()[:n]
+        return found.size, found.tobytes()
+
+
+class _Texts(NamedTuple):
+    """Texts as positions among the different ones, which stand in the order in which they come."""
+
+    codes: NDArray[Any]
+    texts: list[bytes]
+    rank: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    kind: int = 6
+
+    @classmethod
+    def of(cls, column: pa.Array) -> Self:
+        if pa.types.is_dictionary(column.type):
+            # A dictionary may hold a text twice, or one that nobody has.
+            used = column.indices.unique()
+            texts = column.dictionary.take(used).dictionary_encode()
+            position = np.zeros(len(column.dictionary), np.int32)
+            position[used.to_numpy()] = texts.indices.to_numpy()
+            codes, distinct = position[column.indices.to_numpy()], texts.dictionary
+        else:
+            encoded = column.dictionary_encode()
+            codes, distinct = encoded.indices.to_numpy(), encoded.dictionary
+        texts = [text.encode() for text in distinct.to_pylist()]
+        rank = np.empty(len(texts), np.int64)
+        rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+        return cls(codes, texts, rank, np.array([len(text) for text in texts], np.int64))
+
+    def part(self, first: int, n: int) -> "_Texts":
+        return self._replace(codes=self.codes[first : first + n])
+
+    def text_size(self) -> int:
+        return int(self.lengths[self.codes].sum())
+
+    def plain_size(self) -> int:
+        return self.text_size() + 4 * self.codes.size
+
+    def ends(self) -> tuple[bytes, bytes]:
+        ranks = self.rank[self.codes]
+        return self.texts[self.codes[ranks.argmin()]], self.texts[self.codes[ranks.argmax()]]
+
+    def distinct(self, n: int) -> tuple[int, bytes]:
+        found = self.texts[:n]
+        return len(found), b"".join(len(text).to_bytes(4, "little") + text for text in found)
+
+
+_Values = _Numbers | _Texts
+
+
+def _values_of(column: pa.Array) -> _Values:
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return _Numbers(column.to_numpy(), _TYPES[column.type])
+    return _Texts.of(column)
+
+
+def _check_statistics(found: dict[int, Any] | None, values: _Values, what: str) -> None:
+    """Refuse statistics that are not those of the values."""
+    if found is None:
+        return
+    _only(found, {3}, {1, 2, 5, 6, 7, 8}, what)
+    if len(found) == 1:  # the values are too long to be told
+        _equal(found[3], 0, what)
+        return
+    low, high = values.ends()
+    expected = {1: high, 2: low, 3: 0, 5: high, 6: low, 7: True, 8: True}
+    _equal(found, {number: expected[number] for number in found}, what)
+
+
+def _check_dictionary(page: dict[int, Any], content: bytes, values: _Values, name: str) -> None:
+    """Refuse a dictionary with anything but the values, in the order in which they come."""
+    about = page[7]
+    _only(about, {1, 2}, {3}, "dictionary")
+    _equal((about[2], about.get(3, False)), (PLAIN, False), f"dictionary of {name!r}")
+    if values.distinct(about[1]) != (about[1], content):
+        _refuse(f"the dictionary of {name!r} is not that of its values")
+
+
+def _only(found: dict[int, Any], needed: set[int], allowed: set[int], what: str) -> None:
+    if more := sorted(set(found) - needed - allowed):
+        _refuse(f"its {what} has a field (number {more[0]}) that recveil does not write")
+    if missing := sorted(needed - set(found)):
+        _refuse(f"its {what} lacks a field (number {missing[0]})")
+
+
+def _equal(found: Any, expected: Any, what: str) -> None:
+    # True equals 1, and is written in another way.
+    if found != expected or repr(found) != repr(expected):
+        _refuse(f"it does not say what is so: {what}")
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise UnaccountedError(problem)

@@ -1,0 +1,63 @@
+"""The settings that releases publish: the words of the format are those of the code."""
+
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize.fills import make_fill
+from recveil.anonymize.predictive import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
+from recveil.datasets import make_ratings
+from recveil.release import settings as form
+from recveil.release.settings import foreign_names, problems_of_settings
+
+
+def _manifest(release) -> dict:
+    published = release.published
+    scale = published.scale
+    return {
+        "claim": published.claim.kind,
+        "levels": published.claim.levels,
+        "diversity": {"b": published.claim.b, "l": published.claim.l},
+        "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
+        "settings": published.settings,
+    }
+
+
+def test_all_groupings_and_predictors_are_known():
+    known = [kind.__name__ for kind in (*GROUPINGS.values(), *LEVEL_GROUPINGS.values())]
+    assert sorted(form.GROUPINGS) == sorted(known)
+    assert set(form.CO_RATED_GROUPINGS) == {"gecom", "supports", *GROUPINGS}
+    assert {type(make(0)).__name__ for make in PREDICTORS.values()} <= set(form.PREDICTORS)
+    for name in form.FILLS:
+        make_fill(name, 0, None)
+
+
+@pytest.mark.parametrize(
+    "anonymizer",
+    [
+        PredictiveAnonymizer(4, seed=1),
+        PredictiveAnonymizer(4, "simple", "item-mean", "mdav", round_labels="none", seed=1),
+        PredictiveAnonymizer(4, "simple", round_labels=0.25, b=1, l=2, seed=1),
+        PredictiveAnonymizer(4, privacy_levels="activity<9:6,else:1", seed=1),
+        KCoRater(3, seed=1),
+        KCoRater(3, "trust", protect="shuffle", seed=1),
+        KCoRater(3, "random", "supports", protect="mean", round_fills=False, seed=1),
+    ],
+)
+def test_what_is_written_is_expected(anonymizer):
+    manifest = _manifest(anonymizer.anonymize(make_ratings(40, 15, 300, seed=6)))
+    assert list(problems_of_settings(manifest)) == []
+    assert foreign_names(manifest["settings"]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_a_name"),
+    [
+        *[(name, True) for name in ("MyModel", "_mine2", "x" * 40)],
+        *[(name, False) for name in ("x" * 41, "a b", "", "2x", "Mödel", None, True)],
+    ],
+)
+def test_somebody_elses_class_is_a_name_and_no_more(name, is_a_name):
+    manifest = _manifest(PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 15, 300)))
+    manifest["settings"] = manifest["settings"] | {"predictor": name}
+    assert (list(problems_of_settings(manifest)) == []) == is_a_name
+    assert foreign_names(manifest["settings"]) == [("predictor", str(name))]
