@@ -132,6 +132,7 @@ class Selection:
             return given
         return position_in(given, names) or given
 
+
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:
     """Return a name for an extra column that no other column has."""
     own = name.partition(":")[0]
