@@ -232,6 +232,7 @@ class _Texts(NamedTuple):
     texts: list[bytes]
     rank: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    in_order: bool
     kind: int = 6
 
     @classmethod
@@ -249,18 +250,24 @@ class _Texts(NamedTuple):
         texts = [text.encode() for text in distinct.to_pylist()]
         rank = np.empty(len(texts), np.int64)
         rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-        return cls(codes, texts, rank, np.array([len(text) for text in texts], np.int64))
+        lengths = np.array([len(text) for text in texts], np.int64)
+        return cls(codes, texts, rank, lengths, in_order=bool((np.diff(rank) > 0).all()))
 
     def part(self, first: int, n: int) -> "_Texts":
         return self._replace(codes=self.codes[first : first + n])
 
     def text_size(self) -> int:
+        if (self.lengths == self.lengths[:1]).all():  # as the ids of users are
+            return int(self.lengths[:1].sum()) * self.codes.size
         return int(self.lengths[self.codes].sum())
 
     def plain_size(self) -> int:
         return self.text_size() + 4 * self.codes.size
 
     def ends(self) -> tuple[bytes, bytes]:
+        """Return the lowest and the highest value."""
+        if self.in_order:  # as the ids of users are
+            return self.texts[self.codes.min()], self.texts[self.codes.max()]
         ranks = self.rank[self.codes]
         return self.texts[self.codes[ranks.argmin()]], self.texts[self.codes[ranks.argmax()]]
 
