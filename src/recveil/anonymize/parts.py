@@ -23,6 +23,7 @@ from recveil.group import (
 from recveil.group.base import Grouping
 from recveil.group.levels import LevelGrouping
 from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
+from recveil.release.settings import OF_ITS_OWN
 
 # How to make each from a seed, which a mean does not need.
 PREDICTORS: dict[str, Callable[[int], Padder]] = {
@@ -135,7 +136,7 @@ def told(part: Any) -> str:
     if name not in ours:
         return name
     own = type(part) is not ours[name] or _chosen(part) != _chosen(ours[name]())
-    return f"{name}, with parameters of its own" if own else name
+    return name + OF_ITS_OWN if own else name
 
 
 def _chosen(part: Any) -> dict[str, Any]:

@@ -19,6 +19,8 @@ CO_RATED_GROUPINGS = (
     *("gecom", "supports", "k-gather", "bisecting", "predictive", "bounded-t-means", "mdav"),
     *("k-member", "union-split"),
 )
+# What stands behind the name of one of recveil's own whose parameters are not the usual ones.
+OF_ITS_OWN = ", with parameters of its own"
 # Stand in a list of values for any name of a class, and for any step in rating points.
 _CLASS, _STEP = object(), object()
 _LARGEST_STEP = 1e12
@@ -68,7 +70,7 @@ def foreign_names(settings: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (name, str(settings[name]))
         for name, names in own.items()
-        if name in settings and settings[name] not in names
+        if name in settings and str(settings[name]).removesuffix(OF_ITS_OWN) not in names
     ]
 
 
@@ -120,8 +122,10 @@ def _is_allowed(value: Any, allowed: tuple[Any, ...], scale: dict[str, Any]) -> 
         largest: float = scale["high"] - scale["low"] or _LARGEST_STEP
         return _STEP in allowed and 0 < value <= largest
     if isinstance(value, str):
-        is_class = _CLASS in allowed and bool(_CLASS_NAME.fullmatch(value))
-        return is_class or value in allowed
+        if _CLASS not in allowed:
+            return value in allowed
+        name = value.removesuffix(OF_ITS_OWN)
+        return name in allowed or bool(_CLASS_NAME.fullmatch(value))
     return any(value is one for one in allowed)  # True equals 1, and is another thing
 
 

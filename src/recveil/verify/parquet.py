@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.verify.pages import PLAIN, RUNS, holds_nothing_else, unpack
 from recveil.verify.thrift import BOOL, I32, I64, TEXT, ThriftError, ThriftReader
 
@@ -198,6 +199,7 @@ class ParquetBytes:
         return page, content
 
 
+@brief
 class _Numbers(NamedTuple):
     """The numbers of a column, or of a part of it, as Parquet speaks of them."""
 
@@ -225,6 +227,7 @@ class _Numbers(NamedTuple):
         return found.size, found.tobytes()
 
 
+@brief
 class _Texts(NamedTuple):
     """Texts as positions among the different ones, which stand in the order in which they come."""
 

@@ -10,7 +10,9 @@ import numpy as np
 from recveil.errors import RecveilError
 from recveil.release.manifest import MANIFEST, RATINGS, read_manifest
 from recveil.release.settings import K_CORATING
-from recveil.verify.beside import (
+from recveil.verify.classes import Classes
+from recveil.verify.diversity import Diversity, check_diversity
+from recveil.verify.folder import (
     foreign_files,
     is_as_written,
     wrong_card,
@@ -18,8 +20,6 @@ from recveil.verify.beside import (
     wrong_counts,
     wrong_files,
 )
-from recveil.verify.classes import Classes
-from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.links import LinkPosterior, links_of_rows
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.published import PublishedFile
