@@ -1,21 +1,98 @@
 """The one error that recveil raises on purpose: bad input or impossible settings."""
 
+import re
+from collections.abc import Iterable
 from json import JSONDecodeError
+
+# Longer messages are not read, and a message must not hand on the data that it complains about.
+MOST_CHARACTERS = 299
+_WORD = re.compile(r"\S{61,}")
 
 
 class RecveilError(ValueError):
     """Bad input or settings, in words that its reader can act on.
 
     The message names the thing, what was expected, what came, and what to do. The command line
-    prints it without a traceback and exits with code 2.
+    prints it without a traceback and exits with code 2. However long what it quotes is, it has
+    fewer than 300 characters: long words are shortened, and then its middle, so that the name at
+    its start and the remedy at its end stay.
 
     Examples
     --------
-    >>> raise RecveilError("k is 0, but a group needs at least one person; give --k 2 or more")
+    >>> raise RecveilError("k is 0, but a group needs at least one person; give 2 or more")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: k is 0, but a group needs at least one person; give --k 2 or more
+    recveil.errors.RecveilError: k is 0, but a group needs at least one person; give 2 or more
+    >>> error = RecveilError(f"ratings.csv: no column {'x' * 1_000_000!r}; rename one")
+    >>> print(error)
+    ratings.csv: no column 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxx'; rename one
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(within_limit(message))
+
+
+def within_limit(message: str) -> str:
+    """Shorten a message that has 300 characters or more: its long words first, then its middle."""
+    if len(message) <= MOST_CHARACTERS:
+        return message
+    message = _WORD.sub(lambda word: shortened(word[0]), message)
+    return shortened(message, MOST_CHARACTERS)
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Leave out the middle of a long text.
+
+    Parameters
+    ----------
+    text : str
+    most : int
+        So many characters are left at most; at least 9.
+
+    Examples
+    --------
+    >>> shortened("abcdefghijklmnopqrstuvwxyz", most=13)
+    'abcdef...wxyz'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 3) * 2 // 5
+    return f"{text[: most - 3 - end]}...{text[-end:]}"
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """Quote what somebody's data hold, as Python writes it, but never more than a line of it.
+
+    Examples
+    --------
+    >>> quoted("ann"), quoted(7)
+    ("'ann'", '7')
+    >>> len(quoted("ann" * 1_000_000))
+    60
+    """
+    return shortened(repr(value), most)
+
+
+def listed(values: Iterable[object], most: int = 100) -> str:
+    """Quote several values between commas; those beyond `most` characters are counted.
+
+    Examples
+    --------
+    >>> listed(["user", "item"])
+    "'user', 'item'"
+    >>> listed(range(1_000), most=10)
+    '0, 1, 2 and 997 more'
+    """
+    words: list[str] = []
+    length, left = 0, 0
+    for value in values:
+        word = quoted(value, 40)
+        length += len(word) + 2
+        if left or (words and length > most):
+            left += 1
+        else:
+            words.append(word)
+    return ", ".join(words) + (f" and {left:,} more" if left else "")
 
 
 class UnknownOrderError(RecveilError):
@@ -56,9 +133,20 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is no UTF-8 text"
     if isinstance(error, KeyError):
-        return f"it lacks {error}"
+        return f"it lacks {shortened(str(error))}"
     if isinstance(error, TypeError | AttributeError):
         return "a part of it is missing, or of another kind than expected"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "there is no such file"
-    return (isinstance(error, OSError) and error.strerror) or str(error)
+    return (isinstance(error, OSError) and error.strerror) or first_line_of(error)
+
+
+def first_line_of(error: Exception) -> str:
+    r"""Return the first line of what a library says, shortened; its class if it says nothing.
+
+    Examples
+    --------
+    >>> first_line_of(ValueError("bad magic number\nat byte 0"))
+    'bad magic number'
+    """
+    return shortened(str(error).strip().partition("\n")[0], 80) or type(error).__name__

@@ -29,7 +29,9 @@ def test_neither_replaces_a_file_unasked_nor_ever_its_source(source: Path) -> No
     other, before = source.with_name("other.csv"), source.read_bytes()
     other.write_text("mine")
     for target, force in ((source, False), (source, True), (other, False)):
-        with pytest.raises(RecveilError, match=r"exists; replace it with --force|are one file"):
+        with pytest.raises(
+            RecveilError, match=r"exists; replace it with force [(]--force[)]|are one file"
+        ):
             convert(source, target, target_format="csv", duplicates="mean", force=force)
     assert (source.read_bytes(), other.read_text()) == (before, "mine")
     found = convert(source, other, duplicates="mean", force=True)

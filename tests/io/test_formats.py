@@ -89,9 +89,9 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
     [
         (b"", "r.csv: the file is empty"),
         (b"\n\r\n", "r.csv: the file is empty"),
-        (b"PK\x03\x04rest", "r.csv: a zip archive; unpack it"),
-        ("user,item,rating\n1,2,3\n".encode("utf-16"), "r.csv: neither UTF-8 text nor"),
-        (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* --format"),
+        (b"PK\x03\x04rest", "r.csv: a damaged zip archive; fetch it again"),
+        ("user,item,rating\n1,2,3\n".encode("utf-16"), "r.csv: UTF-16 text; save it as UTF-8"),
+        (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* format [(]--format[)]"),
     ],
 )
 def test_refuses_what_it_does_not_know(tmp_path: Path, content: bytes, message: str) -> None:

@@ -258,12 +258,13 @@ def check_target(folder: str | PathLike[str], *, force: bool) -> None:
             continue
         if not force:
             raise RecveilError(
-                f"{target} exists; choose another output, or replace the release with --force"
+                f"{target} exists; choose another output, or replace the release with force "
+                f"(--force)"
             )
         if target.is_symlink() or not (target / sign).is_file():
             raise RecveilError(
                 f"{target} exists and is not a release of recveil's (no {sign}); "
-                f"--force replaces releases only; choose another output"
+                f"force (--force) replaces releases only; choose another output"
             )
         if others := sorted({file.name for file in target.iterdir()} - _OWN_FILES):
             raise RecveilError(

@@ -336,6 +336,6 @@ def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
         raise RecveilError(
             f"privacy_levels (--privacy-levels): user {ratings.users.tolist()[first]!r} has the "
             f"level {levels[first]}, somebody has {highest}, and k is {k}; grouping 'one-k-gather' "
-            f"takes 1 and the highest level only; change the levels or k, or take 'level-gather' "
-            f"(--grouping level-gather)"
+            f"takes 1 and the highest level only; change the levels or k, or take grouping "
+            f"(--grouping) level-gather"
         )

@@ -18,7 +18,7 @@ from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
-from recveil.errors import RecveilError, UnknownOrderError
+from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
 
 app = typer.Typer(
     name="recveil",
@@ -73,10 +73,10 @@ def _run(arguments: list[str] | None) -> NoReturn:
         if "RECVEIL_TRACEBACK" in os.environ:
             traceback.print_exc()
         message = (
-            f"{type(error).__name__}: {error}; this is a fault in recveil, please report it "
-            f"(set RECVEIL_TRACEBACK=1 to see where)"
+            f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
+            f"report it (set RECVEIL_TRACEBACK=1 to see where)"
         )
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {within_limit(message)}", file=sys.stderr)
     sys.exit(2)
 
 

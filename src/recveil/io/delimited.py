@@ -185,7 +185,7 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
         raise RecveilError(
             f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
             f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
-            f"name the right format with format (--format)"
+            f"name the right one with format (--format)"
         )
     return [str(place) for place in range(1, n_columns + 1)]
 

@@ -9,7 +9,7 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, first_line_of, shortened
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -31,7 +31,9 @@ def naming(path: Path) -> Iterator[None]:
     except RecveilError:
         raise
     except FileNotFoundError:
-        raise RecveilError(f"{path.name}: no such file in {path.parent}; check the path") from None
+        raise RecveilError(
+            f"{path.name}: no such file in {shortened(str(path.parent))}; check the path"
+        ) from None
     except PermissionError:
         raise RecveilError(
             f"{path.name}: you may not read it; change its permissions or take a copy"
@@ -47,7 +49,7 @@ def naming(path: Path) -> Iterator[None]:
         if "compress" in str(error) or "zlib" in str(error):
             raise RecveilError(_cut_short(path, error)) from None
         raise RecveilError(
-            f"{path.name}: cannot be read ({_first_line(error)}); check that the file is complete"
+            f"{path.name}: cannot be read ({first_line_of(error)}); check that the file is complete"
         ) from None
 
 
@@ -77,10 +79,6 @@ def open_random_access(path: Path) -> Any:
 
 def _cut_short(path: Path, error: Exception) -> str:
     return (
-        f"{path.name}: its gzip data is cut short or damaged ({_first_line(error)}); "
+        f"{path.name}: its gzip data is cut short or damaged ({first_line_of(error)}); "
         f"fetch the file again"
     )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

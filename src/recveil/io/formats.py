@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming, open_bytes
+from recveil.io.kinds import COLUMNAR, HEAD_BYTES, refuse_other_kinds
 
 FORMATS = {
     "movielens-tab": "user, item, rating[, time] between tabs, no header (u.data)",
@@ -20,9 +21,8 @@ FORMATS = {
     "arrow": "Apache Arrow IPC: file (Feather) or stream",
 }
 
-_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-_HEAD_BYTES = 1 << 16
 _NETFLIX_FILES = ("mv_*.txt*", "combined_data_*.txt*")
+_PARTS = {"*.parquet": "Parquet", "*.csv*": "CSV", "part-*": "part"}
 _RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 
 
@@ -50,7 +50,13 @@ def resolve_format(path: Path, format: str | None) -> str:
         with naming(path):
             return _folder_format(path) if path.is_dir() else _file_format(path)
     if format not in FORMATS:
-        raise RecveilError(f"format {format!r}: expected one of {', '.join(FORMATS)}")
+        raise RecveilError(
+            f"format {quoted(format)}: expected one of {', '.join(FORMATS)}; "
+            f"change format (--format), or leave it out"
+        )
+    if path.is_file():
+        with naming(path):
+            refuse_other_kinds(path, binary_only=True)
     return format
 
 
@@ -62,33 +68,39 @@ def netflix_files(folder: Path) -> list[Path]:
 def _folder_format(folder: Path) -> str:
     if netflix_files(folder):
         return "netflix"
+    name = folder.resolve().name  # . has none of its own
     if (folder / "release.json").is_file():
-        name = folder.resolve().name  # . has none of its own
         published = ", ".join(sorted(file.name for file in folder.glob("ratings.*")))
         raise RecveilError(
-            f"{name}: this is a recveil release; expected a file of ratings. Give the ratings that "
-            f"it was made from; recveil verify checks a release, recveil audit RATINGS --release "
-            f"{name} attacks it. To read what was published, name the file in it "
-            f"({published or 'ratings.parquet'})"
+            f"{name}: this is a recveil release; give the ratings that it was made from. To check "
+            f"or attack it: recveil verify {name}, recveil audit RATINGS --release {name}. To read "
+            f"what was published, name the file in it ({shortened(published) or 'ratings.parquet'})"
         )
+    _refuse_parts(folder, name)
     raise RecveilError(
-        f"{folder.name}: a folder without mv_*.txt or combined_data_*.txt (Netflix Prize); "
+        f"{name}: a folder without mv_*.txt or combined_data_*.txt (Netflix Prize); "
         f"name the file in it that holds the ratings"
     )
 
 
+def _refuse_parts(folder: Path, name: str) -> None:
+    for pattern, kind in _PARTS.items():
+        found = [*folder.glob(pattern), *folder.glob(f"*/{pattern}")]
+        if parts := sorted(part for part in found if part.is_file()):
+            raise RecveilError(
+                f"{name}: a folder of {len(parts):,} {kind} file{'s' * (len(parts) > 1)}; expected "
+                f"one file: name {quoted(parts[0].name, 40)} if it holds all ratings; if each "
+                f"holds a part of them, join them first"
+            )
+
+
 def _file_format(path: Path) -> str:
     with open_bytes(path) as file:
-        head = file.read(_HEAD_BYTES)
-    for magic, format in _MAGIC.items():
+        head = file.read(HEAD_BYTES)
+    for magic, format in COLUMNAR.items():
         if head.startswith(magic):
             return format
-    if head.startswith(b"PK\x03\x04"):
-        raise RecveilError(f"{path.name}: a zip archive; unpack it and name the file in it")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
-        raise RecveilError(
-            f"{path.name}: neither UTF-8 text nor Parquet nor Arrow; save it as UTF-8 text"
-        )
+    refuse_other_kinds(path)
     text = head.decode("utf-8-sig", errors="replace")
     first_line = next((line for line in re.split(r"[\r\n]+", text) if line.strip()), None)
     if first_line is None:
@@ -96,8 +108,8 @@ def _file_format(path: Path) -> str:
     text_format = _text_format(first_line)
     if text_format is None:
         raise RecveilError(
-            f"{path.name}: its first line {first_line[:60]!r} fits no format that recveil knows; "
-            f"name one with --format: {', '.join(FORMATS)}"
+            f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
+            f"name one with format (--format): {', '.join(FORMATS)}"
         )
     return text_format
 
@@ -135,7 +147,8 @@ def looks_like_data(fields: Sequence[str]) -> bool:
 
 def _is_number(field: str) -> bool:
     try:
-        float(field)
+        # Who parses it says that a decimal comma must become a point.
+        float(field.replace(",", "."))
     except ValueError:
         return False
     return True

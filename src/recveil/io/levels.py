@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, listed, quoted
 from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
 from recveil.io.files import naming, open_bytes, open_random_access
+from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
 from recveil.ratings.columns import USUAL_NAMES, Locate
 from recveil.ratings.labels import encode_labels
@@ -79,6 +80,7 @@ def read_levels(
     path = Path(source)
     _check_default(default, len(users))
     with naming(path):
+        refuse_other_kinds(path, columnar=("parquet",))
         read = _read_parquet if _is_parquet(path) else _read_text
         column = read(path)
         if not column.levels:
@@ -157,11 +159,9 @@ def _choose(names: Sequence[str], where: str) -> tuple[str, str]:
 def _find(role: str, usual: Sequence[str], names: Sequence[str], where: str) -> str:
     fitting = [name for wish in usual for name in names if _plain(name) == wish]
     if not fitting:
-        raise RecveilError(
-            f"{where}: no {role} column among {', '.join(map(repr, names))}; {_HEADER}"
-        )
+        raise RecveilError(f"{where}: no {role} column among {listed(names)}; {_HEADER}")
     if names.count(fitting[0]) > 1:
-        raise RecveilError(f"{where}: two columns are called {fitting[0]!r}; rename one")
+        raise RecveilError(f"{where}: two columns are called {quoted(fitting[0])}; rename one")
     return fitting[0]
 
 
@@ -173,7 +173,7 @@ def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
     for row, value in enumerate(column.levels):
         level = _whole(value)
         if level is None or level < 1:
-            got = "missing" if value is None else repr(value)
+            got = "missing" if value is None else quoted(value)
             raise RecveilError(
                 f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more"
             )
@@ -203,7 +203,7 @@ def _refuse_twice(
         row, before = int(again[0]), int(first[label_of[again[0]]])
         same = levels[row] == levels[before]
         raise RecveilError(
-            f"{locate(row)}: user {labels.tolist()[label_of[row]]!r} stands twice, "
+            f"{locate(row)}: user {quoted(labels.tolist()[label_of[row]], 40)} stands twice, "
             + (
                 f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
                 if same
@@ -222,7 +222,8 @@ def _find_users(
     unknown = np.flatnonzero(position[label_of] < 0)
     if unknown.size:
         named = ", ".join(
-            f"{labels.tolist()[label_of[row]]!r} ({locate(row)})" for row in unknown[:3].tolist()
+            f"{quoted(labels.tolist()[label_of[row]], 20)} ({locate(row)})"
+            for row in unknown[:3].tolist()
         )
         more = ", ..." if unknown.size > 3 else ""
         users_are = "user is" if unknown.size == 1 else "users are"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.io.files import naming, open_bytes
 from recveil.io.formats import netflix_files
 from recveil.io.lines import Place, Places
@@ -87,7 +87,7 @@ def _blocks(files: list[Path]) -> Iterator[bytearray]:
             if not _SECTION.fullmatch(first):
                 raise RecveilError(
                     f"{Place(path.name, 1)}: expected a movie such as '1:', got "
-                    f"{first[:60].decode(errors='replace')!r}; is this a Netflix Prize file?"
+                    f"{quoted(first[:60].decode(errors='replace'))}; is this a Netflix Prize file?"
                 )
             while piece:
                 pending += piece
@@ -162,7 +162,7 @@ def _raise_first_bad(files: list[Path]) -> None:
         if not _is_rating(text):
             raise RecveilError(
                 f"{Place(name, number)}: expected user,rating,date such as 1488844,3,2005-09-06, "
-                f"got {text[:60]!r}; mend or drop the line"
+                f"got {quoted(text)}; mend or drop the line"
             )
 
 

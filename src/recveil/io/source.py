@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
 from recveil.ratings.columns import Locate
@@ -106,7 +106,7 @@ class Selection:
         if "group_size" in names and not self.extras:
             raise RecveilError(
                 f"{where}: a column group_size says that one row stands for several people, and "
-                f"plain ratings cannot keep that; write the release with --layout users"
+                f"plain ratings cannot keep that; write the release with layout (--layout) users"
             )
         chosen = {"user": found.user, "item": found.item, "rating": found.rating}
         if self.times and found.time is not None:
@@ -118,7 +118,7 @@ class Selection:
                 taken.add(name)
         for name in chosen.values():
             if names.count(name) > 1:
-                raise RecveilError(f"{where}: two columns are called {name!r}; rename one")
+                raise RecveilError(f"{where}: two columns are called {quoted(name)}; rename one")
         if self.extras and len(chosen) != len(names):
             raise RecveilError(
                 f"{where}: {len(names)} columns, of which only {len(chosen)} would be read; "

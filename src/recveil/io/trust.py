@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.io.files import naming, open_bytes
+from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
 
 
@@ -70,6 +71,8 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
     (array([[0., 1.], [0., 0.]]), 1, 1)
     """
     path = Path(source)
+    with naming(path):
+        refuse_other_kinds(path, columnar=())
     position = {str(label): at for at, label in enumerate(users.tolist())}
     values: dict[tuple[int, int], float] = {}
     unknown: set[str] = set()
@@ -113,7 +116,8 @@ def _value(fields: list[str], place: Place) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise RecveilError(
-            f"{place}: trust is {fields[2]!r}; expected a finite number; mend or drop the line"
+            f"{place}: trust is {quoted(fields[2])}; expected a finite number; "
+            f"mend or drop the line"
         )
     return value
 

@@ -77,7 +77,7 @@ def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
     """Raise a RecveilError if something stands at `path`, unless `force` and it is a file."""
     target = Path(path)
     if target.is_dir() or (target.exists() and not force):
-        remedy = "name another target" if target.is_dir() else "replace it with --force"
+        remedy = "name another target" if target.is_dir() else "replace it with force (--force)"
         raise RecveilError(f"{target} exists; {remedy}")
 
 

@@ -1,6 +1,7 @@
 """From the columns of a table to arrays: which column is which, ratings, days."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, listed, quoted
 
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
@@ -26,6 +27,8 @@ USUAL_NAMES = {
     "time": ("timestamp", "time", "date", "datetime", "day", "unixreviewtime", "ratedat"),
 }
 
+# A table of so many columns, none of them known, is more likely a row for each user.
+_WIDE = 20
 _SECONDS_A_DAY = 86_400
 _ROWS_AT_ONCE = 1 << 20
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
@@ -68,18 +71,26 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
-                f"{where}: no {role} column among {', '.join(map(repr, names))}; expected a name "
-                f"such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
+                f"{where}: no {role} column among {listed(names)}{_width(found, names)}; expected "
+                f"a name such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
                 f"rename it, or name it with {role} (--{role})"
             )
     return Columns(**found)  # type: ignore[arg-type]  # the loop above leaves only time None
+
+
+def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
+    """Say that a table may be a matrix, if it is as wide as one."""
+    if len(names) < _WIDE or sum(name is not None for name in found.values()) > 1:
+        return ""
+    return f" ({len(names):,} columns: a wide matrix? Write one rating a line)"
 
 
 def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str | None:
     if given is not None:
         if given not in names:
             raise RecveilError(
-                f"{where}: no column {given!r} for the {role}; it has {', '.join(map(repr, names))}"
+                f"{where}: no column {quoted(given)} for the {role}; it has {listed(names)}; "
+                f"name one of them with {role} (--{role})"
             )
         return given
     usual = USUAL_NAMES[role]
@@ -88,8 +99,8 @@ def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str
         fitting = [n for n in names if _plain(n) == name]
         if len(fitting) > 1:
             raise RecveilError(
-                f"{where}: {' and '.join(map(repr, fitting))} could both be the {role} column; "
-                f"name one with {role} (--{role})"
+                f"{where}: {quoted(fitting[0])} and {quoted(fitting[1])} could both be the {role} "
+                f"column; name one with {role} (--{role})"
             )
         if fitting:
             return fitting[0]
@@ -193,11 +204,16 @@ def _plain_unit(column: pa.ChunkedArray) -> int | None:
 
 
 def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> NDArray[np.float64]:
+    sizes = np.abs(times)
+    beyond = ~(sizes < _UNITS[-1][0])
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
     if (dates := _days_from_dates(times)) is not None:
         return dates
-    sizes = np.abs(times)
+    largest = sizes.max()
     for limit, a_second in _UNITS:
-        if sizes.max() < limit:
+        if largest < limit:
             # Ten years after 1970 as seconds are four days as milliseconds.
             mixed = (sizes > 0) & (sizes < limit / 1e4) & (a_second > 1)
             if mixed.any():
@@ -206,9 +222,8 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> NDArray[np
                     f"{locate(row)}: time {times[row]:.0f} and {locate(other)}: time "
                     f"{times[other]:.0f} do not count in the same unit; convert one of them"
                 )
-            return np.floor(times / (_SECONDS_A_DAY * a_second))
-    row = int(np.argmax(~(np.abs(times) < _UNITS[-1][0])))
-    raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
+            break
+    return np.floor(times / (_SECONDS_A_DAY * a_second))
 
 
 def _days_from_dates(times: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -232,7 +247,7 @@ def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
     for row, text in enumerate(column.to_pylist()):
         if not any(_casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
             raise RecveilError(
-                f"{locate(row)}: time {text!r} is neither a Unix time nor an ISO date "
+                f"{locate(row)}: time {quoted(text)} is neither a Unix time nor an ISO date "
                 f"such as 2005-12-31"
             )
     raise RecveilError(
@@ -248,12 +263,19 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
     except pa.ArrowInvalid:
         for row, text in enumerate(column.to_pylist()):
             if not _casts(text, pa.float64()):
-                raise RecveilError(f"{locate(row)}: {role} {text!r} is not a number") from None
+                raise RecveilError(f"{locate(row)}: {role} {quoted(text)} {_why(text)}") from None
         raise
     except pa.ArrowNotImplementedError:
         raise RecveilError(
             f"{role} column: expected numbers, got {column.type}; convert it"
         ) from None
+
+
+def _why(text: object) -> str:
+    """Say why text is no number."""
+    if isinstance(text, str) and re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", text):
+        return f"has a decimal comma; write {text.strip().replace(',', '.')}"
+    return "is not a number; mend or drop the row"
 
 
 def _casts(value: object, kind: pa.DataType) -> bool:

@@ -112,7 +112,7 @@ class RatingScale:
         """
         levels = distinct(values)
         if levels.size == 0:
-            raise RecveilError("there are no ratings to infer a scale from; give --scale")
+            raise RecveilError("there are no ratings to infer a scale from; give scale (--scale)")
         low, high = _shortest(levels[0]), _shortest(levels[-1])
         if n_steps := _count_steps(levels):
             stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"), inferred=True)

@@ -88,6 +88,6 @@ def verify(
     if k is None:
         raise RecveilError(
             f"{path}: no release (it has no release.json), so it claims nothing; "
-            f"say which k it should keep with --k"
+            f"say which one it should keep with k (--k)"
         )
     return check_table(path, k, b or 1, l or 1, claim or "identical-rows")

@@ -1,0 +1,180 @@
+"""What a file is that recveil does not read, told by its content, and what to do with it."""
+
+import json
+import re
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from recveil.errors import RecveilError, quoted, shortened
+from recveil.io.files import open_bytes
+
+HEAD_BYTES = 1 << 16
+
+
+# What recveil does read, beside text.
+COLUMNAR = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+
+
+class Kind(NamedTuple):
+    """A kind of file: its name with an article, and how to make of it what recveil reads."""
+
+    what: str
+    remedy: str
+
+
+_SHEET = "save the sheet as CSV (UTF-8), and name that file"
+_FRAME = "write its table as Parquet or CSV, and name that file"
+_UNPACK = "unpack it, and name the file in it"
+_AS_CSV = "save it as CSV: one rating a line, commas between columns, points in numbers"
+_UTF_8 = "save it as UTF-8 text"
+
+_BINARY = {
+    b"SQLite format 3\0": Kind(
+        "a SQLite database", "write the table as CSV: sqlite3 -csv -header FILE 'SELECT ...'"
+    ),
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind(
+        "an old Excel workbook, or another of Office", _SHEET
+    ),
+    b"\x89HDF\r\n\x1a\n": Kind("an HDF5 file", _FRAME),
+    b"\x93NUMPY": Kind("a numpy array", _FRAME),
+    b"\x80\x02": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
+    b"\x80\x03": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
+    b"\x80\x04\x95": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
+    b"\x80\x05\x95": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
+    b"ORC": Kind("an ORC file", _FRAME),
+    b"Obj\x01": Kind("an Avro file", _FRAME),
+    b"FEA1": Kind("an old Feather file (version 1)", _FRAME),
+    b"RDX": Kind("an R data file", _FRAME),
+    b"X\n\0\0\0": Kind("an R data file", _FRAME),
+    b"<stata_dta>": Kind("a Stata file", _FRAME),
+    b"$FL2": Kind("an SPSS file", _FRAME),
+    b"MATLAB 5.0": Kind("a MATLAB file", _FRAME),
+    b"%PDF": Kind("a PDF document", "ask for the table itself, as CSV or Parquet"),
+    b"BZh": Kind("bzip2 data", "unpack it (bunzip2 FILE), and name what comes out"),
+    b"\xfd7zXZ\0": Kind("xz data", "unpack it (unxz FILE), and name what comes out"),
+    b"\x28\xb5\x2f\xfd": Kind("zstd data", "unpack it (unzstd FILE), and name what comes out"),
+    b"\x04\x22\x4d\x18": Kind("lz4 data", "unpack it (unlz4 FILE), and name what comes out"),
+    b"7z\xbc\xaf\x27\x1c": Kind("a 7z archive", _UNPACK),
+    b"Rar!": Kind("a rar archive", _UNPACK),
+    b"\x1f\x8b": Kind("gzip data within gzip data", "unpack it once (gunzip FILE)"),
+    b"\xff\xfe\0\0": Kind("UTF-32 text", _UTF_8),
+    b"\xff\xfe": Kind("UTF-16 text", _UTF_8),
+    b"\xfe\xff": Kind("UTF-16 text", _UTF_8),
+}
+_TAR_MAGIC, _TAR_AT = b"ustar", 257
+# What the names within a zip archive tell of it.
+_ZIPPED = {
+    r"xl/": Kind("an Excel workbook", _SHEET),
+    r"content\.xml$": Kind("an OpenDocument spreadsheet", _SHEET),
+    r".*\.npy$": Kind("numpy arrays (.npz)", _FRAME),
+}
+_JSON = re.compile(r'\[\s*([\[{"]|-?\d)|\{\s*("|\}|$)')
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_MARKUP = re.compile(r"<(\?xml|!doctype|[a-z])", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r'"?-?\d+,\d+"?')
+
+
+def refuse_other_kinds(
+    path: Path, *, binary_only: bool = False, columnar: Collection[str] = ("parquet", "arrow")
+) -> None:
+    r"""Raise a RecveilError that names what a file is, if recveil cannot read that.
+
+    Parameters
+    ----------
+    path : Path
+        A file, gzipped or not; what is within the gzip data is looked at.
+    binary_only : bool
+        Whether to pass over text of any kind, since the caller knows its format.
+    columnar : collection of {"parquet", "arrow"}
+        Those that the caller reads.
+
+    Raises
+    ------
+    RecveilError
+        What the file is, and what to make of it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user;item;rating\n1;2;3,5\n")
+    ...     refuse_other_kinds(path)
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: ratings.csv: text with ';' between columns and decimal commas; ...
+    """
+    with open_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+    kind = _archive(path) if head.startswith(b"PK\x03\x04") else _binary(head, columnar)
+    if kind is None and not binary_only:
+        kind = _text(head.decode("utf-8-sig", errors="replace"))
+    if kind is not None:
+        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+
+
+def _binary(head: bytes, columnar: Collection[str]) -> Kind | None:
+    for magic, format in COLUMNAR.items():
+        if head.startswith(magic):
+            what = f"{'a Parquet' if format == 'parquet' else 'an Arrow'} file"
+            expected = "text or Parquet was" if columnar else "text was"
+            remedy = "write its table as CSV, or as lines of text"
+            return (
+                None if format in columnar else Kind(f"{what}, where {expected} expected", remedy)
+            )
+    for magic, kind in _BINARY.items():
+        # Somebody's id may start with "ORC", but their table holds no control characters.
+        if head.startswith(magic) and _CONTROL.search(head):
+            return kind
+    if head[_TAR_AT:].startswith(_TAR_MAGIC):
+        return Kind("a tar archive", _UNPACK)
+    if b"\0" not in head:
+        return None
+    # Half of what UTF-16 makes of Latin letters and digits is zero.
+    if max(head[0::2].count(0), head[1::2].count(0)) > 0.4 * len(head):
+        return Kind("UTF-16 text", _UTF_8)
+    return Kind(f"neither text nor Parquet nor Arrow (it starts {quoted(head[:12])})", _FRAME)
+
+
+def _archive(path: Path) -> Kind:
+    try:
+        with open_bytes(path) as file, zipfile.ZipFile(file) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+    except (zipfile.BadZipFile, NotImplementedError):
+        return Kind("a damaged zip archive", "fetch it again, and " + _UNPACK)
+    for pattern, kind in _ZIPPED.items():
+        if any(re.match(pattern, name) for name in names):
+            return kind
+    of = f" of {len(names):,} files" if len(names) != 1 else f" of {shortened(names[0])}"
+    return Kind(f"a zip archive{of}", _UNPACK)
+
+
+def _text(text: str) -> Kind | None:
+    lines = [line.strip() for line in text.splitlines() if line.strip()][:20]
+    if not lines:
+        return None
+    if _JSON.match(lines[0]):
+        return _json(lines)
+    if _MARKUP.match(lines[0]):
+        html = any("<html" in line.lower() for line in lines)
+        return Kind("an HTML page" if html else "XML", "fetch or save the table itself as CSV")
+    mark = max(";|", key=lines[0].count)
+    # Titles may hold semicolons, and genres stand between pipes: another delimiter goes first.
+    others = (_DECIMAL_COMMA.sub("", lines[0]).count(other) for other in (",", "\t", "::"))
+    if lines[0].count(mark) < 2 or max(others) > 1:
+        return None
+    decimal = any(_DECIMAL_COMMA.fullmatch(f) for line in lines for f in line.split(mark))
+    return Kind(f"text with {mark!r} between columns{' and decimal commas' * decimal}", _AS_CSV)
+
+
+def _json(lines: list[str]) -> Kind:
+    of_lines = Kind("JSON Lines", "read it with pandas.read_json(FILE, lines=True); " + _FRAME)
+    try:
+        json.loads(lines[0])
+    except ValueError:
+        # A long line may be cut off; so is that of an array.
+        is_line = lines[0].startswith("{") and len(lines) > 1 and lines[1].startswith("{")
+        return of_lines if is_line else Kind("JSON", "read it with pandas.read_json; " + _FRAME)
+    return of_lines if len(lines) > 1 else Kind("JSON", "read it with pandas.read_json; " + _FRAME)

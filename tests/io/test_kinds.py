@@ -1,0 +1,212 @@
+"""Files that are no ratings: what they are is said, and what to make of them."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import pickle
+import sqlite3
+import tarfile
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.audit import audit
+from recveil.errors import RecveilError
+from recveil.io import read_levels, read_ratings, read_trust
+from recveil.verify import verify
+
+CSV = "user,item,rating\n" + "".join(f"{n % 7},{n},{n % 5 + 1}\n" for n in range(60))
+ROWS = [{"user": n % 7, "item": n, "rating": n % 5 + 1} for n in range(60)]
+TABLE = pa.Table.from_pylist(ROWS)
+
+
+def zipped(*names: str) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name in names:
+            archive.writestr(name, CSV)
+    return sink.getvalue()
+
+
+def tarred() -> bytes:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w") as archive:
+        entry = tarfile.TarInfo("ratings.csv")
+        entry.size = len(CSV)
+        archive.addfile(entry, io.BytesIO(CSV.encode()))
+    return sink.getvalue()
+
+
+def database() -> bytes:
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("create table ratings (user, item, rating)")
+        content = connection.serialize()
+    connection.close()
+    return content
+
+
+def arrays() -> tuple[bytes, bytes]:
+    one, several = io.BytesIO(), io.BytesIO()
+    np.save(one, np.arange(12))
+    np.savez(several, users=np.arange(12))
+    return one.getvalue(), several.getvalue()
+
+
+def written(write) -> bytes:
+    sink = pa.BufferOutputStream()
+    write(TABLE, sink)
+    return sink.getvalue().to_pybytes()
+
+
+KINDS = {
+    "an Excel workbook": zipped("[Content_Types].xml", "xl/workbook.xml"),
+    "an OpenDocument spreadsheet": zipped("mimetype", "content.xml"),
+    "a zip archive of ratings.csv": zipped("ratings.csv"),
+    "a zip archive of 2 files": zipped("ratings.csv", "links.csv"),
+    "a damaged zip archive": zipped("ratings.csv")[:40],
+    "numpy arrays": arrays()[1],
+    "a numpy array": arrays()[0],
+    "an old Excel workbook": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512),
+    "a SQLite database": database(),
+    "a Python pickle": pickle.dumps(ROWS),
+    "an HDF5 file": b"\x89HDF\r\n\x1a\n" + bytes(40),
+    "an ORC file": written(pyarrow.orc.write_table),
+    "an old Feather file": b"FEA1" + bytes(40),
+    "an Avro file": b"Obj\x01\x04\x16avro.schema" + bytes(20),
+    "a tar archive": tarred(),
+    "bzip2 data": bz2.compress(CSV.encode()),
+    "xz data": lzma.compress(CSV.encode()),
+    "zstd data": pa.compress(CSV.encode(), "zstd", asbytes=True),
+    "a 7z archive": b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(20),
+    "a PDF document": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n\x00\x01",
+    "UTF-16 text": CSV.encode("utf-16"),
+    "UTF-32 text": CSV.encode("utf-32"),
+    "neither text nor Parquet nor Arrow": b"\x07rate\0\x01\x02\x03" * 20,
+    "JSON": json.dumps(ROWS).encode(),
+    "JSON Lines": "\n".join(map(json.dumps, ROWS)).encode(),
+    "XML": b"<?xml version='1.0'?>\n<ratings><rating user='1'/></ratings>",
+    "an HTML page": b"<!DOCTYPE html>\n<html><body>Sign in</body></html>",
+    "text with ';' between columns": CSV.replace(",", ";").encode(),
+    "text with '|' between columns": CSV.replace(",", "|").encode(),
+    "text with ';' between columns and decimal commas": b"user;item;rating\n1;2;3,5\n",
+}
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    (tmp_path / "ratings.csv").write_text(CSV)
+    return tmp_path / "ratings.csv"
+
+
+@pytest.mark.parametrize("inside_gzip", [False, True], ids=["plain", "gzipped"])
+@pytest.mark.parametrize("kind", KINDS)
+class TestEveryReader:
+    """All who read a file say the same."""
+
+    @pytest.fixture
+    def path(self, tmp_path, kind, inside_gzip):
+        path = tmp_path / "download.csv"
+        path.write_bytes(gzip.compress(KINDS[kind]) if inside_gzip else KINDS[kind])
+        return path
+
+    def refused(self, kind, read, *arguments, **options):
+        with pytest.raises(RecveilError) as caught:
+            read(*arguments, **options)
+        message = str(caught.value)
+        assert message.startswith(f"download.csv: {kind}"), message
+        assert any(word in message for word in ("save", "unpack", "write", "fetch", "ask"))
+        assert len(message) < 300
+
+    def test_ratings(self, path, kind):
+        self.refused(kind, read_ratings, path)
+
+    def test_verify(self, path, kind):
+        self.refused(kind, verify, path, k=2)
+
+    def test_levels(self, path, kind):
+        self.refused(kind, read_levels, path, np.arange(7), 1)
+
+    def test_trust(self, path, kind):
+        self.refused(kind, read_trust, path, np.arange(7))
+
+    def test_outside_knowledge(self, path, kind, ratings):
+        self.refused(kind, audit, ratings, aux=path)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, content in KINDS.items() if 0 in content])
+def test_a_named_format_does_not_hide_what_the_file_is(tmp_path, kind):
+    (tmp_path / "download.csv").write_bytes(KINDS[kind])
+    with pytest.raises(RecveilError, match=f"^download.csv: {kind}"):
+        read_ratings(tmp_path / "download.csv", format="csv")
+
+
+def test_utf_16_without_a_mark(tmp_path):
+    for order in ("le", "be"):
+        (tmp_path / "r.csv").write_bytes(CSV.encode(f"utf-16-{order}"))
+        with pytest.raises(RecveilError, match=r"^r\.csv: UTF-16 text; save it as UTF-8"):
+            read_ratings(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user,item,rating,genres\nORC,5,4,Adventure|Children|Comedy|Fantasy\n",
+        "1,5,4,Adventure|Children|Comedy|Fantasy|é\n".replace(",Adv", ",0,Adv").join(
+            ["user,item,rating,time,title; or; not\n", ""]
+        ),
+        "BZh9,x;y;z,3\nBZh9,x,4\n",
+        "[user],item,rating\n1,5,4\n",
+    ],
+)
+def test_ids_and_titles_are_not_taken_for_another_kind(tmp_path, text):
+    (tmp_path / "r.csv").write_text(text)
+    user = "[user]" if text.startswith("[") else None
+    assert read_ratings(tmp_path / "r.csv", user=user, times=False).n_users == 1
+
+
+@pytest.mark.parametrize("delimiter", ["\t", " "])
+def test_a_decimal_comma_is_named(tmp_path, delimiter):
+    (tmp_path / "r.txt").write_text(delimiter.join(["1", "2", "3,5"]) + "\n")
+    problem = r"^r.txt line 1: rating '3,5' has a decimal comma; write 3\.5"
+    with pytest.raises(RecveilError, match=problem):
+        read_ratings(tmp_path / "r.txt")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["part-0.parquet", "part-1.parquet"], "a folder of 2 Parquet files"),
+        (["year=2020/a.parquet", "year=2021/b.parquet"], "a folder of 2 Parquet files"),
+        (["a.csv.gz", "_SUCCESS"], "a folder of 1 CSV file;"),
+        (["part-00000", "part-00001", "_SUCCESS"], "a folder of 2 part files"),
+    ],
+)
+def test_a_folder_of_parts(tmp_path, names, words):
+    folder = tmp_path / "table"
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    with pytest.raises(RecveilError, match=f"^table: {words}.*join them first"):
+        read_ratings(folder)
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_a_wide_matrix(tmp_path, header):
+    lines = [",".join(f"{n % 5}" for n in range(101)) for _ in range(4)]
+    if header:
+        lines.insert(0, ",".join(f"joke {n}" for n in range(101)))
+    (tmp_path / "jester.csv").write_text("\n".join(lines))
+    with pytest.raises(RecveilError, match=r"^jester.csv: no user column .*101 columns: a wide"):
+        read_ratings(tmp_path / "jester.csv")
+
+
+def test_parquet_for_trust(tmp_path):
+    pq.write_table(TABLE, tmp_path / "trust")
+    with pytest.raises(RecveilError, match=r"^trust: a Parquet file, where text was expected"):
+        read_trust(tmp_path / "trust", np.arange(7))
