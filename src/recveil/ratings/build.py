@@ -9,9 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import Locate, find_columns, parse_days, parse_ratings
+from recveil.ratings.frame import table_of
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import RatingScale, refuse_off_scale
@@ -85,7 +86,9 @@ def build(
         return _build(columns, scale, duplicates, locate, drop_off_scale, times)
     except pa.ArrowException as error:
         # What no check foresaw, such as ids beyond 64 bits.
-        raise RecveilError(f"the columns cannot be read as ratings: {error}") from error
+        raise RecveilError(
+            f"the columns cannot be read as ratings ({first_line_of(error)}); convert them"
+        ) from error
 
 
 def _build(
@@ -153,12 +156,7 @@ def frame_columns(frame: Any, **given: str | None) -> dict[str, tuple[str, pa.Ch
     >>> {role: name for role, (name, _) in found.items()}
     {'user': 'uid', 'item': 'iid', 'rating': 'score'}
     """
-    if not hasattr(frame, "__arrow_c_stream__"):
-        raise RecveilError(
-            f"expected a data frame with the Arrow capsule (pandas, polars, pyarrow, duckdb), "
-            f"got {type(frame).__name__}; use Ratings.from_columns for plain arrays"
-        )
-    table = pa.table(frame)
+    table = table_of(frame, **given)
     names = find_columns(table.column_names, "the table", **given)
     found = {"user": names.user, "item": names.item, "rating": names.rating}
     if names.time is not None:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, shortened
 from recveil.ratings.columns import Locate, is_text, pieces, refuse_first, refuse_missing
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
@@ -39,6 +39,7 @@ def encode_labels(
     >>> encode_labels(pa.chunked_array([["10", "9", "10"]]), "user", str)
     (array([ 9, 10]), array([1, 0, 1], dtype=int32))
     """
+    column = _usual(column, role, locate)
     if pa.types.is_floating(column.type):
         column = _whole_numbers(column, role, locate)
     if pa.types.is_integer(column.type) and len(column) and not column.null_count:
@@ -53,7 +54,7 @@ def encode_labels(
     refuse_missing(column, f"the {role} is missing; drop the row", locate)
     if not column.num_chunks:
         return np.array([], np.int64), np.array([], np.int32)
-    labels = _label_array(column.chunk(0).dictionary, role)
+    labels = _label_array(column.chunk(0).dictionary)
     used = _used(column, 0, labels.size)
     for empty in np.flatnonzero(used & (labels == "")):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
@@ -63,6 +64,37 @@ def encode_labels(
     position = np.zeros(labels.size, np.int32)
     position[in_order] = np.arange(in_order.size, dtype=np.int32)
     return labels[in_order], _relabel(column, 0, position)
+
+
+def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
+    """Bring ids that are stored unusually into a usual type, or say that they are no ids."""
+    kind = column.type
+    if isinstance(kind, pa.RunEndEncodedType):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
+    if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
+        return column.cast(pa.string())  # as in a text file, whose longest numbers are text
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_decimal(kind):
+        # As databases write whole numbers; as text, those of any size stay what they are.
+        _refuse_fractions(column, role, locate)
+        return column.cast(pa.decimal256(76, 0)).cast(pa.string())
+    if pa.types.is_null(kind):
+        refuse_missing(column, f"the {role} is missing; drop the row", locate)
+    label = kind.value_type if pa.types.is_dictionary(kind) else kind
+    floating = pa.types.is_floating(label) and not pa.types.is_dictionary(kind)
+    if not (pa.types.is_integer(label) or is_text(label) or floating or pa.types.is_null(label)):
+        raise RecveilError(
+            f"{role} column: expected text or whole numbers, got {shortened(str(kind))}; "
+            f"convert it to text"
+        )
+    return column
+
+
+def _refuse_fractions(column: pa.ChunkedArray, role: str, locate: Locate) -> None:
+    broken = pc.not_equal(column, pc.round(column))
+    refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
 
 
 def _encode_numbers(
@@ -120,13 +152,12 @@ def _holds_twice(labels: pa.Array) -> bool:
     return bool(pc.count_distinct(labels, mode="all").as_py() < len(labels))
 
 
-def _label_array(labels: pa.Array, role: str) -> NDArray[Any]:
+def _label_array(labels: pa.Array) -> NDArray[Any]:
     if pa.types.is_integer(labels.type):
-        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    if not is_text(labels.type):
-        raise RecveilError(
-            f"{role} column: expected text or whole numbers, got {labels.type}; convert it"
-        )
+        try:
+            return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            labels = labels.cast(pa.string())
     labels = labels.cast(pa.large_string())  # a string view has no regular expressions
     if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
         return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)

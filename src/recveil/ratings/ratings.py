@@ -14,6 +14,7 @@ from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, first_fall
 from recveil.ratings.build import Built, build, frame_columns
 from recveil.ratings.columns import Locate
+from recveil.ratings.frame import table_from_columns
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 
 
@@ -109,12 +110,14 @@ class Ratings:
             Inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
             What to do if a user rates an item more than once.
+
+        Raises
+        ------
+        RecveilError
+            For arrays of different lengths, of more than one dimension, or of mixed kinds, and as
+            `from_frame`.
         """
-        columns = {"user": users, "item": items, "rating": ratings}
-        table = pa.table({name: _arrow_column(column) for name, column in columns.items()})
-        if days is not None:
-            dates = pa.array(np.asarray(days, dtype=np.int32)).cast(pa.date32())
-            table = table.append_column("time", dates)
+        table = table_from_columns({"users": users, "items": items, "ratings": ratings}, days)
         return cls.from_frame(table, scale=scale, duplicates=duplicates)
 
     @classmethod
@@ -318,12 +321,6 @@ class Ratings:
                 f"indices: not strictly ascending in its row at position {fall}; "
                 f"a (user, item) pair stands once; use Ratings.from_columns to sort"
             )
-
-
-def _arrow_column(column: ArrayLike) -> pa.Array:
-    if not isinstance(column, np.ndarray):
-        return pa.array(column)  # by way of numpy, text would lose its trailing null characters
-    return pa.array(column.astype(object) if column.dtype.kind in "UT" else column)
 
 
 def _decode(labels: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:
