@@ -17,6 +17,7 @@ from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, read_levels, read_trust, understand
+from recveil.io.pipes import refuse_two_standard_inputs
 from recveil.ratings import Ratings
 from recveil.ratings.levels import levels_by_rule
 
@@ -138,6 +139,7 @@ def anonymize(
     _check_grouping(method, grouping)
     _check_diversity(b, l)
     check_form(layout, file_format)
+    refuse_two_standard_inputs(source=source, trust=trust, privacy_levels=privacy_levels)
     check_target(output, force=force)  # a mistyped output should not cost the work
     if (
         isinstance(source, str | PathLike)

@@ -25,7 +25,8 @@ from recveil.audit.selftest import Check, check_attack
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.io import Reading, understand
+from recveil.io import Reading, spooled, understand
+from recveil.io.pipes import refuse_two_standard_inputs
 from recveil.ratings import Ratings
 
 _SHARES = (0.5, 0.9)
@@ -168,11 +169,12 @@ def audit(
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
+    refuse_two_standard_inputs(source=source, aux=aux)
     read = understand(source, **reading)
     ratings = read.ratings
     candidates = Candidates.from_ratings(ratings)
     # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.
-    suspects = [] if aux is None else look_for(ratings, candidates, aux, **reading_of(aux, reading))
+    suspects = _suspects(ratings, candidates, aux, reading)
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
     published = None if release is None else attack_published(ratings, release, chosen, users, seed)
@@ -192,6 +194,18 @@ def audit(
         suspects=suspects,
         published=published,
     )
+
+
+def _suspects(
+    ratings: Ratings,
+    candidates: Candidates,
+    aux: str | PathLike[str] | None,
+    reading: dict[str, Any],
+) -> list[Suspects]:
+    if aux is None:
+        return []
+    with spooled(aux) as file:
+        return look_for(ratings, candidates, file, **reading_of(file, reading))
 
 
 def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:

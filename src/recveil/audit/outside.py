@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recveil.attack import Candidates
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.io import understand
+from recveil.io import spooled, understand
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import naming, open_bytes, open_random_access
 from recveil.io.formats import resolve_format
@@ -96,15 +96,27 @@ def look_for(
     RecveilError
         If the file cannot be read, or none of its items stands in the table.
     """
+    with spooled(path) as file:
+        return _look_for(ratings, candidates, file, rating_width, day_width, reading)
+
+
+def _look_for(
+    ratings: Ratings,
+    candidates: Candidates,
+    path: Path,
+    rating_width: float,
+    day_width: float,
+    reading: dict[str, Any],
+) -> list[Suspects]:
     if reading.get("user") is None:
-        names = _column_names(Path(path), reading.get("format"))
+        names = _column_names(path, reading.get("format"))
         reading["user"] = _find_target(names)
     known = understand(path, **reading).ratings
     place = {str(label): position for position, label in enumerate(ratings.items)}
     item_of = np.array([place.get(str(label), -1) for label in known.items], np.int64)
     if (item_of < 0).all():
         raise RecveilError(
-            f"{path}: none of its {known.n_items} items stands in the table; "
+            f"{path.name}: none of its {known.n_items} items stands in the table; "
             f"it must use the table's own item ids, such as {ratings.items[0]}"
         )
     weights = 1 / np.log(np.maximum(candidates.support, 2))

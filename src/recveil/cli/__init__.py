@@ -52,6 +52,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: list[str] | None) -> NoReturn:
+    ways = ""
     try:
         app(arguments)
     except KeyboardInterrupt as stop:
@@ -62,7 +63,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
             sys.exit(code_of(stop.__context__.__cause__))
         raise
     except UnknownOrderError as error:
-        message = str(error) + _ways(error, sys.argv[1:] if arguments is None else arguments)
+        message = str(error)
+        ways = _ways(error, sys.argv[1:] if arguments is None else arguments)
     except RecveilError as error:
         message = str(error)
     except OSError as error:
@@ -76,7 +78,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
             f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
             f"report it (set RECVEIL_TRACEBACK=1 to see where)"
         )
-    print(f"error: {within_limit(message)}", file=sys.stderr)
+    print(f"error: {within_limit(message)}{ways}", file=sys.stderr)
     sys.exit(2)
 
 

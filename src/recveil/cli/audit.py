@@ -1,8 +1,9 @@
 """recveil audit."""
 
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
@@ -19,13 +20,14 @@ _ADVERSARY = "Adversary (all presets, if nothing here is given)"
 
 
 def audit(
-    source: Annotated[Path, typer.Argument(help="A file of ratings, gzipped or not.")],
+    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
     release: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Attack this release of the same people, too."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with verdict and curves.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a page with verdict and curves; - prints it."),
     ] = None,
     aux: Annotated[
         Path | None,
@@ -35,8 +37,8 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write everybody's risk to FILE (private, never inside a release); with --release "
-            "and no FILE, it goes to DIR.private/risk.csv.",
+            help="Write everybody's risk to FILE (private, never inside a release; - prints it); "
+            "with --release and no FILE, it goes to DIR.private/risk.csv.",
         ),
     ] = None,
     targets: Annotated[
@@ -118,8 +120,8 @@ def audit(
     from recveil.audit import audit
     from recveil.cli.show import show_read, write_json
 
-    to_file = None if json is None or str(json) == "-" else json
-    for option, path in (("--html", html), ("--risk", risk), ("--json", to_file)):
+    options.refuse_two_standard_outputs(html=html, risk=risk, json=json)
+    for option, path in (("--html", html), ("--risk", risk), ("--json", json)):
         _check_output(option, path, [source, aux], release)
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
@@ -152,14 +154,17 @@ def audit(
     )
     plain = result.to_dict()
     if html is not None:
-        from recveil.report import write_audit_page
+        from recveil.report import audit_page, write_audit_page
 
-        write_audit_page(plain, html)
+        if options.is_stdout(html):
+            print(audit_page(plain))
+        else:
+            write_audit_page(plain, html)
     if risk is None and release is not None and result.risk is not None:
         risk = _private_twin(release) / "risk.csv"
     if risk is not None and result.risk is not None:
         _write_risk(result.ratings.users, result.risk, risk)
-    if write_json(plain, json):
+    if write_json(plain, json) and not (options.is_stdout(html) or options.is_stdout(risk)):
         show_read(result.reading)
         _show(plain)
         for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
@@ -171,7 +176,7 @@ def _check_output(
     option: str, path: Path | None, inputs: list[Path | None], release: Path | None
 ) -> None:
     """Refuse to write over an input, or anything private into the folder to be published."""
-    if path is None:
+    if path is None or options.is_stdout(path):
         return
     if not path.parent.is_dir() or (path.exists() and not path.is_file()):
         raise typer.BadParameter(f"{option} {path} cannot be written; expected a file in a folder")
@@ -233,15 +238,22 @@ def _choose(presets: list[str], changes: dict[str, Any]) -> "list[Adversary] | N
 
 def _write_risk(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
     """Write who is found how often, readable by the owner alone."""
+    if options.is_stdout(path):
+        _write_rows(sys.stdout, users, risk)
+        return
     path.unlink(missing_ok=True)  # an older file may be readable by others
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        import csv
+        _write_rows(file, users, risk)
 
-        writer = csv.writer(file)
-        writer.writerow(["user_id", "found", "adversary"])
-        found = ["" if share != share else share for share in risk.found.tolist()]
-        writer.writerows(zip(users, found, risk.adversary, strict=True))
+
+def _write_rows(file: TextIO, users: "NDArray[Any]", risk: "Risk") -> None:
+    import csv
+
+    writer = csv.writer(file)
+    writer.writerow(["user_id", "found", "adversary"])
+    found = ["" if share != share else share for share in risk.found.tolist()]
+    writer.writerows(zip(users, found, risk.adversary, strict=True))
 
 
 def _show(plain: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ _LIMITS = "Question"
 
 
 def compare(
-    source: Annotated[Path, typer.Argument(help="A file of ratings, gzipped or not.")],
+    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
     output: Annotated[
         Path,
         typer.Option(

@@ -10,12 +10,12 @@ from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_s
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="A file of ratings, gzipped or not.")],
-    target: Annotated[Path, typer.Argument(help="What to write: .parquet, .csv or .inter.")],
+    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    target: Annotated[Path, typer.Argument(help=options.TARGET)],
     format: Format = None,
     target_format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="parquet, csv or inter; by the ending if not given."),
+        typer.Option(metavar="NAME", help=options.TARGET_FORMAT),
     ] = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
@@ -38,6 +38,7 @@ def convert(
     from recveil.io import convert
 
     refuse_source_as_json(json, source)
+    options.refuse_two_standard_outputs(target=target, json=json)
     found = convert(
         source,
         target,
@@ -54,5 +55,6 @@ def convert(
         time=time,
     )
     if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
-        show_read(found)
-        typer.echo(f"Wrote {target}.")
+        to_stdout = options.is_stdout(target)
+        show_read(found, err=to_stdout)
+        typer.echo(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 import typer
 
@@ -120,13 +120,18 @@ def patient_streams() -> Iterator[None]:
 class _Patient:
     """A stream that writes into nothing once its reader is gone."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | IO[bytes]) -> None:
+        self._stream: Any = stream
+
+    @property
+    def buffer(self) -> "_Patient":
+        """The bytes beneath, for files that go to standard output."""
+        return _Patient(self._stream.buffer)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def write(self, text: str) -> int:
+    def write(self, text: str | bytes) -> int:
         try:
             self._stream.write(text)
         except BrokenPipeError:

@@ -17,7 +17,7 @@ _GROUND = "Held-out ratings"
 def evaluate(
     source: Annotated[
         Path | None,
-        typer.Argument(help="A file of ratings, for --split."),
+        typer.Argument(help="A file of ratings, for --split; - reads standard input."),
     ] = None,
     release: Annotated[
         Path | None,

@@ -10,7 +10,7 @@ from recveil.cli.options import Force, Json
 
 
 def generate(
-    output: Annotated[Path, typer.Argument(help="What to write: .parquet, .csv or .inter.")],
+    output: Annotated[Path, typer.Argument(help=options.TARGET)],
     users: Annotated[int, typer.Option(help="Number of users.")] = 2_000,
     items: Annotated[int, typer.Option(help="Number of items.")] = 1_000,
     ratings: Annotated[int, typer.Option(help="Number of ratings.")] = 100_000,
@@ -21,7 +21,7 @@ def generate(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="parquet, csv or inter; by the ending if not given."),
+        typer.Option(metavar="NAME", help=options.TARGET_FORMAT),
     ] = None,
     force: Force = False,
     json: Json = None,
@@ -33,6 +33,7 @@ def generate(
     from recveil.cli.show import describe, write_json
     from recveil.datasets import generate
 
+    options.refuse_two_standard_outputs(output=output, json=json)
     made = generate(
         output,
         users=users,
@@ -43,8 +44,10 @@ def generate(
         format=format,
         force=force,
     )
+    to_stdout = options.is_stdout(output)
     if write_json({"output": str(output), "data": describe(made)}, json):
         typer.echo(
             f"Wrote {made.n_ratings:,} invented ratings of {made.n_items:,} items by "
-            f"{made.n_users:,} users to {output}."
+            f"{made.n_users:,} users to {'standard output' if to_stdout else output}.",
+            err=to_stdout,
         )

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from recveil.ratings import RatingScale
 
 _INPUT = "Input"
+SOURCE = "A file of ratings, gzipped or not; - reads standard input."
+TARGET = "What to write: .parquet, .csv or .inter; - writes to standard output."
+TARGET_FORMAT = "parquet, csv or inter; by the ending if not given, csv for -."
 
 
 def _can_be_written(target: Path | None) -> Path | None:
@@ -17,6 +20,20 @@ def _can_be_written(target: Path | None) -> Path | None:
     if target is not None and not (is_plain and target.parent.is_dir()):
         raise typer.BadParameter(f"{target} cannot be written; expected a file in a folder")
     return target
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Say whether an output is to go to standard output."""
+    return str(path) == "-"
+
+
+def refuse_two_standard_outputs(**outputs: Path | None) -> None:
+    """Refuse to mix two outputs on standard output."""
+    both = [name for name, path in outputs.items() if is_stdout(path)]
+    if len(both) > 1:
+        raise typer.BadParameter(
+            f"{' and '.join(both)} would both go to standard output (-); name a file for one"
+        )
 
 
 def refuse_source_as_json(json: Path | None, source: Path) -> None:

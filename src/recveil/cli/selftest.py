@@ -10,7 +10,7 @@ from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_a
 
 
 def selftest(
-    source: Annotated[Path, typer.Argument(help="A file of ratings, gzipped or not.")],
+    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same checks.")] = 0,
     format: Format = None,
     scale: Scale = None,

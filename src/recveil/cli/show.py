@@ -40,11 +40,14 @@ def describe(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, 
     }
 
 
-def show_read(reading: "Reading") -> None:
-    """Say what was read, which column was taken for what, and what was left out."""
+def show_read(reading: "Reading", *, err: bool = False) -> None:
+    """Say what was read, which column was taken for what, and what was left out.
+
+    On standard error, if standard output carries the result itself.
+    """
     ratings = reading.ratings
     origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
-    console = Console()
+    console = Console(stderr=err)
     console.print(
         f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
         f"{ratings.n_users:,} users; scale {ratings.scale} ({origin})."

@@ -9,7 +9,10 @@ from recveil.cli.options import Json, refuse_source_as_json
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="A release folder, or any file of ratings.")],
+    path: Annotated[
+        Path,
+        typer.Argument(help="A release folder, or any file of ratings; - reads standard input."),
+    ],
     k: Annotated[
         int | None,
         typer.Option(help="People that must share each row; a release brings its own k."),

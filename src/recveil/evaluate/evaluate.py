@@ -13,6 +13,7 @@ from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
+from recveil.io.pipes import refuse_two_standard_inputs
 from recveil.ratings import Ratings, RatingScale
 
 
@@ -135,6 +136,7 @@ def evaluate(
             "expected either the file that the release was made from and one of test ratings "
             "(train and test), or one file and the share to hold out of it (source and split)"
         )
+    refuse_two_standard_inputs(source=source, train=train, test=test)
     folder = Path(release).resolve()
     manifest = read_manifest(folder)
     scale = _scale_of(manifest, folder)

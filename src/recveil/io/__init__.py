@@ -4,6 +4,7 @@ from recveil.io.convert import convert
 from recveil.io.formats import FORMATS
 from recveil.io.intake import read_ratings, understand
 from recveil.io.levels import read_levels
+from recveil.io.pipes import spooled
 from recveil.io.read import read_table
 from recveil.io.reading import ReadColumn, Reading
 from recveil.io.source import Source
@@ -21,6 +22,7 @@ __all__ = [
     "read_ratings",
     "read_table",
     "read_trust",
+    "spooled",
     "understand",
     "write_ratings",
 ]

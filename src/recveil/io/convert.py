@@ -6,6 +6,7 @@ from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.io.intake import understand
+from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
 from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
 from recveil.ratings import Ratings
@@ -25,13 +26,13 @@ def convert(
     Parameters
     ----------
     source : path, Ratings, or data frame
-        What to read.
+        What to read; a pipe, or "-" for standard input, too.
     target : str or path
-        Where to write.
+        Where to write; "-" for standard output.
     format : str, optional
         The format of `source`, a key of `FORMATS`; found by looking into it if not given.
     target_format : {"parquet", "csv", "inter"}, optional
-        By the ending of `target` if not given.
+        By the ending of `target` if not given; CSV for standard output.
     force : bool
         Replace a file that stands at `target`; never the source itself.
     **reading
@@ -63,7 +64,8 @@ def convert(
     resolve_target(target, target_format)
     refuse_to_replace(target, force=force)
     held = Path(source) if isinstance(source, str | PathLike) else None
-    if held and held.exists() and Path(target).exists() and Path(target).samefile(held):
+    taken = not is_standard(target) and Path(target).exists()
+    if taken and held and held.exists() and Path(target).samefile(held):
         raise RecveilError(f"{target}: source and target are one file; name another target")
     found = understand(source, format=format, **reading)
     write_ratings(found.ratings, target, format=target_format)

@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from recveil.errors import RecveilError
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
+from recveil.io.pipes import spooled
 from recveil.io.read import read_source
 from recveil.io.reading import ReadColumn, Reading
 from recveil.progress import busy
@@ -69,6 +69,7 @@ def understand(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "ratings.csv")
@@ -119,8 +120,7 @@ def _take(
         columns = {role: column for role, (_, column) in frame.items()}
         names: Mapping[str, str | int] = {role: name for role, (name, _) in frame.items()}
         return _read(columns, names, "the data frame", "named", "row {}".format, how)
-    path = Path(source)
-    with busy("Reading ratings"):
+    with busy("Reading ratings"), spooled(source) as path:
         # Of several ratings of a pair, the times say which is the last.
         read = read_source(path, format, given, times=times or duplicates == "last")
         order = order_of(path.name, read, given, format)
@@ -153,7 +153,7 @@ def read_ratings(
     Parameters
     ----------
     path : str or path
-        The file, or the folder of the Netflix Prize.
+        The file, the folder of the Netflix Prize, a pipe, or "-" for standard input.
     format : str, optional
         A key of `FORMATS`; found by looking into the file if not given.
     scale : RatingScale, optional
@@ -186,6 +186,7 @@ def read_ratings(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "ratings.dat")

@@ -17,6 +17,7 @@ from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
 from recveil.io.files import naming, open_bytes, open_random_access
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
+from recveil.io.pipes import spooled
 from recveil.ratings.columns import USUAL_NAMES, Locate
 from recveil.ratings.labels import encode_labels
 
@@ -43,8 +44,8 @@ def read_levels(
     Parameters
     ----------
     source : str or path
-        CSV or tab-separated text with a header, gzipped or not, or Parquet. Other columns are
-        passed over.
+        CSV or tab-separated text with a header, gzipped or not, or Parquet; a pipe, or "-" for
+        standard input. Other columns are passed over.
     users : ndarray of int64 or of str objects, shape (n_users,)
         The users' labels, as in `Ratings.users`.
     default : int
@@ -77,12 +78,14 @@ def read_levels(
     ...     read_levels(path, np.array(["ann", "ben", "eve"], dtype=object), default=2)
     array([3, 1, 2])
     """
-    path = Path(source)
     _check_default(default, len(users))
+    with spooled(source) as path:
+        return _read_levels(path, users, default)
+
+
+def _read_levels(path: Path, users: NDArray[Any], default: int) -> NDArray[np.int64]:
+    column = _read(path)
     with naming(path):
-        refuse_other_kinds(path, columnar=("parquet",))
-        read = _read_parquet if _is_parquet(path) else _read_text
-        column = read(path)
         if not column.levels:
             raise RecveilError(f"{path.name}: there are no levels in it; expected at least one")
         labels, label_of = encode_labels(column.users, "user", column.locate)
@@ -101,6 +104,12 @@ def _check_default(default: int, n_users: int) -> None:
             f"the default level is {default!r}; expected a whole number from 1 to the number of "
             f"users ({n_users})"
         )
+
+
+def _read(path: Path) -> _Column:
+    with naming(path):
+        refuse_other_kinds(path, columnar=("parquet",))
+        return (_read_parquet if _is_parquet(path) else _read_text)(path)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -251,7 +260,6 @@ def users_in_levels(source: str | PathLike[str]) -> set[str]:
     ...     users_in_levels(path)
     {'ann'}
     """
-    path = Path(source)
-    with naming(path):
-        column = (_read_parquet if _is_parquet(path) else _read_text)(path)
+    with spooled(source) as path:
+        column = _read(path)
     return {str(user) for user in column.users.unique().to_pylist()}

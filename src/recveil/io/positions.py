@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
+from recveil.ratings.columns import WIDE
 
 ROLES = ("user", "item", "rating", "time")
 
@@ -43,9 +44,10 @@ def choose_positions(
     }
     needed = [role for role in ROLES[:3] if role not in chosen]
     if n_columns < 3 or (n_columns > 4 and needed):
+        wide = " (a wide matrix? Write one rating a line)" if n_columns >= WIDE else ""
         raise RecveilError(
-            f"{where}: {n_columns} columns and no header; expected user, item, rating and perhaps "
-            f"time; say which is which by its place: user, item and rating (--user 1 --item 2 "
+            f"{where}: {n_columns} columns and no header{wide}; expected user, item, rating and "
+            f"perhaps time; say which is which by its place: user, item and rating (--user 1 --item 2 "
             f"--rating 3)"
         )
     free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
@@ -79,7 +81,7 @@ def position_in(text: str, names: list[str]) -> str | None:
 def _position(role: str, text: str, n_columns: int, where: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= n_columns):
         raise RecveilError(
-            f"{where}: {text[:60]!r} for the {role}, but the file has no header; expected the "
+            f"{where}: {quoted(text)} for the {role}, but the file has no header; expected the "
             f"place of its column, from 1 to {n_columns} ({role}, --{role})"
         )
     return int(text)

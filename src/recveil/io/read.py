@@ -10,6 +10,7 @@ from recveil.io.delimited import DIALECTS, read_delimited
 from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.netflix import read_netflix
+from recveil.io.pipes import is_pipe, name_of
 from recveil.io.source import Selection, Source
 
 
@@ -19,7 +20,8 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
     Parameters
     ----------
     path : str or path
-        The file, or the folder of the Netflix Prize.
+        The file, or the folder of the Netflix Prize. It must stay there as long as the source is
+        used, so that what can be read once only is for `spooled` first.
     format : str, optional
         A key of `FORMATS`; found by looking into the file if not given.
 
@@ -32,7 +34,7 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
     Raises
     ------
     RecveilError
-        For a file that cannot be read, lacks a column, or has no rows.
+        For a file that cannot be read, lacks a column, or has no rows, and for a pipe.
 
     Examples
     --------
@@ -44,6 +46,8 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
     ...     source.table.to_pylist(), source.locate(0)
     ([{'user': '007', 'item': '12', 'rating': '3.50', 'group_size': '5'}], 'ratings.csv line 2')
     """
+    if is_pipe(path):
+        raise RecveilError(f"{name_of(path)}: can be read once only; expected a file (see spooled)")
     return _read(Path(path), format, Selection(extras=True))
 
 

@@ -16,6 +16,7 @@ from recveil.errors import RecveilError, quoted
 from recveil.io.files import naming, open_bytes
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
+from recveil.io.pipes import spooled
 
 
 @brief
@@ -43,7 +44,8 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
     Parameters
     ----------
     source : str or path
-        Text without a header, gzipped or not, such as FilmTrust's ``trust.txt``.
+        Text without a header, gzipped or not, such as FilmTrust's ``trust.txt``; a pipe, or "-"
+        for standard input.
     users : ndarray of int64 or of str objects, shape (n_users,)
         The users' labels, as in `Ratings.users`. Ids are compared as they are written: "007" is
         not 7.
@@ -70,9 +72,11 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
     >>> stated.links.toarray(), stated.n_ignored, stated.n_unknown
     (array([[0., 1.], [0., 0.]]), 1, 1)
     """
-    path = Path(source)
-    with naming(path):
-        refuse_other_kinds(path, columnar=())
+    with spooled(source) as path:
+        return _read_trust(path, users)
+
+
+def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
     position = {str(label): at for at, label in enumerate(users.tolist())}
     values: dict[tuple[int, int], float] = {}
     unknown: set[str] = set()
@@ -95,6 +99,8 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
 
 
 def _lines(path: Path) -> Iterator[str]:
+    with naming(path):
+        refuse_other_kinds(path, columnar=())
     # What is not UTF-8 equals no label of a user, and so counts as unknown.
     with (
         naming(path),
@@ -134,4 +140,5 @@ def users_in_trust(source: str | PathLike[str]) -> set[str]:
     ...     sorted(users_in_trust(path))
     ['ann', 'ben']
     """
-    return {name for text in _lines(Path(source)) for name in text.split()[:2]}
+    with spooled(source) as path:
+        return {name for text in _lines(path) for name in text.split()[:2]}

@@ -2,10 +2,12 @@
 
 import gzip
 import re
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import pyarrow as pa
@@ -14,7 +16,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from recveil.beside import file_beside
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
+from recveil.io.pipes import is_standard, write_to_standard_output
 from recveil.ratings import Ratings
 
 RECBOLE_TYPES = {
@@ -38,15 +41,16 @@ def write_ratings(
     ----------
     ratings : Ratings
     path : str or path
-        The file to write. A text file whose name ends in ``.gz`` is gzipped.
+        The file to write, or "-" for standard output. A text file whose name ends in ``.gz`` is
+        gzipped.
     format : {"parquet", "csv", "inter"}, optional
-        By the ending of `path` if not given.
+        By the ending of `path` if not given; CSV for standard output.
 
     Raises
     ------
     RecveilError
-        For an unknown format or ending, a place that cannot be written, or a label that an
-        ``.inter`` file cannot hold.
+        For an unknown format or ending, Parquet for a terminal, a place that cannot be written, or
+        a label that an ``.inter`` file cannot hold.
 
     Examples
     --------
@@ -59,6 +63,9 @@ def write_ratings(
     ann             7               4.5
     ben             9               3
     """
+    if is_standard(path):
+        _write_to_standard_output(ratings, resolve_target(path, format))
+        return
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
@@ -73,9 +80,23 @@ def write_ratings(
         ) from None
 
 
+def _write_to_standard_output(ratings: Ratings, format: str) -> None:
+    if format == "parquet" and sys.stdout.isatty():
+        raise RecveilError(
+            "Parquet is no text for a terminal; lead it into a file or a program, or name a file"
+        )
+    # A file first, for what fails on the way shall not have been read by a program already.
+    with TemporaryDirectory(prefix="recveil-") as folder:
+        file = Path(folder, "standard output")
+        _WRITERS[format](ratings, file, file)
+        write_to_standard_output(file)
+
+
 def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
     """Raise a RecveilError if something stands at `path`, unless `force` and it is a file."""
     target = Path(path)
+    if is_standard(path):
+        return
     if target.is_dir() or (target.exists() and not force):
         remedy = "name another target" if target.is_dir() else "replace it with force (--force)"
         raise RecveilError(f"{target} exists; {remedy}")
@@ -95,13 +116,14 @@ def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
     'csv'
     """
     name = Path(path).name
-    ending = Path(name.lower().removesuffix(".gz")).suffix
+    ending = ".csv" if is_standard(path) else Path(name.lower().removesuffix(".gz")).suffix
     chosen = ending.removeprefix(".") if format is None else format
     if chosen not in _WRITERS:
-        what = f"format {format!r}" if format else f"{name}: ending {ending!r}"
+        what = f"format {quoted(format)}" if format else f"{name}: ending {quoted(ending)}"
         raise RecveilError(
             f"{what}: expected one of {', '.join(_WRITERS)}; end the name in .parquet, .csv, "
-            f".inter, .csv.gz or .inter.gz, or name the format"
+            f".inter, .csv.gz or .inter.gz, or name it: format (--format), target_format "
+            f"(--target-format)"
         )
     if chosen == "parquet" and name.lower().endswith(".gz"):
         raise RecveilError(f"{name}: Parquet is compressed within; leave out .gz")
@@ -121,8 +143,8 @@ def _write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
     for label in (*ratings.users, *ratings.items):
         if isinstance(label, str) and re.search(r"[\t\r\n]", label):
             raise RecveilError(
-                f"{target.name}: the label {label!r} holds a tab or a line break, which .inter "
-                f"cannot carry; write Parquet or CSV"
+                f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
+                f".inter cannot carry; write Parquet or CSV"
             )
     table = ratings.to_arrow()
     header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)

@@ -28,7 +28,7 @@ USUAL_NAMES = {
 }
 
 # A table of so many columns, none of them known, is more likely a row for each user.
-_WIDE = 20
+WIDE = 20
 _SECONDS_A_DAY = 86_400
 _ROWS_AT_ONCE = 1 << 20
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
@@ -80,9 +80,9 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
 
 def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
     """Say that a table may be a matrix, if it is as wide as one."""
-    if len(names) < _WIDE or sum(name is not None for name in found.values()) > 1:
+    if len(names) < WIDE or sum(name is not None for name in found.values()) > 1:
         return ""
-    return f" ({len(names):,} columns: a wide matrix? Write one rating a line)"
+    return f" ({len(names):,} columns; a wide matrix? Write one rating a line)"
 
 
 def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str | None:

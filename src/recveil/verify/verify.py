@@ -4,6 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from recveil.errors import RecveilError
+from recveil.io import spooled
 from recveil.release.manifest import CLAIMS, MANIFEST
 from recveil.verify.release import check_release
 from recveil.verify.table import check_table
@@ -25,7 +26,7 @@ def verify(
     ----------
     path : path
         A release folder, whose own claim, counts and checksums are checked; or any file of
-        ratings that `recveil.io` can read, whoever made it.
+        ratings that `recveil.io` can read, whoever made it; a pipe, or "-" for standard input.
     k : int, optional
         People that must share each row. A release brings its own; a file needs it. Where a release
         has privacy levels, each row besides says how many people share it at least.
@@ -72,7 +73,18 @@ def verify(
     >>> verdict.holds, verdict.k_achieved, verdict.violations[0].where
     (False, 1, 'ratings.csv line 4')
     """
-    path = Path(path)
+    with spooled(path) as file:
+        return _verify(file, k, b, l, claim, links)
+
+
+def _verify(
+    path: Path,
+    k: int | None,
+    b: int | None,
+    l: int | None,  # noqa: E741
+    claim: str | None,
+    links: bool,
+) -> Verification:
     if k is not None and k < 1:
         raise RecveilError(f"k is {k}; expected at least 1")
     if claim is not None and claim not in CLAIMS:

@@ -1,0 +1,168 @@
+"""Standard input and output, and pipes: what can be read once only, and what has no name."""
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import IO, cast
+
+from recveil.errors import RecveilError, first_line_of
+
+STANDARD = "-"
+_PIECE = 1 << 20
+_INPUT_NAMES = (STANDARD, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+
+
+def is_standard(path: str | PathLike[str] | None) -> bool:
+    """Say whether a path stands for standard input or output.
+
+    Examples
+    --------
+    >>> is_standard("-"), is_standard("./-")
+    (True, False)
+    """
+    return path is not None and os.fspath(path) == STANDARD
+
+
+def name_of(source: str | PathLike[str]) -> str:
+    """Return what to call a source in messages: the file's name, or what kind of pipe it is.
+
+    Examples
+    --------
+    >>> name_of("folder/ratings.csv"), name_of("-"), name_of("/dev/fd/63")
+    ('ratings.csv', 'standard input', 'pipe 63')
+    """
+    text = os.fspath(source)
+    if text in _INPUT_NAMES:
+        return "standard input"
+    path = Path(source)
+    return f"pipe {path.name}" if str(path.parent) in ("/dev/fd", "/proc/self/fd") else path.name
+
+
+@contextmanager
+def spooled(source: str | PathLike[str]) -> Iterator[Path]:
+    r"""Give a path that can be opened again and again, whatever the source is.
+
+    Readers look into a file before they read it, and once more to say in which line a fault
+    stands. What a pipe has handed out once is gone, so that it is copied to a temporary file first,
+    which nobody else may read and which is removed at the end, after errors and Ctrl-C, too. The
+    copy takes disk (in the folder that ``TMPDIR`` names), but no memory.
+
+    Parameters
+    ----------
+    source : str or path
+        A file or folder, which is given back as it is; "-" for standard input; a pipe, such as
+        ``/dev/stdin`` or what a shell makes of ``<(...)``; or a terminal.
+
+    Yields
+    ------
+    Path
+        Errors call the copy by its last part: "standard input", "pipe 63".
+
+    Raises
+    ------
+    RecveilError
+        If there is no standard input, or no room for the copy.
+
+    Examples
+    --------
+    >>> import io, sys
+    >>> sys.stdin, before = io.TextIOWrapper(io.BytesIO(b"1 2 3\n")), sys.stdin
+    >>> with spooled("-") as path:
+    ...     path.name, path.read_text(), path.read_text()
+    ('standard input', '1 2 3\n', '1 2 3\n')
+    >>> sys.stdin = before
+    >>> path.exists()
+    False
+    """
+    if not is_pipe(source):
+        yield Path(source)
+        return
+    with TemporaryDirectory(prefix="recveil-") as folder:  # which others cannot enter
+        copy = Path(folder, name_of(source))
+        _copy(source, copy)
+        yield copy
+
+
+def is_pipe(source: str | PathLike[str]) -> bool:
+    """Say whether a source can be read once only."""
+    if is_standard(source):
+        return True
+    try:
+        mode = Path(source).stat().st_mode
+    except (OSError, ValueError):
+        return False  # whoever opens it will say what is wrong
+    if stat.S_ISCHR(mode) and os.fspath(source) in (*_INPUT_NAMES, "/dev/tty"):
+        return sys.stdin is not None and sys.stdin.isatty()
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def refuse_two_standard_inputs(**sources: object) -> None:
+    """Raise a RecveilError if several inputs are "-", since standard input can be read once.
+
+    Examples
+    --------
+    >>> refuse_two_standard_inputs(source="-", aux="-")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: source and aux are both standard input (-), which can be read once
+    only; put one of them into a file
+    """
+    both = [name for name, source in sources.items() if source is not None and _is_input(source)]
+    if len(both) > 1:
+        raise RecveilError(
+            f"{both[0]} and {both[1]} are both standard input (-), which can be read once only; "
+            f"put one of them into a file"
+        )
+
+
+def _is_input(source: object) -> bool:
+    return isinstance(source, str | PathLike) and os.fspath(source) in _INPUT_NAMES
+
+
+def _copy(source: str | PathLike[str], copy: Path) -> None:
+    try:
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as target:
+            if is_standard(source):
+                shutil.copyfileobj(_bytes_of("stdin"), target, _PIECE)
+            else:
+                with Path(source).open("rb") as pipe:
+                    shutil.copyfileobj(pipe, target, _PIECE)
+    except OSError as error:
+        raise RecveilError(
+            f"{copy.name}: cannot be copied to {gettempdir()} ({error.strerror or error}); make "
+            f"room there, name another folder with TMPDIR, or give a file"
+        ) from None
+
+
+def write_to_standard_output(file: Path) -> None:
+    """Write the bytes of a finished file to standard output.
+
+    Raises
+    ------
+    RecveilError
+        If standard output takes text only, as in a notebook.
+    """
+    stream = _bytes_of("stdout")
+    sys.stdout.flush()
+    with file.open("rb") as content:
+        shutil.copyfileobj(content, stream, _PIECE)
+    stream.flush()
+
+
+def _bytes_of(name: str) -> IO[bytes]:
+    """Return the bytes beneath a standard stream, if it has any."""
+    stream = getattr(sys, name)
+    try:
+        return cast(IO[bytes], stream.buffer)
+    except AttributeError as error:
+        raise RecveilError(
+            f"- stands for {name}, which carries no bytes here ({first_line_of(error)}); "
+            f"name a file"
+        ) from None

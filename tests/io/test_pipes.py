@@ -1,0 +1,251 @@
+"""Standard input and pipes are read as files are; standard output is written as files are."""
+
+import contextlib
+import gzip
+import io
+import os
+import stat
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.anonymize import anonymize
+from recveil.audit import audit
+from recveil.compare import compare
+from recveil.datasets import generate, make_ratings
+from recveil.errors import RecveilError
+from recveil.evaluate import evaluate
+from recveil.io import (
+    convert,
+    pipes,
+    read_levels,
+    read_ratings,
+    read_table,
+    read_trust,
+    spooled,
+    write_ratings,
+)
+from recveil.verify import verify
+
+# Longer than what is looked into to find the format, and than what a pipe holds at once.
+LONG = make_ratings(n_users=400, n_items=200, n_ratings=20_000, seed=4)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """A folder for temporary files that is empty again at the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def content(tmp_path):
+    write_ratings(LONG, tmp_path / "long.csv")
+    return (tmp_path / "long.csv").read_bytes()
+
+
+@pytest.fixture
+def fifo(tmp_path):
+    """Make a named pipe that hands out some bytes once."""
+    made = []
+
+    def make(data, name="pipe.csv"):
+        path = tmp_path / name
+        os.mkfifo(path)
+
+        def feed():
+            with path.open("wb") as pipe, contextlib.suppress(BrokenPipeError):
+                pipe.write(data)
+
+        thread = threading.Thread(target=feed, daemon=True)
+        thread.start()
+        made.append(thread)
+        return path
+
+    yield make
+    for thread in made:
+        thread.join(timeout=20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    def give(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return "-"
+
+    return give
+
+
+@pytest.fixture(params=["fifo", "standard input"])
+def once(request, fifo, standard_input):
+    """Something that can be read once."""
+    return fifo if request.param == "fifo" else standard_input
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_ratings(once, content, temporary, zipped):
+    assert read_ratings(once(gzip.compress(content) if zipped else content)) == LONG
+
+
+def test_parquet(once, tmp_path, temporary):
+    write_ratings(LONG, tmp_path / "r.parquet")
+    assert read_ratings(once((tmp_path / "r.parquet").read_bytes())) == LONG
+
+
+def test_an_error_names_the_line_and_the_pipe(standard_input, fifo, content, temporary):
+    broken = content + b"1,2,3,4,5,6\n"
+    with pytest.raises(RecveilError, match=r"^standard input line 20002: expected 4 columns"):
+        read_ratings(standard_input(broken))
+    with pytest.raises(RecveilError, match=r"^pipe\.csv line 20002: expected 4 columns"):
+        read_ratings(fifo(broken))
+
+
+def test_what_is_no_rating_is_named(once, temporary):
+    with pytest.raises(RecveilError, match=r"(input|pipe\.csv): JSON; read it with"):
+        read_ratings(once(b'[{"user": 1}]'))
+
+
+def test_what_is_empty(once, temporary):
+    with pytest.raises(RecveilError, match=r"(input|pipe\.csv): the file is empty"):
+        read_ratings(once(b""))
+
+
+def test_verify(once, content, temporary):
+    found = verify(once(content), k=2)
+    assert (found.users, found.holds) == (LONG.n_users, False)
+    assert found.violations[0].where.endswith(" line 2")
+
+
+def test_levels_and_trust(once, temporary):
+    users = np.array(["ann", "ben"], dtype=object)
+    levels = "user_id,k\n" + "ann,2\n"
+    assert read_levels(once(levels.encode()), users, 1).tolist() == [2, 1]
+
+
+def test_trust(once, temporary):
+    users = np.array(["ann", "ben"], dtype=object)
+    assert read_trust(once(b"ann ben 1\n"), users).links.sum() == 1
+
+
+def test_outside_knowledge(once, tmp_path, content, temporary):
+    known = "target,item,rating\nx," + content.decode().splitlines()[1].split(",", 1)[1]
+    known = ",".join(known.split(",")[:5]) + "\n"
+    found = audit(tmp_path / "long.csv", aux=once(known.encode()), targets=5, curves=False)
+    assert found.suspects[0].matched == 1
+
+
+def test_every_verb_reads_standard_input(standard_input, tmp_path, temporary):
+    small = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    write_ratings(small, tmp_path / "small.csv")
+    data = (tmp_path / "small.csv").read_bytes()
+    release = tmp_path / "release"
+    assert anonymize(standard_input(data), release, k=5, seed=1).verification.holds
+    assert audit(standard_input(data), targets=5, curves=False).reading.name == "standard input"
+    out = tmp_path / "comparison"
+    assert compare(standard_input(data), out, methods=["raw"], targets=9).source == "standard input"
+    found = evaluate(release, standard_input(data), split=0.2, targets=5, with_membership=False)
+    assert found.train.n_users == 60
+    assert convert(standard_input(data), tmp_path / "again.csv") == small
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda folder: audit("-", aux="-"),
+        lambda folder: anonymize("-", folder / "out", k=2, privacy_levels="-"),
+        lambda folder: anonymize("-", folder / "out", k=2, method="k-corating", trust="-"),
+        lambda folder: evaluate(folder, train="-", test="/dev/stdin"),
+    ],
+)
+def test_standard_input_is_for_one_input(call, tmp_path):
+    with pytest.raises(
+        RecveilError, match=r"are both standard input \(-\), which can be read once"
+    ):
+        call(tmp_path)
+
+
+def test_the_copy_is_private_and_goes_away(standard_input, temporary):
+    def look(end):
+        with spooled(standard_input(b"1 2 3\n")) as path:
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+            raise end
+
+    for end in (RecveilError("bad"), KeyboardInterrupt()):
+        with pytest.raises(type(end)):
+            look(end)
+        assert list(temporary.iterdir()) == []
+
+
+def test_ctrl_c_while_it_is_copied(temporary, monkeypatch):
+    class Slow(io.RawIOBase):
+        def readinto(self, buffer):
+            raise KeyboardInterrupt
+
+        def readable(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Slow())))
+    with pytest.raises(KeyboardInterrupt):
+        read_ratings("-")
+
+
+def test_no_room_for_the_copy(standard_input, temporary, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pipes.shutil, "copyfileobj", full)
+    with pytest.raises(RecveilError, match=r"^standard input: cannot be copied .*TMPDIR"):
+        read_ratings(standard_input(b"1 2 3\n"))
+
+
+def test_no_standard_input(monkeypatch, temporary):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(RecveilError, match="- stands for stdin, which carries no bytes here"):
+        read_ratings("-")
+
+
+def test_a_file_called_minus_is_read_by_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("1 2 3\n")
+    assert read_ratings("./-", user="1", item="2").n_ratings == 1
+
+
+def test_a_table_is_not_read_from_what_is_gone_afterwards(once):
+    source = once(b"")
+    with pytest.raises(RecveilError, match="can be read once only"):
+        read_table(source)
+    if source != "-":
+        source.open("rb").close()  # lets the writer go
+
+
+@pytest.mark.parametrize("format", [None, "csv", "inter", "parquet"])
+def test_standard_output(capfdbinary, tmp_path, temporary, format):
+    write_ratings(LONG, "-", format=format)
+    written = tmp_path / f"written.{format or 'csv'}"
+    written.write_bytes(capfdbinary.readouterr().out)
+    write_ratings(LONG, tmp_path / f"same.{format or 'csv'}")
+    assert written.read_bytes() == (tmp_path / f"same.{format or 'csv'}").read_bytes()
+
+
+def test_generate_and_convert_write_to_standard_output(capfdbinary, standard_input, temporary):
+    generate("-", users=10, items=10, ratings=30, seed=1)
+    out = capfdbinary.readouterr().out
+    assert out.startswith(b"user_id,item_id,rating")
+    convert(standard_input(out), "-", target_format="parquet")
+    assert pq.read_table(io.BytesIO(capfdbinary.readouterr().out)).num_rows == 30
+
+
+def test_no_parquet_for_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    with pytest.raises(RecveilError, match="Parquet is no text for a terminal"):
+        write_ratings(LONG, "-", format="parquet")
