@@ -152,12 +152,22 @@ class TestEveryAnonymizer:
             k = n_users
         n_ratings = max(n_users, n_users * n_items // 3)
         ratings = make_ratings(n_users, n_items, n_ratings, seed=seed % 1000)
+        if np.unique(ratings.values).size == 1:
+            with pytest.raises(RecveilError, match="likes, not supported yet"):
+                ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
+            return
         release = ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
         assert min(_people(release, ratings).values()) >= k
         for block in release.published.blocks():
             for start, end in itertools.pairwise(block.indptr):
                 assert (np.diff(block.indices[start:end]) > 0).all()
             assert not np.signbit(block.values).any()
+
+    def test_likes_are_refused(self, name):
+        users, items = np.divmod(np.arange(40), 4)
+        ratings = Ratings.from_columns(users, items, np.full(40, 5), scale=RatingScale(1, 5, 1))
+        with pytest.raises(RecveilError, match=r"^all 40 ratings are 5: likes, not supported yet"):
+            ANONYMIZERS[name](3, seed=0).anonymize(ratings)
 
     def test_all_people_alike(self, name):
         users, items = np.divmod(np.arange(40), 4)

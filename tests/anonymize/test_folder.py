@@ -123,7 +123,7 @@ def test_pieces_of_the_file_say_nothing_about_blocks_of_private_data(tmp_path, m
     assert set(rows[:-1]) == {100}
 
 
-@pytest.mark.parametrize("values", [[0.1] * 12, np.random.default_rng(2).normal(size=12)])
+@pytest.mark.parametrize("values", [[0.1, 0.3] * 6, np.random.default_rng(2).normal(size=12)])
 def test_continuous_ratings_without_rounding_verify(tmp_path, values):
     users, items = np.divmod(np.arange(12), 3)
     scale = RatingScale(min(values), max(values))

@@ -179,9 +179,33 @@ def test_what_was_impossible_as_given_exits_with_2(run, likes, rating_error):
     assert "--wrong-kind item" in " ".join(err.split())
 
 
-def test_likes_against_a_release(run, likes):
+def test_likes_are_not_published(run, likes, tmp_path):
     places = ("--user", 1, "--item", 2)
-    assert run("anonymize", likes, "-o", "out", "--k", 4, *places)[0] == 0
+    for method in ("predictive", "k-corating"):
+        options = (*places, "--k", 4, "--method", method)
+        code, out, err = run("anonymize", likes, "-o", "out", *options)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: all 2,400 ratings are 1: likes, not supported yet; what is")
+        assert not (tmp_path / "out").exists()
+    options = ("--methods", "padded,raw", "--k", 4, "--targets", 9)
+    code, out, err = run("compare", likes, "-o", "out", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: all 2,400 ratings are 1: likes, not supported yet; any pred")
+
+
+def test_likes_say_nothing_of_a_release(run, likes):
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    options = ("--release", "out", "--split", 0.2, "--targets", 9, "--scale", "1:5:1")
+    code, out, err = run("evaluate", likes, *options)
+    assert (code, out) == (2, "")
+    assert "ratings are 1: likes, not supported yet; any prediction of them is right" in err
+
+
+def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr("recveil.anonymize.predictive.refuse_likes", lambda *_: None)
+        places = ("--user", 1, "--item", 2)
+        assert run("anonymize", likes, "-o", "out", "--k", 4, *places)[0] == 0
     code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")
     assert (code, err) == (0, "")
     attacks = json.loads(out)["release"]["attacks"]

@@ -201,7 +201,7 @@ def test_a_wide_matrix(tmp_path, header):
     if header:
         lines.insert(0, ",".join(f"joke {n}" for n in range(101)))
     (tmp_path / "jester.csv").write_text("\n".join(lines))
-    with pytest.raises(RecveilError, match=r"^jester.csv: .*101 columns.* a wide matrix[?]"):
+    with pytest.raises(RecveilError, match=r"^jester.csv: .*101 columns.*a wide matrix"):
         read_ratings(tmp_path / "jester.csv")
 
 

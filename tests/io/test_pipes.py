@@ -151,10 +151,11 @@ def test_every_verb_reads_standard_input(standard_input, tmp_path, temporary):
     assert anonymize(standard_input(data), release, k=5, seed=1).verification.holds
     assert audit(standard_input(data), targets=5, curves=False).reading.name == "standard input"
     out = tmp_path / "comparison"
-    assert compare(standard_input(data), out, methods=["raw"], targets=9).source == "standard input"
+    compared = compare(standard_input(data), out, methods=["raw"], targets=9)
+    assert compared.reading.name == "standard input"
     found = evaluate(release, standard_input(data), split=0.2, targets=5, with_membership=False)
     assert found.train.n_users == 60
-    assert convert(standard_input(data), tmp_path / "again.csv") == small
+    assert convert(standard_input(data), tmp_path / "again.csv").ratings == small
 
 
 @pytest.mark.parametrize(

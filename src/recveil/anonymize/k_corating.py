@@ -27,6 +27,7 @@ from recveil.io import StatedTrust
 from recveil.predict import FunkSVD
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ends import refuse_doubtful_ends
+from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.records import Records
 
 Protect = Literal["none", "labels", "mean", "shuffle"]
@@ -128,9 +129,9 @@ class KCoRater:
         Raises
         ------
         RecveilError
-            If k is below 2 or above the number of users, a user has no rating, nobody named the
-            scale and fewer than k people used one of its ends, a setting is unknown, or `trust` is
-            about other people or not asked for.
+            If k is below 2 or above the number of users, a user has no rating, all ratings are
+            equal, nobody named the scale and fewer than k people used one of its ends, a setting is
+            unknown, or `trust` is about other people or not asked for.
         """
         self._check(ratings)
         seed = secrets.randbits(64) if self.seed is None else self.seed
@@ -206,6 +207,7 @@ class KCoRater:
                 f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
                 f"expected at least one of everybody; drop users without ratings"
             )
+        refuse_likes(ratings, PUBLISHED)
         refuse_doubtful_ends(ratings, int(self.k))
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:

@@ -34,6 +34,7 @@ from recveil.predict import Padded, Predictor, padded_by
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ends import refuse_doubtful_ends
 from recveil.ratings.levels import levels_by_rule
+from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.records import Records
 from recveil.verify.diversity import check_parameters
 
@@ -129,9 +130,10 @@ class PredictiveAnonymizer:
         Raises
         ------
         RecveilError
-            If k is below 2 or above the number of users, a user has no rating, nobody named the
-            scale and fewer than k people used one of its ends, a setting is unknown, the grouping
-            returns a group below k or somebody's level, or there are fewer than l groups.
+            If k is below 2 or above the number of users, a user has no rating, all ratings are
+            equal, nobody named the scale and fewer than k people used one of its ends, a setting is
+            unknown, the grouping returns a group below k or somebody's level, or there are fewer
+            than l groups.
         """
         self._check(ratings)
         levels = self._levels(ratings)
@@ -204,6 +206,7 @@ class PredictiveAnonymizer:
                 f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
                 f"expected at least one of everybody; drop users without ratings"
             )
+        refuse_likes(ratings, PUBLISHED)
         refuse_doubtful_ends(ratings, int(self.k))
 
     def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:

@@ -24,6 +24,7 @@ from recveil.evaluate.split import split_ratings
 from recveil.io import understand
 from recveil.progress import track
 from recveil.ratings import Ratings
+from recveil.ratings.likes import PREDICTED, refuse_likes
 
 
 def compare(
@@ -75,9 +76,9 @@ def compare(
     Raises
     ------
     RecveilError
-        If the source cannot be read, a setting makes no sense, or `out` holds something else. A
-        setting that fails by itself (a k above the number of people, say) does not raise: its row
-        tells why.
+        If the source cannot be read or all its ratings are equal, a setting makes no sense, or
+        `out` holds something else. A setting that fails by itself (a k above the number of people,
+        say) does not raise: its row tells why.
 
     Examples
     --------
@@ -103,6 +104,7 @@ def compare(
     # Released rows carry no times, so that bad ones need not stop anybody.
     read = understand(source, times=False, **reading)
     ratings = read.ratings
+    refuse_likes(ratings, PREDICTED)
     divided = split_ratings(ratings, split, seed)
     open_folder(out)
     ground = Ground(ratings.digest().hex(), split, seed, targets)

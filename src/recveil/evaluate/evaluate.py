@@ -15,6 +15,7 @@ from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.pipes import refuse_two_standard_inputs
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.likes import PREDICTED, refuse_likes
 
 
 @brief
@@ -112,9 +113,9 @@ def evaluate(
     Raises
     ------
     RecveilError
-        If the files are too many or too few, cannot be read, or do not belong together; if the
-        release was made from more than the training ratings, where that can be told; or, with
-        `split`, if it does not say how to make another such one.
+        If the files are too many or too few, cannot be read, or do not belong together; if all
+        training ratings are equal; if the release was made from more than them, where that can be
+        told; or, with `split`, if it does not say how to make another such one.
 
     Examples
     --------
@@ -161,6 +162,7 @@ def evaluate(
     else:
         readings = (take(source),)
         parts = split_ratings(readings[0].ratings, split or 0, seed)
+    refuse_likes(parts.train, PREDICTED)
     evaluator = Evaluator(parts, null_rule, targets, seed, with_membership=with_membership)
     judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
     found = evaluator.evaluate(judged, anonymizer=anonymizer)

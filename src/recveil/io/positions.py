@@ -47,7 +47,7 @@ def choose_positions(
         wide = " (a wide matrix? Write one rating a line)" if n_columns >= WIDE else ""
         raise RecveilError(
             f"{where}: {n_columns} columns and no header{wide}; expected user, item, rating and "
-            f"perhaps time; say which is which by its place: user, item and rating (--user 1 --item 2 "
+            f"perhaps time; say which is which by its place: user, item, rating (--user 1 --item 2 "
             f"--rating 3)"
         )
     free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
