@@ -149,5 +149,5 @@ def test_bad_settings():
             function(ratings, -1)
         with pytest.raises(RecveilError, match="date_error is -2"):
             function(ratings, 0, -2)
-        with pytest.raises(RecveilError, match="the ratings have no times"):
+        with pytest.raises(RecveilError, match="no times are known of the ratings"):
             function(ratings, 0, 14)

@@ -117,7 +117,8 @@ class TestWhoIsTakenAtHisWord:
         own = Adversary(known=4, right=3, rating_error=None, date_error=14, name="given")
         (outcome,) = audit(likes, adversaries=[own], targets=9, curves=False).attacks
         assert outcome.adversary.wrong_kind == "item"
-        assert outcome.adversary.description.startswith("Here no dates are known: the table has")
+        begin = "Here no dates are known: no column of dates was recognized."
+        assert outcome.adversary.description.startswith(begin)
 
     @pytest.mark.parametrize("rating_error", [0, None])
     def test_what_was_impossible_as_given_is_refused(self, likes, rating_error):

@@ -15,7 +15,9 @@ def _archive(path: Path, member: str, text: str) -> str:
 
 
 def test_an_archive_that_is_there_is_checked_and_read(tmp_path, monkeypatch):
-    rows = "".join(f"{user}\t{item}\t{1 + user % 5}\t0\n" for user in range(5) for item in range(3))
+    rows = "".join(
+        f"{user}\t{item}\t{1 + user % 5}\t881250949\n" for user in range(5) for item in range(3)
+    )
     md5 = _archive(tmp_path / "ml-100k.zip", "ml-100k/u.data", rows)
     monkeypatch.setitem(movielens._ARCHIVES, "100k", ("ml-100k.zip", "u.data", md5))
     ratings = fetch_movielens("100k", folder=tmp_path)
@@ -23,7 +25,7 @@ def test_an_archive_that_is_there_is_checked_and_read(tmp_path, monkeypatch):
 
 
 def test_the_latest_archive_is_checked_against_the_sum_beside_it(tmp_path):
-    rows = "userId,movieId,rating,timestamp\n1,2,3.5,0\n2,2,4.0,0\n"
+    rows = "userId,movieId,rating,timestamp\n1,2,3.5,881250949\n2,2,4.0,881250949\n"
     md5 = _archive(tmp_path / "ml-latest-small.zip", "ml-latest-small/ratings.csv", rows)
     (tmp_path / "ml-latest-small.zip.md5").write_text(f"MD5 (ml-latest-small.zip) = {md5}\n")
     assert fetch_movielens("latest-small", folder=tmp_path).n_ratings == 2

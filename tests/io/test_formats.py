@@ -12,19 +12,25 @@ from recveil.io import FORMATS, read_ratings, read_table
 from recveil.ratings import Ratings
 
 TEXTS = {
-    "movielens-tab": "1\t5\t4\t86400\n1\t6\t3.5\t86401\n2\t5\t1\t172800\n",
-    "movielens-colons": "1::5::4::86400\n1::6::3.5::86401\n2::5::1::172800\n",
-    "csv": "userId,movieId,rating,timestamp\n1,5,4.0,86400\n1,6,3.5,86401\n2,5,1.0,172800\n",
-    "csv-plain": "1,5,4,1970-01-02\n1,6,3.5,1970-01-02\n2,5,1,1970-01-03\n",
-    "tsv": "user\titem\trating\ttime\n1\t5\t4\t86400\n1\t6\t3.5\t86401\n2\t5\t1\t172800\n",
-    "space": "1 5 4 86400\n1 6 3.5 86401\n2 5 1 172800\n",
+    "movielens-tab": "1\t5\t4\t1036800000\n1\t6\t3.5\t1036800001\n2\t5\t1\t1036886400\n",
+    "movielens-colons": "1::5::4::1036800000\n1::6::3.5::1036800001\n2::5::1::1036886400\n",
+    "csv": (
+        "userId,movieId,rating,timestamp\n"
+        "1,5,4.0,1036800000\n1,6,3.5,1036800001\n2,5,1.0,1036886400\n"
+    ),
+    "csv-plain": "1,5,4,2002-11-09\n1,6,3.5,2002-11-09\n2,5,1,2002-11-10\n",
+    "tsv": (
+        "user\titem\trating\ttime\n"
+        "1\t5\t4\t1036800000\n1\t6\t3.5\t1036800001\n2\t5\t1\t1036886400\n"
+    ),
+    "space": "1 5 4 1036800000\n1 6 3.5 1036800001\n2 5 1 1036886400\n",
     "inter": (
         "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
-        "1\t5\t4\t86400\n1\t6\t3.5\t86401\n2\t5\t1\t172800\n"
+        "1\t5\t4\t1036800000\n1\t6\t3.5\t1036800001\n2\t5\t1\t1036886400\n"
     ),
-    "netflix": "5:\n1,4,1970-01-02\n2,1,1970-01-03\n6:\n1,3.5,1970-01-02\n",
+    "netflix": "5:\n1,4,2002-11-09\n2,1,2002-11-10\n6:\n1,3.5,2002-11-09\n",
 }
-EXPECTED = Ratings.from_columns([1, 1, 2], [5, 6, 5], [4, 3.5, 1], days=[1, 1, 2])
+EXPECTED = Ratings.from_columns([1, 1, 2], [5, 6, 5], [4, 3.5, 1], days=[12_000, 12_000, 12_001])
 
 
 # Without a header nothing else tells users from items.

@@ -11,8 +11,13 @@ from recveil.errors import RecveilError
 from recveil.io import read_ratings, write_ratings
 from recveil.ratings import Ratings, RatingScale
 
-RATINGS = Ratings.from_columns(["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[1, -1, 2])
+RATINGS = Ratings.from_columns(
+    ["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[12_000, -12_000, 2]
+)
 NAMES = ["r.parquet", "r.csv", "r.inter", "r.csv.gz", "r.inter.gz"]
+
+# Days in 1970 to 1972 alone would be taken for counters.
+DAYS = st.integers(2_000, 99_999) | st.integers(-9_999, -2_000)
 
 # No label holds NUL, which numpy strips from the end of a text.
 any_text = st.text(
@@ -26,7 +31,7 @@ awkward = any_text | st.sampled_from(
 def rating_tables(labels: st.SearchStrategy[str]) -> st.SearchStrategy[Ratings]:
     cells = st.dictionaries(
         st.tuples(labels, labels),
-        st.tuples(st.floats(-9, 9, width=32), st.integers(-9999, 99999)),
+        st.tuples(st.floats(-9, 9, width=32), DAYS),
         min_size=1,
         max_size=8,
     )
@@ -72,7 +77,7 @@ def test_text_is_plain_and_inter_has_recbole_types(tmp_path: Path) -> None:
     write_ratings(RATINGS, tmp_path / "r.csv")
     write_ratings(RATINGS, tmp_path / "r.inter")
     assert (tmp_path / "r.csv").read_text() == (
-        "user_id,item_id,rating,timestamp\n007,5,1,172800\nann,5,4,86400\nann,6,3.5,-86400\n"
+        "user_id,item_id,rating,timestamp\n007,5,1,172800\nann,5,4,1036800000\nann,6,3.5,-1036800000\n"
     )
     assert (tmp_path / "r.inter").read_text().splitlines()[:2] == [
         "user_id:token\titem_id:token\trating:float\ttimestamp:float",

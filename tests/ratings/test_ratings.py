@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 
+FIRST = 12_000 * 86_400  # in 2002
+
 # Three users, three items; in rows by user: ann: heat 4, up 2; ben: heat 5; cid: alien 1, up 3.
 COLUMNS = {
     "user_id": ["cid", "ann", "ben", "ann", "cid"],
     "item_id": ["up", "up", "heat", "heat", "alien"],
     "rating": [3.0, 2.0, 5.0, 4.0, 1.0],
-    "timestamp": [86_400 * 3, 86_399, 0, 86_400, 86_400 * 2],
+    "timestamp": [FIRST + second for second in (86_400 * 3, 86_399, 0, 86_400, 86_400 * 2)],
 }
 
 
@@ -26,7 +28,7 @@ def test_from_frame_compresses_rows_by_user_and_sorts_labels():
     assert ratings.indptr.tolist() == [0, 2, 3, 5]
     assert ratings.indices.tolist() == [1, 2, 1, 0, 2]
     assert ratings.values.tolist() == [4, 2, 5, 1, 3]
-    assert ratings.days.tolist() == [1, 0, 0, 2, 3]
+    assert ratings.days.tolist() == [12_001, 12_000, 12_000, 12_002, 12_003]
     assert ratings.scale == RatingScale(1, 5, 1)
     assert ratings.activity.tolist() == [2, 1, 2]
     assert ratings.support.tolist() == [1, 2, 2]
@@ -158,7 +160,7 @@ DOUBLED = pa.table(
         "user": [1, 1, 1, 2, 2, 2],
         "item": [7, 8, 7, 9, 9, 9],
         "rating": [1, 2, 4, 5, 1, 3],
-        "time": [86_400 * day for day in (0, 1, 2, 3, 4, 5)],
+        "time": [FIRST + 86_400 * day for day in (0, 1, 2, 3, 4, 5)],
     }
 )
 
@@ -175,7 +177,7 @@ def test_duplicates_are_counted_and_shown():
 def test_last_duplicate_wins():
     ratings = Ratings.from_frame(DOUBLED, duplicates="last")
     assert ratings.values.tolist() == [4, 2, 3]
-    assert ratings.days.tolist() == [2, 1, 5]
+    assert ratings.days.tolist() == [12_002, 12_001, 12_005]
     assert ratings.indptr.tolist() == [0, 2, 3]
 
 
@@ -251,14 +253,15 @@ def test_times_that_are_no_dates_are_refused(kind):
 
 
 def test_times_before_1970_round_down():
-    table = pa.table({"user": [1], "item": [1], "rating": [1], "time": [-1]})
-    assert Ratings.from_frame(table).days.tolist() == [-1]
+    table = pa.table({"user": [1], "item": [1], "rating": [1], "time": [-(10**8) - 1]})
+    assert Ratings.from_frame(table).days.tolist() == [-1158]
 
 
 def test_a_time_column_without_any_time_counts_as_none():
     times = pa.array([None, None], pa.int64())
     table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
-    assert Ratings.from_frame(table).days is None
+    with pytest.warns(UserWarning, match="Column 'time' was not taken for times: it is empty"):
+        assert Ratings.from_frame(table).days is None
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ class Adversary:
         return self.known if self.right is None else self.right
 
     def without_dates(self) -> "Adversary":
-        """Return the same adversary, for a table that has no dates."""
+        """Return the same adversary, for a table of which no dates are known."""
         return replace(self, date_error=None)
 
     def settings(self) -> dict[str, Any]:

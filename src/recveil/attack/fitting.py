@@ -94,9 +94,9 @@ def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversa
     --------
     >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
     >>> paper = Adversary(known=2, right=1, date_error=14)
-    >>> print(without_dates(likes, paper, "the table has none").description)
-    Here no dates are known: the table has none. Here the wrong entries are items that the target \
-never rated: the table has one rating value only.
+    >>> print(without_dates(likes, paper, "no column of dates was recognized").description)
+    Here no dates are known: no column of dates was recognized. Here the wrong entries are items \
+that the target never rated: the table has one rating value only.
     """
     if adversary.date_error is None:
         return adversary

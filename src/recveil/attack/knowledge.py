@@ -97,7 +97,8 @@ def draw_knowledge(
     Raises
     ------
     RecveilError
-        If the adversary knows dates and the table has none, or no value of his could be wrong.
+        If the adversary knows dates and none are known of the ratings, or no value of theirs could
+        be wrong.
 
     Examples
     --------
@@ -143,8 +144,8 @@ def draw_knowledge(
 def _check(ratings: Ratings, adversary: Adversary) -> None:
     if adversary.date_error is not None and ratings.days is None:
         raise RecveilError(
-            f"the adversary knows dates (within {adversary.date_error} days), but the ratings "
-            f"have no times; set date_error to None (--date-error none)"
+            f"the adversary knows dates (within {adversary.date_error} days), but no times "
+            f"are known of the ratings; set date_error to None (--date-error none)"
         )
     knows_values = adversary.rating_error is not None or adversary.date_error is not None
     if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:

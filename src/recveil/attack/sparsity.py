@@ -79,7 +79,7 @@ def nearest_similarity(
     Raises
     ------
     RecveilError
-        If an error is negative, or dates are to be compared and the table has none.
+        If an error is negative, or dates are to be compared and none are known of the ratings.
 
     Notes
     -----
@@ -160,7 +160,7 @@ def information_by_rank(
     Raises
     ------
     RecveilError
-        If an error is negative, or dates are to be compared and the table has none.
+        If an error is negative, or dates are to be compared and none are known of the ratings.
 
     Notes
     -----
@@ -200,8 +200,8 @@ def _check(ratings: Ratings, rating_error: float | None, date_error: int | None)
             raise RecveilError(f"{name} is {error}; expected at least 0, or None")
     if date_error is not None and ratings.days is None:
         raise RecveilError(
-            f"dates within {date_error} days are to be compared, but the ratings have no times; "
-            f"set date_error to None (--date-error none)"
+            f"dates within {date_error} days are to be compared, but no times are known of the "
+            f"ratings; set date_error to None (--date-error none)"
         )
 
 

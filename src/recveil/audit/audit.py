@@ -128,7 +128,7 @@ def audit(
     release : path, optional
         A release of the same people, to be attacked, too; its private twin judges.
     adversaries : iterable of Adversary, optional
-        All of `PRESETS` if not given. Without their dates if the table has none; and where no
+        All of `PRESETS` if not given. Without their dates if none were recognized; and where no
         value could be wrong without them, or a preset's value could not (all ratings are equal,
         say), wrong entries are items that the target never rated. The descriptions say so.
     targets : int or None
@@ -211,7 +211,7 @@ def _suspects(
 def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Take away what nobody can know about this table, and errors that nobody can make in it."""
     if ratings.days is None:
-        adversary = without_dates(ratings, adversary, "the table has none")
+        adversary = without_dates(ratings, adversary, "no column of dates was recognized")
     # A preset is made for any table; an adversary of somebody's own is taken at his word.
     return with_wrong_items(ratings, adversary) if adversary.name in PRESETS else adversary
 

@@ -148,8 +148,8 @@ def reading_of(path: str | PathLike[str], reading: Mapping[str, Any]) -> dict[st
     Returns
     -------
     dict
-        How duplicates count, and the names of those columns that the file has, too. A column
-        called "target" goes before the table's user column.
+        How duplicates count and times are written, and the names of those columns that the file
+        has, too. A column called "target" goes before the table's user column.
 
     Examples
     --------
@@ -161,7 +161,8 @@ def reading_of(path: str | PathLike[str], reading: Mapping[str, Any]) -> dict[st
     {'duplicates': 'last', 'item': 'film'}
     """
     names = _column_names(Path(path), None)
-    fitting = {"duplicates": reading["duplicates"]} if "duplicates" in reading else {}
+    shared = ("duplicates", "time_format")
+    fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
     for role in COLUMNS:
         if reading.get(role) in names and not (role == "user" and _find_target(names)):
             fitting[role] = reading[role]

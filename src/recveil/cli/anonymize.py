@@ -165,6 +165,8 @@ def anonymize(
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
+    time: options.TimeColumn = None,
+    time_format: options.TimeFormat = None,
     json: Json = None,
 ) -> None:
     """Hide everybody in a group of at least k people, and verify what was written.
@@ -212,6 +214,8 @@ def anonymize(
         user=user,
         item=item,
         rating=rating,
+        time=time,
+        time_format=time_format,
     )
     private = f"{output}.private"
     lone, cost = release.private.lone_ratings, release.private.diversity_cost

@@ -111,6 +111,7 @@ def audit(
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
     time: options.TimeColumn = None,
+    time_format: options.TimeFormat = None,
     json: Json = None,
 ) -> None:
     """Find people again, as if this table had been published with the names removed.
@@ -151,6 +152,7 @@ def audit(
         item=item,
         rating=rating,
         time=time,
+        time_format=time_format,
     )
     plain = result.to_dict()
     if html is not None:

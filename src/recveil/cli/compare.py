@@ -61,6 +61,8 @@ def compare(
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
+    time: options.TimeColumn = None,
+    time_format: options.TimeFormat = None,
     json: Json = None,
 ) -> None:
     """Draw risk against utility for many methods and k, on your own data.
@@ -92,6 +94,8 @@ def compare(
         user=user,
         item=item,
         rating=rating,
+        time=time,
+        time_format=time_format,
     )
     plain = comparison.to_dict()
     write_compare_page(plain, output / PAGE)

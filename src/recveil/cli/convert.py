@@ -25,6 +25,7 @@ def convert(
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
     time: options.TimeColumn = None,
+    time_format: options.TimeFormat = None,
     force: Force = False,
     json: Json = None,
 ) -> None:
@@ -53,6 +54,7 @@ def convert(
         item=item,
         rating=rating,
         time=time,
+        time_format=time_format,
     )
     if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
         to_stdout = options.is_stdout(target)

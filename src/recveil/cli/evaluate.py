@@ -65,6 +65,8 @@ def evaluate(
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
+    time: options.TimeColumn = None,
+    time_format: options.TimeFormat = None,
     json: Json = None,
 ) -> None:
     """Say what a release is still worth to a recommender, and what it gives away.
@@ -95,6 +97,8 @@ def evaluate(
         user=user,
         item=item,
         rating=rating,
+        time=time,
+        time_format=time_format,
     )
     plain = {"data": describe(result.train), **result.to_json()}
     if write_json(plain, json):

@@ -92,6 +92,14 @@ UserColumn = Annotated[str | None, _column("user")]
 ItemColumn = Annotated[str | None, _column("item")]
 RatingColumn = Annotated[str | None, _column("rating")]
 TimeColumn = Annotated[str | None, _column("time")]
+TimeFormat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        rich_help_panel=_INPUT,
+        help="How times are written that are neither ISO dates nor Unix times, such as %d/%m/%Y.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(

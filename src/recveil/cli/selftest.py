@@ -19,6 +19,8 @@ def selftest(
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
+    time: options.TimeColumn = None,
+    time_format: options.TimeFormat = None,
     json: Json = None,
 ) -> None:
     """Check on your own data that the attack finds whom it must, and nobody by chance.
@@ -41,6 +43,8 @@ def selftest(
         user=user,
         item=item,
         rating=rating,
+        time=time,
+        time_format=time_format,
     )
     holds = all(check.holds for check in checks)
     if write_json({"holds": holds, "checks": [check._asdict() for check in checks]}, json):

@@ -82,14 +82,15 @@ def _fits_32_bits(parquet: pq.ParquetFile, name: str) -> bool:
 
 
 def _read_arrow(file: Any, path: Path, selection: Selection) -> tuple[pa.Table, dict[str, str]]:
-    names = _open_arrow(file).schema.names
+    names = open_arrow(file).schema.names
     chosen = selection.choose(names, path.name)
     included = sorted({names.index(name) for name in chosen.values()})
     options = pa.ipc.IpcReadOptions(included_fields=included)
-    return _open_arrow(file, options).read_all(), chosen
+    return open_arrow(file, options).read_all(), chosen
 
 
-def _open_arrow(file: Any, options: Any = None) -> Any:
+def open_arrow(file: Any, options: Any = None) -> Any:
+    """Open an Arrow file or stream."""
     file.seek(0)
     is_stream = file.read(len(_ARROW_FILE_MAGIC)) != _ARROW_FILE_MAGIC
     file.seek(0)

@@ -114,7 +114,7 @@ def _parse_quickly(
 ) -> pa.Table:
     """Read times as numbers where they look like that; all else, and all extras, stay text."""
     time = chosen.get("time")
-    if time is not None and not selection.extras:
+    if time is not None and not selection.extras and not selection.time_is_text:
         records = itertools.islice(read_records(path, dialect), dialect.header, None)
         first = dict(zip(names, dialect.columns(next(records, (0, []))[1]), strict=False))
         if _UNIX_TIME.fullmatch(first.get(time, "")):

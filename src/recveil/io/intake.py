@@ -18,6 +18,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
 from recveil.ratings.build import Built, build, frame_columns
 from recveil.ratings.columns import Locate
+from recveil.ratings.dates import Look, tell_look
 from recveil.ratings.ends import doubtful_ends
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
@@ -33,6 +34,7 @@ def understand(
     duplicates: Duplicates = "error",
     drop_off_scale: bool = False,
     times: bool = True,
+    time_format: str | None = None,
     user: str | None = None,
     item: str | None = None,
     rating: str | None = None,
@@ -47,7 +49,7 @@ def understand(
     source : path, Ratings, or data frame
         A file that `read_ratings` reads, a frame for `Ratings.from_frame`, or finished ratings, of
         which all else here must be left at its default.
-    format, scale, duplicates, drop_off_scale, times, user, item, rating, time
+    format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time
         See `read_ratings`.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
@@ -85,6 +87,7 @@ def understand(
         duplicates=duplicates,
         drop_off_scale=drop_off_scale,
         times=times,
+        time_format=time_format,
         user=user,
         item=item,
         rating=rating,
@@ -103,6 +106,7 @@ def _take(
     duplicates: Duplicates,
     drop_off_scale: bool,
     times: bool,
+    time_format: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
     **given: str | None,
@@ -110,28 +114,27 @@ def _take(
     """Take ratings from whatever holds them; an inferred scale stays marked as such."""
     if isinstance(source, Ratings):
         options: dict[str, object] = {"format": format, "scale": scale, **given}
-        options["drop_off_scale"] = drop_off_scale or None
+        options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
         _refuse_options(options, "ratings that were read already")
         return Reading(source, "the ratings")
-    how = _How(scale, duplicates, drop_off_scale, times)
+    how = _How(scale, duplicates, drop_off_scale, times, time_format)
     if not isinstance(source, str | PathLike):
         _refuse_options({"format": format}, "a data frame")
-        frame = frame_columns(source, **given)
-        columns = {role: column for role, (_, column) in frame.items()}
-        names: Mapping[str, str | int] = {role: name for role, (name, _) in frame.items()}
-        return _read(columns, names, "the data frame", "named", "row {}".format, how)
+        columns, names, look = frame_columns(source, **given)
+        return _read(columns, names, "the data frame", "named", "row {}".format, how, look)
     with busy("Reading ratings"), spooled(source) as path:
         # Of several ratings of a pair, the times say which is the last.
-        read = read_source(path, format, given, times=times or duplicates == "last")
+        times = times or duplicates == "last"
+        read = read_source(path, format, given, times=times, time_format=time_format)
         order = order_of(path.name, read, given, format)
         if order == "guessed" and k is not None:
             raise refuse_guess(path.name, read, given, people_in)
         guess = [tell_guess(path.name, read)] if order == "guessed" else []
-        names = {role: read.names[role] for role in read.table.column_names}
+        own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
-        locate = read.locate
+        locate, look = read.locate, read.look
         del read  # so that nobody but the dictionary holds the columns
-        reading = _read(columns, names, path.name, order, locate, how)
+        reading = _read(columns, own, path.name, order, locate, how, look)
     return replace(reading, notes=(*guess, *reading.notes))
 
 
@@ -143,6 +146,7 @@ def read_ratings(
     duplicates: Duplicates = "error",
     drop_off_scale: bool = False,
     times: bool = True,
+    time_format: str | None = None,
     user: str | None = None,
     item: str | None = None,
     rating: str | None = None,
@@ -164,7 +168,11 @@ def read_ratings(
     drop_off_scale : bool
         Leave out what is not on the given `scale`, rather than raise.
     times : bool
-        Whether to read the times, if there are any.
+        Whether to read the times, if there are any. Where no column is called times, one that
+        beyond doubt holds dates is taken.
+    time_format : str, optional
+        How times are written that are neither ISO dates nor Unix times, in the signs of
+        ``datetime.strptime``, such as ``%d/%m/%Y``. Which is the day is never guessed.
     user, item, rating, time : str, optional
         Names of the columns, or their places from 1 on; found by the usual names if not given, or,
         where there is no header, taken in this order. `understand` tells which was taken for what.
@@ -182,7 +190,8 @@ def read_ratings(
     Warns
     -----
     UserWarning
-        If rows were left out, or nothing but the usual order told users from items.
+        If rows were left out, nothing but the usual order told users from items, or nothing but
+        its values told which column holds the times.
 
     Examples
     --------
@@ -201,6 +210,7 @@ def read_ratings(
         duplicates=duplicates,
         drop_off_scale=drop_off_scale,
         times=times,
+        time_format=time_format,
         user=user,
         item=item,
         rating=rating,
@@ -218,6 +228,7 @@ class _How(NamedTuple):
     duplicates: Duplicates
     drop_off_scale: bool
     times: bool
+    time_format: str | None
 
 
 def _read(
@@ -227,30 +238,40 @@ def _read(
     order: Order,
     locate: Locate,
     how: _How,
+    look: Look,
 ) -> Reading:
-    shown = tuple(
+    shown = [
         ReadColumn(role, names[role], _examples(columns[role]))
         for role in ("user", "item", "rating", "time")
         if role in columns
-    )
+    ]
+    if how.times and how.time_format is not None and "time" not in columns:
+        raise RecveilError(
+            f"{where}: time_format (--time-format) is given, but no column of times was "
+            f"recognized; name it with time (--time)"
+        )
     try:
         built = build(
             *(columns, how.scale, how.duplicates, locate),
             drop_off_scale=how.drop_off_scale,
             times=how.times,
+            time_format=how.time_format,
+            time_is_doubtful=look.name is not None,
         )
     except RecveilError as error:
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
         raise error if where in str(error) else RecveilError(f"{where}: {error}") from None
+    problem = built.time_problem
+    said = tell_look(look, problem, str(names["time"]) if "time" in names else None)
     return Reading(
         ratings=Ratings.from_built(built),
         name=where,
-        columns=shown,
+        columns=tuple(column for column in shown if column.role != "time" or not problem),
         order=order,
         scale_given=how.scale is not None,
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
-        notes=tuple(_notes(built, how)),
+        notes=(*(said if how.times else []), *_notes(built, how)),
     )
 
 

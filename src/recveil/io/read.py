@@ -1,6 +1,7 @@
 """From a file to a table, whatever the format; nothing is made of its values yet."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.netflix import read_netflix
 from recveil.io.pipes import is_pipe, name_of
+from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
+from recveil.ratings.dates import Look, look_for_dates
 
 
 def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
@@ -52,7 +55,12 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
 
 
 def read_source(
-    path: Path, format: str | None, given: Mapping[str, str | None], *, times: bool
+    path: Path,
+    format: str | None,
+    given: Mapping[str, str | None],
+    *,
+    times: bool,
+    time_format: str | None = None,
 ) -> Source:
     """Read the columns of a file that hold users, items, ratings and, if asked for, times.
 
@@ -63,8 +71,30 @@ def read_source(
     given : mapping
         Names or places of those columns, where the caller knows them.
     times : bool
+    time_format : str, optional
+        How the times are written, if that must be said.
     """
-    return _read(path, format, Selection(given, times=times))
+    selection = Selection(given, times=times, time_is_text=time_format is not None)
+    if not times or given.get("time") is not None:
+        return _read(path, format, selection)
+    format = resolve_format(path, format)
+    look = _look(path, format, selection)
+    if look.name is not None:
+        selection = replace(selection, given={**given, "time": look.name})
+    return _read(path, format, selection)._replace(look=look)
+
+
+def _look(path: Path, format: str, selection: Selection) -> Look:
+    """Look for dates where no column is called times."""
+    with naming(path):
+        rows = first_rows(path, format)
+        if rows is None:
+            return Look()
+        chosen = selection.choose(rows.column_names, path.name)
+    if "time" in chosen:
+        return Look()
+    others = [at for at, name in enumerate(rows.column_names) if name not in chosen.values()]
+    return look_for_dates(rows.select(others))
 
 
 def _read(path: Path, format: str | None, selection: Selection) -> Source:

@@ -11,6 +11,7 @@ from recveil.errors import RecveilError, quoted
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
 from recveil.ratings.columns import Locate
+from recveil.ratings.dates import Look
 
 COLUMNS = ("user", "item", "rating", "time")
 
@@ -32,12 +33,15 @@ class Source(NamedTuple):
     names : mapping of str to (str or int)
         For each of the table's columns the file's own name for it, or its place, from 1 on, in a
         file without a header.
+    look : Look
+        What was found where no column is called times.
     """
 
     table: pa.Table
     locate: Locate
     format: str
     names: Mapping[str, str | int]
+    look: Look = Look()
 
     @property
     def has_header(self) -> bool:
@@ -58,11 +62,14 @@ class Selection:
         Whether to read the times.
     extras : bool
         Whether to read the other columns too.
+    time_is_text : bool
+        Whether times must stay as they are written, as a format says how to read them.
     """
 
     given: Mapping[str, str | None] = field(default_factory=dict)
     times: bool = True
     extras: bool = False
+    time_is_text: bool = False
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map the name of each column to be read to its place in a file without a header.

@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
-from recveil.ratings.columns import Locate, find_columns, parse_days, parse_ratings
+from recveil.ratings.columns import Locate, find_columns, parse_ratings
+from recveil.ratings.dates import Look, look_for_dates, one_date_each
 from recveil.ratings.frame import table_of
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import RatingScale, refuse_off_scale
+from recveil.ratings.times import Days, parse_days, times_from_format
+
+# The first rows, in which dates are looked for where no column is called times.
+_LOOKED_AT = 1_000
 
 
 @brief
@@ -34,6 +39,8 @@ class Built(NamedTuple):
         Rows that were dropped, because their rating is not on the given scale.
     by_time : bool
         Whether times said which of several ratings of a pair is the last one.
+    time_problem : str
+        Why the column of times holds no dates; empty if it does, or there is none.
     """
 
     users: NDArray[Any]
@@ -43,6 +50,7 @@ class Built(NamedTuple):
     duplicates_dropped: int
     off_scale_dropped: int
     by_time: bool
+    time_problem: str
 
 
 def build(
@@ -53,6 +61,8 @@ def build(
     *,
     drop_off_scale: bool = False,
     times: bool = True,
+    time_format: str | None = None,
+    time_is_doubtful: bool = False,
 ) -> Built:
     """Turn the columns user, item, rating and time of a table into compressed rows.
 
@@ -66,6 +76,10 @@ def build(
         Turns a row's position into the place that an error names.
     times : bool
         Whether to keep the times. Without, they only tell which duplicate is the last one.
+    time_format : str, optional
+        How the times are written, for `times_from_format`.
+    time_is_doubtful : bool
+        Whether nobody called the column of times so: then it is left out rather than refused.
 
     Raises
     ------
@@ -83,12 +97,21 @@ def build(
     if len(columns["user"]) == 0:
         raise RecveilError("the table has no rows; expected at least one rating")
     try:
-        return _build(columns, scale, duplicates, locate, drop_off_scale, times)
+        how = _Times(times, time_format, time_is_doubtful)
+        return _build(columns, scale, duplicates, locate, drop_off_scale, how)
     except pa.ArrowException as error:
         # What no check foresaw, such as ids beyond 64 bits.
         raise RecveilError(
             f"the columns cannot be read as ratings ({first_line_of(error)}); convert them"
         ) from error
+
+
+class _Times(NamedTuple):
+    """What to do with the times."""
+
+    wanted: bool
+    format: str | None
+    doubtful: bool
 
 
 def _build(
@@ -97,7 +120,7 @@ def _build(
     duplicates: Duplicates,
     locate: Locate,
     drop_off_scale: bool,
-    times: bool,
+    times: _Times,
 ) -> Built:
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # now somebody names it
@@ -108,8 +131,10 @@ def _build(
     pa.default_memory_pool().release_unused()
     values = parse_ratings(columns.pop("rating"), locate)
     raw_times = columns.pop("time", None)
-    days = parse_days(raw_times, locate) if times and raw_times is not None else None
-    instants = _instants(raw_times if duplicates == "last" else None, locate)
+    days, problem = _days(raw_times, indices, times, locate)
+    if times.doubtful and problem:
+        raw_times = None
+    instants = _instants(raw_times if duplicates == "last" else None, locate, times.format)
     del raw_times
     if scale is not None:
         refuse_off_scale(values, scale, locate)
@@ -128,10 +153,45 @@ def _build(
         rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
     n_off_scale = 0 if off_scale is None else off_scale.size
     by_time = dropped > 0 and instants is not None
-    return Built(users, items, rows, scale, dropped, n_off_scale, by_time)
+    return Built(users, items, rows, scale, dropped, n_off_scale, by_time, problem)
 
 
-def frame_columns(frame: Any, **given: str | None) -> dict[str, tuple[str, pa.ChunkedArray]]:
+def _days(
+    column: pa.ChunkedArray | None, items: NDArray[np.int32], times: _Times, locate: Locate
+) -> Days:
+    if column is None or not times.wanted:
+        return Days(None)
+    try:
+        if times.format is not None:
+            column = times_from_format(column, times.format, locate)
+        found = parse_days(column, locate)
+    except RecveilError:
+        if not times.doubtful:
+            raise
+        return Days(None, "not every row of it holds a date")
+    if times.doubtful and found.days is not None and one_date_each(items, found.days):
+        return Days(None, "each item has one date only, so that it is not when people rated")
+    return found
+
+
+class Framed(NamedTuple):
+    """The columns of a data frame that hold users, items, ratings and times, if any.
+
+    Attributes
+    ----------
+    columns : dict of str to pyarrow.ChunkedArray
+    names : dict of str to str
+        What the frame calls them.
+    look : Look
+        What was found where no column is called times.
+    """
+
+    columns: dict[str, pa.ChunkedArray]
+    names: dict[str, str]
+    look: Look
+
+
+def frame_columns(frame: Any, **given: str | None) -> Framed:
     """Return the columns of a data frame that hold users, items, ratings and times, if any.
 
     Parameters
@@ -142,8 +202,7 @@ def frame_columns(frame: Any, **given: str | None) -> dict[str, tuple[str, pa.Ch
 
     Returns
     -------
-    dict of str to (str, pyarrow.ChunkedArray)
-        The frame's own name of each column, and what it holds.
+    Framed
 
     Raises
     ------
@@ -153,24 +212,28 @@ def frame_columns(frame: Any, **given: str | None) -> dict[str, tuple[str, pa.Ch
     Examples
     --------
     >>> found = frame_columns(pa.table({"uid": [1], "iid": [5], "score": [3.5]}))
-    >>> {role: name for role, (name, _) in found.items()}
+    >>> found.names
     {'user': 'uid', 'item': 'iid', 'rating': 'score'}
     """
     table = table_of(frame, **given)
     names = find_columns(table.column_names, "the table", **given)
     found = {"user": names.user, "item": names.item, "rating": names.rating}
-    if names.time is not None:
-        found["time"] = names.time
-    return {role: (name, table[name]) for role, name in found.items()}
+    look = Look()
+    if names.time is None:
+        others = [name for name in table.column_names if name not in found.values()]
+        look = look_for_dates(table.slice(0, _LOOKED_AT).select(others))
+    if (time := names.time or look.name) is not None:
+        found["time"] = time
+    return Framed({role: table[name] for role, name in found.items()}, found, look)
 
 
 def _instants(
-    times: pa.ChunkedArray | None, locate: Locate
+    times: pa.ChunkedArray | None, locate: Locate, format: str | None
 ) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
     """Return what tells the order in time of rows of the file; None if nothing does."""
     if times is None or times.null_count == len(times):
         return None
-    return lambda places: sort_keys(times, places, locate)
+    return lambda places: sort_keys(times, places, locate, format)
 
 
 def _drop_off_scale(

@@ -1,4 +1,4 @@
-"""From the columns of a table to arrays: which column is which, ratings, days."""
+"""From the columns of a table to arrays: which column is which, and ratings."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,15 +24,22 @@ USUAL_NAMES = {
         *("book", "artist", "track", "song", "anime", "joke", "business"),
     ),
     "rating": ("rating", "ratings", "score", "stars", "weight", "value", "bookrating", "overall"),
-    "time": ("timestamp", "time", "date", "datetime", "day", "unixreviewtime", "ratedat"),
+    "time": (
+        *("timestamp", "time", "date", "datetime", "day", "unixreviewtime", "ratedat"),
+        *("ratedon", "ratingtime", "ratingdate", "ratingtimestamp", "ts", "tstamp", "unixtime"),
+        *("unixtimestamp", "epoch", "reviewtime", "reviewdate", "reviewedat", "submittedat"),
+        *("submissiondate", "votedat", "votetime", "votedate", "watchedat", "playedat"),
+        *("eventtime", "eventtimestamp", "eventdate"),
+        *("createdat", "createdon", "created", "createtime"),
+        *("createdate", "creationtime", "creationdate", "datecreated", "dateadded", "addedat"),
+        *("dateupdated", "updatedat", "updatedon", "updated", "updatetime", "lastupdated"),
+        *("modifiedat", "lastmodified", "postedat", "postdate", "recordedat", "when"),
+    ),
 }
 
 # A table of so many columns, none of them known, is more likely a row for each user.
 WIDE = 20
-_SECONDS_A_DAY = 86_400
 _ROWS_AT_ONCE = 1 << 20
-# Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
-_UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,105 +171,13 @@ def _shifted(locate: Locate, first: int) -> Locate:
     return lambda row: locate(first + row)
 
 
-def parse_days(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.int32] | None:
-    """Read times as whole days since 1970-01-01 UTC (floor), shape (n_rows,); None if all null.
-
-    Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their
-    size, or dates such as 20051231; text is ISO 8601 or such a number.
-    """
-    if column.null_count == len(column):
-        return None
-    refuse_missing(column, "the time is missing; fill it in, or leave the times out", locate)
-    if pa.types.is_signed_integer(column.type) and (a_second := _plain_unit(column)):
-        whole = np.empty(len(column), np.int32)
-        for first, piece in pieces(column):
-            seconds = piece.cast(pa.int64()).to_numpy()
-            whole[first : first + len(piece)] = seconds // (_SECONDS_A_DAY * a_second)
-        return whole
-    if is_text(column.type) or pa.types.is_dictionary(column.type):
-        column = times_from_text(column, locate)
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
-        days = microseconds // (_SECONDS_A_DAY * 10**6)
-    elif pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
-        raise RecveilError(f"time column: expected times or dates, got {column.type}; convert it")
-    else:
-        days = _days_from_numbers(numbers_of(column, "time", locate).to_numpy(), locate)
-    return days.astype(np.int32)
-
-
-def _plain_unit(column: pa.ChunkedArray) -> int | None:
-    """Return how many units a second has, if the times are Unix times beyond doubt."""
-    ends = pc.min_max(column)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    for limit, a_second in _UNITS:
-        if max(abs(low), abs(high)) < limit:
-            # Small numbers may be of another unit, and eight digits may be a date.
-            beyond_doubt = low > max(limit / 1e4, 21_001_231)
-            return a_second if beyond_doubt else None
-    return None
-
-
-def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> NDArray[np.float64]:
-    sizes = np.abs(times)
-    beyond = ~(sizes < _UNITS[-1][0])
-    if beyond.any():
-        row = int(np.argmax(beyond))
-        raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
-    if (dates := _days_from_dates(times)) is not None:
-        return dates
-    largest = sizes.max()
-    for limit, a_second in _UNITS:
-        if largest < limit:
-            # Ten years after 1970 as seconds are four days as milliseconds.
-            mixed = (sizes > 0) & (sizes < limit / 1e4) & (a_second > 1)
-            if mixed.any():
-                row, other = int(np.argmax(mixed)), int(np.argmax(sizes))
-                raise RecveilError(
-                    f"{locate(row)}: time {times[row]:.0f} and {locate(other)}: time "
-                    f"{times[other]:.0f} do not count in the same unit; convert one of them"
-                )
-            break
-    return np.floor(times / (_SECONDS_A_DAY * a_second))
-
-
-def _days_from_dates(times: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Read numbers such as 20051231 as dates, if every one of them is a date."""
-    if not ((times >= 19_000_101) & (times <= 21_001_231) & (times % 1 == 0)).all():
-        return None
-    text = pa.array(times.astype(np.int64)).cast(pa.string())
-    dates = pc.strptime(text, format="%Y%m%d", unit="s", error_is_null=True)
-    if dates.null_count:
-        return None
-    return np.asarray(dates.cast(pa.int64()).to_numpy() // _SECONDS_A_DAY, dtype=np.float64)
-
-
-def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
-    """Read text as Unix times or as ISO dates, with or without a time zone."""
-    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-        try:
-            return column.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    for row, text in enumerate(column.to_pylist()):
-        if not any(_casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
-            raise RecveilError(
-                f"{locate(row)}: time {quoted(text)} is neither a Unix time nor an ISO date "
-                f"such as 2005-12-31"
-            )
-    raise RecveilError(
-        "time column: some times carry a time zone or count seconds and others do not; "
-        "write all of them the same way"
-    )
-
-
 def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
     """Read numbers, or text of numbers, as float64; raise for the first that is none."""
     try:
         return column.cast(pa.float64(), safe=False)
     except pa.ArrowInvalid:
         for row, text in enumerate(column.to_pylist()):
-            if not _casts(text, pa.float64()):
+            if not casts(text, pa.float64()):
                 raise RecveilError(f"{locate(row)}: {role} {quoted(text)} {_why(text)}") from None
         raise
     except pa.ArrowNotImplementedError:
@@ -278,7 +193,8 @@ def _why(text: object) -> str:
     return "is not a number; mend or drop the row"
 
 
-def _casts(value: object, kind: pa.DataType) -> bool:
+def casts(value: object, kind: pa.DataType) -> bool:
+    """Say whether a value can be read as another type."""
     try:
         pa.scalar(value).cast(kind)
     except pa.ArrowInvalid:

@@ -6,10 +6,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.ratings.columns import Locate, is_text, numbers_of, refuse_missing, times_from_text
+from recveil.ratings.columns import Locate, is_text, numbers_of, refuse_missing
+from recveil.ratings.times import times_from_format, times_from_text
 
 
-def sort_keys(times: pa.ChunkedArray, places: NDArray[np.int64], locate: Locate) -> NDArray[Any]:
+def sort_keys(
+    times: pa.ChunkedArray, places: NDArray[np.int64], locate: Locate, format: str | None = None
+) -> NDArray[Any]:
     """Return numbers that order some rows of a column of times, shape (n_places,).
 
     Only these rows are read, since only a rating that stands twice asks which came last.
@@ -22,6 +25,8 @@ def sort_keys(times: pa.ChunkedArray, places: NDArray[np.int64], locate: Locate)
         Positions of rows.
     locate : callable
         Turns a row's position into the place that an error names.
+    format : str, optional
+        How the times are written, for `times_from_format`.
 
     Raises
     ------
@@ -41,7 +46,9 @@ def sort_keys(times: pa.ChunkedArray, places: NDArray[np.int64], locate: Locate)
         return locate(int(places[row]))
 
     refuse_missing(chosen, "the time is missing, so that nobody can tell the last rating", where)
-    if is_text(chosen.type) or pa.types.is_dictionary(chosen.type):
+    if format is not None:
+        chosen = times_from_format(chosen, format, where)
+    elif is_text(chosen.type) or pa.types.is_dictionary(chosen.type):
         chosen = times_from_text(chosen, where)
     if pa.types.is_temporal(chosen.type):
         return chosen.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()

@@ -1,6 +1,7 @@
 """Ratings: who rated what, how and when, in compressed rows by user."""
 
 import hashlib
+import warnings
 from functools import cached_property
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, first_fall
 from recveil.ratings.build import Built, build, frame_columns
 from recveil.ratings.columns import Locate
+from recveil.ratings.dates import tell_look
 from recveil.ratings.frame import table_from_columns
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 
@@ -49,7 +51,7 @@ class Ratings:
     --------
     >>> ratings = Ratings.from_columns(["ann", "ben", "ann"], [7, 7, 9], [4, 2, 5])
     >>> ratings
-    Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 2:5:1, no times)
+    Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 2:5:1, times unknown)
     >>> ratings.row(0)
     (array([0, 1], dtype=int32), array([4., 5.], dtype=float32))
     """
@@ -129,6 +131,7 @@ class Ratings:
         item: str | None = None,
         rating: str | None = None,
         time: str | None = None,
+        time_format: str | None = None,
         scale: RatingScale | None = None,
         duplicates: Duplicates = "error",
         drop_off_scale: bool = False,
@@ -141,7 +144,11 @@ class Ratings:
         frame : object with ``__arrow_c_stream__``
             A pandas, polars, pyarrow or duckdb table, one rating a row.
         user, item, rating, time : str, optional
-            Names of the columns; found by the usual names if not given.
+            Names of the columns; found by the usual names if not given. Times that nobody called so
+            are taken if one column beyond doubt holds dates.
+        time_format : str, optional
+            How times are written that are neither ISO dates nor Unix times, in the signs of
+            ``datetime.strptime``, such as ``%d/%m/%Y``.
         scale : RatingScale, optional
             Inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
@@ -159,15 +166,27 @@ class Ratings:
             For missing columns or values, ratings that are not finite or off the scale, unreadable
             times, duplicates, or no rows at all. The message names the first such row.
 
+        Warns
+        -----
+        UserWarning
+            If times were taken from a column that nobody called so, or from none though one looks
+            like dates, or is called times.
+
         Examples
         --------
         >>> table = pa.table({"userId": [1, 1, 2], "movieId": [5, 6, 5], "rating": [3.5, 4, 1]})
         >>> Ratings.from_frame(table)
-        Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, no times)
+        Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, times unknown)
         """
-        columns = frame_columns(frame, user=user, item=item, rating=rating, time=time)
-        arrays = {role: column for role, (_, column) in columns.items()}
-        built = build(arrays, scale, duplicates, locate, drop_off_scale=drop_off_scale)
+        columns, names, look = frame_columns(frame, user=user, item=item, rating=rating, time=time)
+        built = build(
+            *(columns, scale, duplicates, locate),
+            drop_off_scale=drop_off_scale,
+            time_format=time_format,
+            time_is_doubtful=look.name is not None,
+        )
+        for note in tell_look(look, built.time_problem, names.get("time")):
+            warnings.warn(note, stacklevel=2)
         return cls.from_built(built)
 
     @classmethod
@@ -283,10 +302,10 @@ class Ratings:
         return hash(self.digest())
 
     def __repr__(self) -> str:
+        times = "times unknown" if self.days is None else "with times"
         return (
             f"Ratings({self.n_users:,} users × {self.n_items:,} items, {self.n_ratings:,} ratings, "
-            f"{100 * self.density:.3g} % filled, scale {self.scale}, "
-            f"{'no' if self.days is None else 'with'} times)"
+            f"{100 * self.density:.3g} % filled, scale {self.scale}, {times})"
         )
 
     _repr_html_ = html_line

@@ -1,0 +1,80 @@
+"""The first rows of a table, to look into its columns before any is read."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from recveil.io.columnar import open_arrow
+from recveil.io.delimited import DIALECTS, read_records
+from recveil.io.files import open_random_access
+
+_ROWS = 1_000
+
+
+def first_rows(path: Path, format: str) -> pa.Table | None:
+    r"""Return the first rows of a table that names its columns, with all of these.
+
+    Parameters
+    ----------
+    path : Path
+    format : str
+        A key of `FORMATS`.
+
+    Returns
+    -------
+    pyarrow.Table or None
+        Delimited text stays text, and an empty field is null. None for a format without names, and
+        for names that are no text.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user,item,rating,note\n7,12,3.5,\n")
+    ...     first_rows(path, "csv").to_pylist()
+    [{'user': '7', 'item': '12', 'rating': '3.5', 'note': None}]
+    """
+    if format in ("parquet", "arrow"):
+        return _columnar(path, format)
+    dialect = DIALECTS.get(format)
+    if dialect is None or not dialect.header:
+        return None
+    records = read_records(path, dialect)
+    _, names = next(records, (0, []))
+    if not names or not all(name.isprintable() or not name for name in names):
+        return None
+    # Whoever reads all of it will say what is wrong with a row.
+    rows = [fields for _, fields in itertools.islice(records, _ROWS) if len(fields) == len(names)]
+    columns = [[_text(fields[at]) for fields in rows] for at in range(len(names))]
+    return pa.table([pa.array(column, pa.string()) for column in columns], names)
+
+
+def _text(field: str) -> str | None:
+    """Return a field, or null for one that is empty or not UTF-8."""
+    return field if field and field.isprintable() else None
+
+
+def _columnar(path: Path, format: str) -> pa.Table:
+    with open_random_access(path) as file:
+        if format == "parquet":
+            parquet = pq.ParquetFile(file)
+            schema, batches = parquet.schema_arrow, parquet.iter_batches(_ROWS)
+        else:
+            reader = open_arrow(file)
+            schema, batches = reader.schema, _batches(reader)
+        taken, rows = [], 0
+        while rows < _ROWS and (batch := next(batches, None)) is not None:
+            taken.append(batch.slice(0, _ROWS - rows))
+            rows += len(taken[-1])
+        return pa.Table.from_batches(taken, schema)
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return (reader.get_batch(at) for at in range(reader.num_record_batches))
+    return iter(reader)

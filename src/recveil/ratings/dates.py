@@ -1,0 +1,173 @@
+"""Columns that may hold the times of ratings, though their names do not say so."""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.errors import listed, quoted
+from recveil.ratings.columns import is_text
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
+# Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
+_OTHER = re.compile(
+    r"(\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d\d \d{1,2}, \d{4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
+    r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d)\b.*"
+)
+_DIGITS = re.compile(r"\d{8,19}")
+_FIRST_YEAR = 1990
+# Names of dates that say when somebody was born, joined, or brought something out.
+_NOT_OF_RATINGS = re.compile(
+    r"birth|born|dob|releas|publi|join|sign|regist|member|expir|premier|founded|start|end",
+    re.IGNORECASE,
+)
+
+
+class Look(NamedTuple):
+    """What was found in the columns of a table that nobody called times.
+
+    Attributes
+    ----------
+    name : str or None
+        The one column that beyond doubt holds dates.
+    candidates : tuple of str
+        Columns that look like dates, if none, or more than one, is beyond doubt.
+    """
+
+    name: str | None = None
+    candidates: tuple[str, ...] = ()
+
+
+def look_for_dates(sample: pa.Table) -> Look:
+    """Look for dates among columns that are neither users, items, ratings nor called times.
+
+    Beyond doubt are a type of dates, and text of ISO dates in every row, since 1990. Numbers are
+    not: they may be ids, or count something.
+
+    Parameters
+    ----------
+    sample : pyarrow.Table
+        The first rows of those columns.
+
+    Examples
+    --------
+    >>> look_for_dates(pa.table({"when it was": ["2009-12-14", "2010-01-02"], "n": [1, 2]}))
+    Look(name='when it was', candidates=())
+    >>> look_for_dates(pa.table({"when it was": ["14/12/2009", "2/1/2010"], "n": [1, 2]}))
+    Look(name=None, candidates=('when it was',))
+    """
+    certain, doubtful = [], []
+    for name, column in zip(sample.column_names, sample.columns, strict=True):
+        if sample.column_names.count(name) > 1:
+            continue
+        if _is_certain(column) and not _NOT_OF_RATINGS.search(name):
+            certain.append(name)
+        elif _is_doubtful(column):
+            doubtful.append(name)
+    if len(certain) == 1:
+        return Look(certain[0])
+    return Look(None, (*certain, *doubtful))
+
+
+def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
+    """Say what became of the times, a sentence each.
+
+    Parameters
+    ----------
+    look : Look
+    problem : str
+        Why the column that was taken holds no dates after all; empty if it does.
+    name : str or None
+        The column that was taken for times, if any.
+
+    Examples
+    --------
+    >>> print(*tell_look(Look(None, ("when",)), "", None))
+    No column of dates was recognized, but 'when' looks like dates: if it says when people rated,
+    name it with time (--time), and how it is written with time_format (--time-format).
+    """
+    if name is not None and problem:
+        return [
+            f"Column {quoted(name)} was not taken for times: {problem}. If another column says "
+            f"when people rated, name it with time (--time)."
+        ]
+    if look.name is not None:
+        return [
+            f"Column {quoted(look.name)} was taken for the times, because every row of it holds a "
+            f"date; if another one says when people rated, name that with time (--time)."
+        ]
+    if look.candidates:
+        one = len(look.candidates) == 1
+        return [
+            f"No column of dates was recognized, but {listed(look.candidates)} "
+            f"{'looks' if one else 'look'} like dates: if {'it' if one else 'one'} says when "
+            f"people rated, name it with time (--time), and how it is written with time_format "
+            f"(--time-format)."
+        ]
+    return []
+
+
+def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
+    """Say whether a date belongs to the item: all its ratings have the same, and it has several.
+
+    Examples
+    --------
+    >>> items = np.array([0, 0, 1, 1], np.int32)
+    >>> one_date_each(items, np.array([5, 5, 9, 9])), one_date_each(items, np.array([5, 6, 9, 9]))
+    (True, False)
+    """
+    n_items = int(items.max()) + 1
+    of_item = np.zeros(n_items, days.dtype)
+    of_item[items] = days
+    return bool(items.size >= 2 * n_items and (of_item[items] == days).all())
+
+
+def _is_certain(column: pa.ChunkedArray) -> bool:
+    if len(column) == 0 or column.null_count:
+        return False
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        years = [value.year for value in column.cast(pa.date32()).to_pylist()]
+        return all(_is_year(year) for year in years)
+    texts = _texts(column)
+    return bool(texts) and all(
+        _ISO.fullmatch(text.strip()) and _is_year(int(text.strip()[:4])) for text in texts
+    )
+
+
+def _is_doubtful(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return column.null_count < len(column)
+    if pa.types.is_integer(column.type):
+        texts = [str(value) for value in column.drop_null().to_pylist()]
+    else:
+        texts = [text.strip() for text in _texts(column)]
+    if not texts:
+        return False
+    if all(_DIGITS.fullmatch(text) for text in texts):
+        return len(set(texts)) > 1 and _are_times(map(int, texts))
+    return all(_ISO.fullmatch(text) or _OTHER.fullmatch(text) for text in texts)
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return [text for text in column.to_pylist() if text] if is_text(kind) else []
+
+
+def _are_times(numbers: Iterable[int]) -> bool:
+    """Say whether numbers are all Unix times since 1990, or all dates such as 20051231."""
+    first = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
+    last = (datetime.now(UTC) + timedelta(days=366)).timestamp()
+    kept = list(numbers)
+    if any(all(first * u <= n <= last * u for n in kept) for u in (1, 10**3, 10**6, 10**9)):
+        return True
+    return all(
+        _is_year(n // 10_000) and 1 <= n // 100 % 100 <= 12 and 1 <= n % 100 <= 31 for n in kept
+    )
+
+
+def _is_year(year: int) -> bool:
+    return _FIRST_YEAR <= year <= datetime.now(UTC).year + 1
