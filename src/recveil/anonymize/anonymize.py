@@ -20,6 +20,7 @@ from recveil.io import Reading, read_levels, read_trust, understand
 from recveil.io.pipes import refuse_two_standard_inputs
 from recveil.ratings import Ratings
 from recveil.ratings.levels import levels_by_rule
+from recveil.ratings.likes import PUBLISHED, refuse_likes
 
 if TYPE_CHECKING:
     from recveil.verify import Verification
@@ -150,6 +151,7 @@ def anonymize(
     people_in = _files_of_people(privacy_levels, trust)
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
+    refuse_likes(ratings, PUBLISHED)
     given = {"grouping": grouping}
     anonymizer: PredictiveAnonymizer | KCoRater
     if method == "k-corating":

@@ -101,7 +101,7 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
                 f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one "
                 f"of {names}"
             )
-        when = "" if levels is None else " with privacy levels (--privacy-levels)"
+        when = "" if levels is None else " with privacy_levels (--privacy-levels)"
         raise RecveilError(f"grouping {name!r}: expected one of {names}{when}")
     return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
 

@@ -174,6 +174,7 @@ def _days(
     return found
 
 
+@brief
 class Framed(NamedTuple):
     """The columns of a data frame that hold users, items, ratings and times, if any.
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 
@@ -20,6 +21,7 @@ _LEAST_SECONDS = 10**8
 _HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y"
 
 
+@brief
 class Days(NamedTuple):
     """The days of a column of times, or why there are none.
 
