@@ -4,9 +4,10 @@ import stat
 
 import pytest
 
+from recveil.anonymize import PredictiveAnonymizer
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.io import write_ratings
+from recveil.io import read_ratings, write_ratings
 
 
 @pytest.fixture
@@ -204,8 +205,8 @@ def test_likes_say_nothing_of_a_release(run, likes):
 def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):
     with monkeypatch.context() as earlier:
         earlier.setattr("recveil.anonymize.predictive.refuse_likes", lambda *_: None)
-        places = ("--user", 1, "--item", 2)
-        assert run("anonymize", likes, "-o", "out", "--k", 4, *places)[0] == 0
+        ratings = read_ratings(likes, user="1", item="2")
+        assert PredictiveAnonymizer(4, seed=1).anonymize(ratings).write("out").holds
     code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")
     assert (code, err) == (0, "")
     attacks = json.loads(out)["release"]["attacks"]
