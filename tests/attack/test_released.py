@@ -166,7 +166,7 @@ def test_no_release_at_all(small, tmp_path):
     with pytest.raises(RecveilError, match=r"release.json: cannot be read"):
         ReleasedTable.from_folder(tmp_path, small)
     (tmp_path / "release.json").write_text('{"format": "recveil-release-9"}')
-    with pytest.raises(RecveilError, match="this recveil reads 'recveil-release-1' and"):
+    with pytest.raises(RecveilError, match="'recveil-release-9'; this recveil reads"):
         ReleasedTable.from_folder(tmp_path, small)
 
 
