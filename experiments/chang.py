@@ -7,7 +7,14 @@ import numpy as np
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import ReleasedTable
-from recveil.evaluate import NullRule, SimilarUsers, Split, find_similar_users, split_ratings
+from recveil.evaluate import (
+    Missing,
+    NullRule,
+    SimilarUsers,
+    Split,
+    find_similar_users,
+    split_ratings,
+)
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 
@@ -24,6 +31,8 @@ RULE_NAMES = {
     "skip": "nulls skipped",
     "item_mean": "null = item's mean",
 }
+# What an item counts as that a person rated and a row lacks, when rows are compared with a person.
+MISSING: dict[Missing, str] = {"opposite": "missing = opposite", "skip": "common items alone"}
 HOLD_OUT = (
     "Netflix's challenge set (1.4 % of its ratings) is read as a random fifth of each person's "
     "ratings (`split_ratings`); means over three such splits, each with a release of its own. "
@@ -55,10 +64,12 @@ def released(folder: Path, homogenize: str, k: int, seed: int) -> ReleasedTable:
 
 
 @cache
-def similar_users(folder: Path, homogenize: str, k: int, seed: int) -> SimilarUsers:
-    """Find each person's most similar record, and the rank of his own."""
+def similar_users(
+    folder: Path, homogenize: str, k: int, seed: int, missing: Missing = "opposite"
+) -> SimilarUsers:
+    """Find each person's most similar record, and the rank of their own."""
     table = released(folder, homogenize, k, seed)
-    return find_similar_users(table, split_of(folder, seed).train)
+    return find_similar_users(table, split_of(folder, seed).train, missing=missing)
 
 
 def null_share(table: ReleasedTable) -> float:

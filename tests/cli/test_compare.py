@@ -101,7 +101,7 @@ def test_only_what_was_not_attacked_has_a_legend(run):
     assert "Not attacked: the attacks do not undo the method" in run(*rotated)[1]
 
 
-def test_the_gain_comes_with_its_interval(run):
+def test_shares_come_with_their_intervals(run):
     shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
     write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
     options = ("--methods", "simple,raw", "--k", "3", "--targets", 30, "-o", "out")
@@ -109,7 +109,26 @@ def test_the_gain_comes_with_its_interval(run):
     row, raw = json.loads(run(*command, "--json", "-")[1])["rows"]
     assert row["gain_low"] < row["gain_kept"] < row["gain_high"]
     assert raw["gain_low"] == raw["gain_kept"] == raw["gain_high"] == 1
-    interval = f"{percent(row['gain_low'])} to {percent(row['gain_high'])}"
     _, out, _ = run(*command)
-    assert interval in out
-    assert f"on one split: {interval} (95 %)" in " ".join(out.split())
+    told = " ".join(out.split())
+    for name in ("lists", "ratings"):
+        share = row["kept"][name]
+        ends = ["as good as raw" if share[end] >= 1 else percent(share[end]) for end in LOW_HIGH]
+        assert f"{name} {' to '.join(ends)}" in told
+        assert f"{percent(share['low'])} to" in out
+    assert "on one split, lists" in told
+
+
+LOW_HIGH = ("low", "high")
+
+
+def test_what_counts_can_be_asked_for(run):
+    answers = {}
+    for worth in ("both", "lists", "ratings"):
+        code, out, _ = run(*SMALL, "--max-risk", 0.9, "--for", worth, "--json", "-")
+        answer = json.loads(out)["answer"]
+        assert code == 0 and answer["worth"] == worth
+        assert "lists" in answer["sentence"] and "ratings" in answer["sentence"]
+        answers[worth] = answer["sentence"]
+    assert len(set(answers.values())) > 1
+    assert run(*SMALL, "--for", "fun")[0] == 2

@@ -7,7 +7,7 @@ import pytest
 from recveil.compare.rows import Row
 
 
-def plain_evaluation(risk=0.1, rmse=0.93, gain=0.5, asked=200, attacked=200):
+def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
     """What `Evaluation.to_json` gives, as far as a comparison looks at it."""
 
     def attack(name, share, looked):
@@ -29,18 +29,27 @@ def plain_evaluation(risk=0.1, rmse=0.93, gain=0.5, asked=200, attacked=200):
             "exact_share": 0.2,
         }
 
+    def share(value, spread=0.1):
+        return {"value": value, "low": value - spread, "high": value + spread}
+
+    gain = share(0.06, 0.01) | {"is_told": True}
+    best = {"recommender": "kNN", "rmse": rmse - 0.001, "ranker": "kNN", "ndcg@10": 0.32}
     served = {"recommender": "kNN", "mae": 0.7, "ndcg@10": 0.2, "recall@10": 0.1}
     return {
-        "target_deviation": {"rmse": 0.8, "mae": 0.6, "null_rule": "zero", "null_share": 0.0},
+        "target_deviation": {"rmse": 2.8, "rmse_present": 0.8, "null_share": 0.54},
         "similar_user_deviation": None,
         "self_rank_first": 0.1,
         "recipient": {
             "raw": served | {"rmse": 0.9},
             "averages": served | {"rmse": 0.96},
             "release": served | {"rmse": rmse},
-            "gain_kept": gain,
-            "gain_low": gain - 0.1,
-            "gain_high": gain + 0.1,
+            "best": {"raw": best, "release": best},
+            "raw_gain": gain,
+            "raw_lists": share(0.4, 0.05) | {"is_told": True},
+            "kept": {
+                "chosen": {"ratings": share(kept), "lists": share(0.75)},
+                "best": {"ratings": share(kept + 0.02), "lists": share(0.8)},
+            },
             "lists": {
                 "raw": served | {"recommender": "popularity", "ndcg@10": 0.4},
                 "release": served | {"ndcg@10": 0.3},
@@ -107,5 +116,6 @@ def row():
         *("padded", 5, "k-anonymity", None),
         **{"verified_k": 5, "bound": 0.2, "adversary": "paper", "attack": "nearest"},
         **{"risk": 0.1, "risk_low": 0.08, "risk_high": 0.12, "gain_kept": 0.5, "rmse": 0.93},
+        **{"is_gain_told": True, "ndcg_kept": 0.75, "is_ndcg_told": True},
         **counts,
     )

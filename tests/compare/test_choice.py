@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.compare import Row, cheapest, frontier
+from recveil.compare import Row, cheapest, frontier, worth_of
 from recveil.compare.choice import warnings_of
 from recveil.errors import RecveilError
 
@@ -14,14 +14,19 @@ LOOKED_FOR = {"looked_for": 900, "attacked": 900, "most_attacked": 900}
 
 
 def made(method, k, promise, high, rmse, **changes):
-    """The measured risk is 0.8 of the upper end; the gain falls from 1 at RMSE 0.9 to 0 at 1.0."""
+    """The measured risk is 0.8 of the upper end; the gain falls from 1 at RMSE 0.9 to 0 at 1.0.
+
+    Lists keep half a point more of what they were than ratings do of their gain, up to raw.
+    """
     row = Row(method, k, promise, None, **LOOKED_FOR)
     bound = 1 / k if promise == "k-anonymity" else None
     return row._replace(
         **{"bound": bound, "adversary": "paper", "attack": "nearest", "verified_k": k},
         **{"risk": 0.8 * high, "risk_low": 0.6 * high, "risk_high": high},
-        **{"rmse": rmse, "gain_kept": 10 * (1 - rmse), **changes},
-    )
+        **{"rmse": rmse, "gain_kept": 10 * (1 - rmse), "is_gain_told": True, "ndcg": 0.1},
+        **{"ndcg_kept": min(1, 10 * (1 - rmse) + 0.005), "is_ndcg_told": True},
+        **{"ranker": "kNN", "raw_ranker": "popularity", "recommender": "kNN"},
+    )._replace(**changes)
 
 
 TABLE = [
@@ -91,23 +96,105 @@ def test_caveats_tell_what_else_is_given_away():
     assert "AUC" not in " ".join(cheapest([row], 0.5).caveats)
 
 
-def test_lists_are_told_with_who_makes_them():
-    lists = {"ndcg": 0.14, "ndcg_kept": 0.77, "ranker": "kNN", "raw_ranker": "popularity"}
-    told = " ".join(cheapest([TABLE[1]._replace(**lists)], 0.5).caveats)
-    assert (
-        "keep 77% of the nDCG that the raw data give (0.140 by “kNN”, raw by “popularity”)" in told
+class TestWorth:
+    """Lists and ratings: both are said in one sentence, and the smaller one counts."""
+
+    # The first trials: ratings better than raw, lists fallen to 18 %.
+    SMOOTH = made(
+        *("padded", 10, "k-anonymity", 0.08, 0.87),
+        **{"gain_kept": 1.33, "gain_low": 0.9, "gain_high": 1.7, "ndcg_kept": 0.18},
+        **{"ndcg_low": 0.15, "ndcg_high": 0.21, "ndcg": 0.03},
     )
+    EVEN = made(
+        *("simple", 10, "k-anonymity", 0.09, 0.95),
+        **{"gain_kept": 0.5, "gain_low": 0.4, "gain_high": 0.6, "ndcg_kept": 0.9},
+        **{"ndcg_low": 0.8, "ndcg_high": 0.95},
+    )
+    ROWS = (SMOOTH, EVEN)
+
+    def test_the_smaller_share_counts(self):
+        choice = cheapest(self.ROWS, 0.1)
+        assert choice.sentence == (
+            "With at most 10% of the people found, “simple, k = 10” keeps most: lists 90% of raw, "
+            "ratings 50% of the raw gain."
+        )
+        assert choice.worth == "both"
+        assert any("worth the smaller of its two shares" in caveat for caveat in choice.caveats)
+
+    def test_who_asks_for_ratings_is_told_of_the_lists_in_the_same_sentence(self):
+        choice = cheapest(self.ROWS, 0.1, worth="ratings")
+        assert choice.sentence == (
+            "With at most 10% of the people found, “padded, k = 10” keeps most for ratings: "
+            "ratings as good as raw, lists only 18% of raw."
+        )
+        assert cheapest(self.ROWS, 0.1, worth="lists").row == self.EVEN
+
+    @pytest.mark.parametrize("worth", ["both", "ratings", "lists"])
+    def test_nothing_is_better_than_raw(self, worth):
+        choice = cheapest([self.SMOOTH], 0.1, worth=worth)
+        told = " ".join([choice.sentence, *choice.caveats])
+        assert "133" not in told and "170" not in told
+        assert "ratings as good as raw" in choice.sentence
+        assert "ratings 90% to as good as raw" in told
+
+    def test_what_is_as_good_as_raw_goes_to_the_safer(self):
+        one = self.SMOOTH._replace(ndcg_kept=1.0, ndcg_low=None, ndcg_high=None)
+        safer = one._replace(gain_kept=1.01, risk_high=0.05, k=20)
+        assert cheapest([one, safer], 0.1).row == safer
+
+    @pytest.mark.parametrize("promise", ["k-anonymity"])
+    def test_a_gain_that_is_too_small_to_tell_makes_no_headline(self, promise):
+        gain = {"is_gain_told": False, "raw_gain": 0.001, "raw_gain_low": -0.002}
+        gain |= {"raw_gain_high": 0.004, "raw_rmse": 0.943, "averages_rmse": 0.944}
+        rows = [row._replace(**gain) for row in self.ROWS]
+        both = cheapest(rows, 0.1)
+        assert both.sentence == (
+            "With at most 10% of the people found, “simple, k = 10” keeps most, as far as can be "
+            "told: lists 90% of raw, for ratings, the gain of the raw table itself is too small "
+            "to tell (RMSE 0.9500; raw 0.9430, averages 0.9440)."
+        )
+        assert any("is 0.0010 (-0.0020 to 0.0040)" in caveat for caveat in both.caveats)
+        ratings = cheapest(rows, 0.1, worth="ratings")
+        assert ratings.row == rows[0]  # the safest
+        assert "which setting keeps most cannot be told; “padded, k = 10” is the safest" in (
+            ratings.sentence
+        )
+        assert "%" not in ratings.sentence.partition("found")[2].replace("only 18% of raw", "")
+        assert frontier(rows, "ratings") == []
+
+    def test_a_share_with_too_wide_an_interval_counts_by_its_lower_end(self):
+        wide = self.EVEN._replace(gain_kept=0.7, gain_low=-0.2, gain_high=0.9)
+        assert worth_of(wide).value == -0.2
+        assert cheapest([wide, self.SMOOTH], 0.1).row == self.SMOOTH
+
+    def test_who_serves_and_the_best_of_all_are_told(self):
+        row = self.EVEN._replace(best_ndcg_kept=0.95, best_gain_kept=1.02)
+        told = " ".join(cheapest([row], 0.5).caveats)
+        assert "lists by “kNN” (nDCG 0.100; raw by “popularity”)" in told
+        assert "which nobody could know: lists 95%, ratings as good as raw." in told
+
+    def test_an_unknown_worth_is_refused(self):
+        with pytest.raises(RecveilError, match=r"worth \(--for\) is 'fun'; expected both, ratings"):
+            cheapest(self.ROWS, 0.1, worth="fun")
+
+    def test_the_frontier_is_that_of_the_worth(self):
+        assert frontier(self.ROWS) == [self.SMOOTH, self.EVEN]
+        assert frontier(self.ROWS, "ratings") == [self.SMOOTH]
 
 
 def test_what_one_split_cannot_tell_apart():
     """Gains 0.9, 0.7 and 0.3; the best reaches down to 0.65, so that only 0.3 is worse for sure."""
     ends = {2: (0.65, 1.1), 5: (0.5, 0.8), 50: (0.2, 0.4)}
-    rows = [row._replace(gain_low=ends[row.k][0], gain_high=ends[row.k][1]) for row in TABLE[:3]]
+    rows = [
+        row._replace(gain_low=ends[row.k][0], gain_high=ends[row.k][1], ndcg_low=1, ndcg_high=1)
+        for row in TABLE[:3]
+    ]
     choice = cheapest(rows, 0.5)
+    told = " ".join(choice.caveats)
     assert choice.row.title == "padded, k = 2"
     assert choice.not_told_apart == ["padded, k = 5"]
-    assert "on one split: 65% to 110% (95 %)" in choice.caveats[0]
-    assert "Not told apart from it: “padded, k = 5”." in choice.caveats[0]
+    assert "on one split, lists as good as raw, ratings 65% to as good as raw (95 %)" in told
+    assert "Not told apart from it: “padded, k = 5”." in told
     touching = rows[1]._replace(gain_high=0.65)
     assert cheapest([rows[0], touching], 0.5).not_told_apart == ["padded, k = 5"]
     below = rows[1]._replace(gain_high=0.649)
@@ -117,21 +204,16 @@ def test_what_one_split_cannot_tell_apart():
     assert cheapest([], 0.5).not_told_apart == []
 
 
-def test_a_gain_without_an_interval_says_so():
-    choice = cheapest(TABLE, 0.5)
-    assert "has no interval" in choice.caveats[0] and choice.not_told_apart == []
-
-
 def test_nothing_left_is_said_plainly():
     row = made("padded", 50, "k-anonymity", 0.02, 1.0)
     assert "nothing collaborative is left" in cheapest([row], 0.5).sentence
 
 
-def test_without_a_gain_the_error_decides():
-    rows = [row._replace(gain_kept=None) for row in TABLE]
+def test_where_nothing_can_be_told_the_safest_is_named():
+    rows = [row._replace(gain_kept=None, ndcg_kept=None) for row in TABLE]
     choice = cheapest(rows, 0.3)
-    assert choice.row.title == "padded, k = 2"
-    assert "RMSE 0.9100 (the raw data give no collaborative gain)" in choice.sentence
+    assert choice.row.title == "padded, k = 50"
+    assert "which setting keeps most cannot be told" in choice.sentence
 
 
 @pytest.mark.parametrize("looked", [0, 854])
@@ -194,10 +276,15 @@ random_rows = st.lists(
         st.integers(2, 99),
         st.sampled_from(["k-anonymity", "co-rated", "nothing"]),
         shares,
-        shares,
+        st.floats(0.85, 1.02),
     ),
     max_size=12,
 )
+
+
+def worth(row):
+    """What `made` makes a row worth: the gain is never above the lists, nor above raw."""
+    return min(1, 10 * (1 - row.rmse))
 
 
 @given(random_rows, shares)
@@ -207,7 +294,7 @@ def test_no_safe_setting_beats_the_answer(rows, limit):
     choice = cheapest(rows, limit)
     assert (choice.row is None) == (not safe)
     assert choice.row is None or (choice.row in safe)
-    assert choice.row is None or choice.row.rmse == min(row.rmse for row in safe)
+    assert choice.row is None or worth(choice.row) == max(worth(row) for row in safe)
 
 
 @given(random_rows)
@@ -216,13 +303,13 @@ def test_the_frontier_is_what_nobody_dominates(rows):
 
     def is_beaten(row):
         return any(
-            (other.risk_high <= row.risk_high and other.rmse < row.rmse)
-            or (other.risk_high < row.risk_high and other.rmse <= row.rmse)
+            (other.risk_high <= row.risk_high and worth(other) > worth(row))
+            or (other.risk_high < row.risk_high and worth(other) >= worth(row))
             for other in able
         )
 
-    values = {(row.risk_high, row.rmse) for row in frontier(rows)}
-    assert values == {(row.risk_high, row.rmse) for row in able if not is_beaten(row)}
+    values = {(row.risk_high, worth(row)) for row in frontier(rows)}
+    assert values == {(row.risk_high, worth(row)) for row in able if not is_beaten(row)}
 
 
 @pytest.mark.parametrize("limits", [(0, None), (1.1, None), (math.nan, None), (None, 1)])

@@ -43,6 +43,19 @@ class TestResuming:
         assert run(ks=[3, 5, 7]).computed == 2  # k = 7 of two methods
         assert run(methods=["raw"]).computed == 0
 
+    def test_another_question_computes_nothing(self, run):
+        run()
+        assert run(max_risk=0.5, worth="ratings").computed == 0
+        assert run(max_risk=0.5, worth="lists").to_dict()["answer"]["worth"] == "lists"
+
+    def test_cells_of_an_older_form_are_computed_anew(self, run, tmp_path, monkeypatch):
+        from recveil.compare import cells
+
+        monkeypatch.setattr(cells, "_FORMAT", "recveil-cell-2")  # without the best recommenders
+        run()
+        monkeypatch.undo()
+        assert cells._FORMAT != "recveil-cell-2"
+
     @pytest.mark.parametrize(
         "change",
         [{"seed": 1}, {"split": 0.3}, {"targets": 51}],
@@ -139,6 +152,7 @@ class TestFailures:
         ({"seed": -1}, "seed is -1"),
         ({"split": 1.0}, "share is 1.0"),
         ({"max_risk": 2}, "max_risk .*is 2; expected"),
+        ({"worth": "fun"}, "worth .*is 'fun'; expected both, ratings or lists"),
     ],
 )
 def test_settings_that_make_no_sense(run, tmp_path, changes, message):
@@ -215,7 +229,14 @@ class TestResult:
         assert (row.membership, row.order_kept, row.ndcg) == (0.6, 0.9, 0.3)
         assert (row.ranker, row.raw_ranker) == ("kNN", "popularity")
         assert row.ndcg_kept == pytest.approx(0.75)  # 0.3 / 0.4
-        assert (row.gain_low, row.gain_high) == (0.4, 0.6)
+        assert (row.gain_kept, row.gain_low, row.gain_high, row.is_gain_told) == (
+            0.5,
+            0.4,
+            0.6,
+            True,
+        )
+        assert (row.best_rmse, row.best_ndcg) == (pytest.approx(row.rmse - 0.001), 0.32)
+        assert (row.target_rmse_present, row.target_absent) == (0.8, 0.54)
         raw = run().rows[-1]
         assert raw.bound is None and raw.risk_high == pytest.approx(1.35)
 
@@ -229,6 +250,8 @@ class TestResult:
         table = pq.read_table(tmp_path / "out" / "comparison.parquet")
         assert table.column_names == list(Row._fields)
         rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]
+        assert plain["rows"][0]["kept"]["ratings"] == {"value": 0.5, "low": 0.4, "high": 0.6}
+        assert plain["rows"][0]["kept"]["lists"]["value"] == 0.75
         assert table.to_pylist() == rows
         assert plain["answer"]["row"] == "simple, k = 3"
         assert set(plain["methods"]) == {"simple", "padded", "raw"}
@@ -252,7 +275,7 @@ def test_the_real_evaluator_judges(invented, tmp_path):
         invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=40, max_risk=0.9
     )
     simple, raw = found.rows
-    assert raw.risk > 0.7 and raw.gain_kept == pytest.approx(1)
+    assert raw.risk > 0.7 and raw.gain_kept in (None, pytest.approx(1))
     assert 0 <= simple.risk_low <= simple.risk <= simple.bound == 0.2
     assert simple.looked_for == 40 and simple.verified_k == 5
     assert all(row.order_kept is not None and row.ndcg is not None for row in found.rows)

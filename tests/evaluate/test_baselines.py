@@ -96,7 +96,7 @@ def test_one_group_of_everybody_serves_as_item_means_do(split):
 def test_noise_lies_between_raw_and_averages(split, raw):
     _, table = opened(BASELINES["gaussian-noise"](1), split)
     served = served_by(table, split)
-    assert raw.best.rmse < served.best.rmse
+    assert raw.of_chosen.rmse < served.of_chosen.rmse
     told = fidelity(TrainingTable.from_ratings(split.train), table)
     assert told.popularity_divergence == 0  # who rated what is all there
     assert told.rating_distance > 0.05

@@ -68,6 +68,14 @@ class TestTargetDeviation:
         assert (found.null_rule, found.null_share) == (rule, 0.5)
         assert (found.n_cells, found.n_absent) == (differences.size, 1)
 
+    @pytest.mark.parametrize("rule", ["zero", "lowest", "skip", "item_mean"])
+    def test_labels_present_stand_apart_whatever_the_rule(self, rule):
+        """Labels 2 and 3 for 4 and 4; the two that are absent change nothing."""
+        found = target_deviation(RELEASED, TEST, stars, rule)
+        assert found.rmse_present == pytest.approx(2.5**0.5, abs=1e-12)
+        assert found.mae_present == 1.5
+        assert found.null_share == 0.5
+
     def test_an_unknown_rule_is_refused(self):
         with pytest.raises(RecveilError, match="null rule 'nought': expected one of zero, lowest"):
             target_deviation(RELEASED, TEST, stars, "nought")
@@ -75,7 +83,7 @@ class TestTargetDeviation:
     def test_nothing_left_is_not_a_number(self):
         only_null = HeldOut(np.array([0]), np.array([3]), np.array([4.0]))
         found = target_deviation(RELEASED, only_null, stars, "skip")
-        assert np.isnan(found.rmse)
+        assert np.isnan([found.rmse, found.rmse_present, found.mae_present]).all()
         assert (found.null_share, found.n_cells) == (1, 0)
 
     def test_a_label_of_zero_is_no_null(self):
@@ -135,6 +143,45 @@ class TestSimilarUsers:
             assert distance[found.nearest[user]] == pytest.approx(distance.min(), abs=1e-9)
             closer = released.candidates.sizes[distance < own - 1e-9].sum()
             assert found.self_rank[user] == 1 + closer
+
+    def test_common_items_alone_by_hand(self):
+        train = Ratings.from_columns(
+            [0, 0, 1, 2, 2, 3, 4, 5],
+            [0, 1, 1, 1, 2, 3, 0, 0],
+            [2, 4, 5, 4, 1, 3, 2, 2],
+            scale=stars,
+        )
+        found = find_similar_users(RELEASED, train, missing="skip")
+        # Means of (1 - d)² over common items, record 0 against 1:
+        # 0: 1 | (3/4)²; 1: (3/4)² | 1; 2: 1 | ((3/4)² + (1/2)²) / 2; 3: nothing common; 4: 1 | 0.
+        assert found.nearest.tolist() == [0, 1, 0, 0, 0]
+        assert found.self_rank.tolist() == [1, 4, 3, 1, 3]
+        # Of whom a record lacks most: equal in what it has, it is as near as can be.
+        both = released_of([{0: 2.0}, {0: 2.0, 1: 3.0}], [2, 3], [0, 1])
+        one = Ratings.from_columns([0, 0, 1, 1], [0, 1, 0, 1], [2, 4, 2, 4], scale=stars)
+        assert find_similar_users(both, one).self_rank.tolist() == [4, 1]
+        assert find_similar_users(both, one, missing="skip").self_rank.tolist() == [1, 3]
+
+    def test_common_items_alone_against_plain_loops(self, invented):
+        release = PredictiveAnonymizer(k=4, homogenize="simple", seed=2).anonymize(invented)
+        released = ReleasedTable.from_release(release, invented)
+        found = find_similar_users(released, invented, missing="skip")
+        for user in range(0, 60):
+            items, values = invented.row(user)
+            distance = np.ones(released.candidates.n_records)
+            for record in range(distance.size):
+                labels = find_labels(released, np.full(items.size, record), items)
+                common = ~np.isnan(labels)
+                d = np.abs(labels - values)[common] / invented.scale.range
+                distance[record] = np.mean(2 * d - d**2) if common.any() else 1
+            own = distance[released.record_of[user]]
+            assert distance[found.nearest[user]] == pytest.approx(distance.min(), abs=1e-9)
+            closer = released.candidates.sizes[distance < own - 1e-9].sum()
+            assert found.self_rank[user] == 1 + closer
+
+    def test_what_missing_is_must_be_known(self, invented):
+        with pytest.raises(RecveilError, match="missing is 'zero'; expected one of opposite, skip"):
+            find_similar_users(RELEASED, invented, missing="zero")
 
     def test_the_deviation_takes_the_row_of_the_nearest(self):
         similar = SimilarUsers(np.array([0, 1, 2]), np.array([1, 1, 1]), np.ones(3, int), 5)

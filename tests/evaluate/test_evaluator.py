@@ -96,6 +96,31 @@ class TestInvariants:
         # Whoever is alone in his row rated what stands in it.
         assert found["disclosure"]["links"]["mean"] == 1
 
+    def test_the_chosen_and_the_best_stand_side_by_side(self, judge, padded):
+        told = judge.evaluate(padded).to_json()["recipient"]
+        for side in ("raw", "release"):
+            run = {name: sides[side] for name, sides in told["recommenders"].items()}
+            errors = [one["rmse"] for one in run.values() if one["rmse"] is not None]
+            gains = [one["ndcg@10"] for one in run.values() if one["ndcg@10"] is not None]
+            best, chosen = told["best"][side], told["chosen"][side]
+            assert best["rmse"] == min(errors) == run[best["recommender"]]["rmse"]
+            assert best["ndcg@10"] == max(gains) == run[best["ranker"]]["ndcg@10"]
+            assert chosen["rmse"] == told[side]["rmse"] >= best["rmse"]
+            assert chosen["ndcg@10"] == told["lists"][side]["ndcg@10"] <= best["ndcg@10"]
+        averages = told["averages"]["rmse"]
+        for who in ("chosen", "best"):
+            raw, release = (told[who][side] for side in ("raw", "release"))
+            share = (averages - release["rmse"]) / (averages - raw["rmse"])
+            kept = told["kept"][who]
+            assert kept["ratings"]["value"] == pytest.approx(share, abs=1e-12)
+            assert kept["lists"]["value"] == pytest.approx(
+                release["ndcg@10"] / raw["ndcg@10"], abs=1e-12
+            )
+        assert told["gain_kept"] == told["kept"]["chosen"]["ratings"]["value"]
+        gain = told["raw_gain"]
+        assert gain["value"] == pytest.approx(averages - told["raw"]["rmse"], abs=1e-12)
+        assert gain["low"] <= gain["value"] <= gain["high"]
+
     @pytest.mark.parametrize("seed", range(2))
     def test_random_labels_fall_to_the_item_mean_or_worse(self, split, judge, seed):
         rng = np.random.default_rng(seed)
@@ -157,6 +182,7 @@ class TestForms:
                 assert found[name] == whole[name]
             for name in (
                 *("target_deviation", "similar_user_deviation", "self_rank", "self_rank_first"),
+                *("self_rank_common", "self_rank_common_first"),
                 *("disclosure", "absent", "filled_share"),
             ):
                 assert found[name] is None
@@ -209,6 +235,7 @@ class TestMeasures:
         found = Evaluator(Split(train, test), "zero").evaluate(table).to_json()
         told = found["target_deviation"]
         assert told["rmse"] == pytest.approx(((9 + 4 + 1) / 3) ** 0.5, abs=1e-9)
+        assert (told["rmse_present"], told["mae_present"]) == (2, 2)
         assert told["mae"] == pytest.approx(2, abs=1e-9)
         assert told["null_share"] == pytest.approx(2 / 3, abs=1e-9)
         assert found["filled_share"] == pytest.approx(1 / 3, abs=1e-9)
@@ -252,7 +279,7 @@ class TestMeasures:
             np.array([1, 2, 3, 5, 0, 1, 2, 0, 2, 3, 4]),
             np.array([5.0, 4, 2, 4, 4, 3, 5, 2, 5, 4, 4]),
         )
-        found = serve([fitted], people, test, n=n).best
+        found = serve([fitted], people, test, n=n).of_chosen
         assert found.rmse == pytest.approx(1.6738632506325548, abs=1e-9)
         assert found.mae == pytest.approx(1.5454545454545454, abs=1e-9)
         assert found.ndcg == pytest.approx(ndcg, abs=1e-9)

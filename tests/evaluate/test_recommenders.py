@@ -108,20 +108,30 @@ class TestMeans:
         )
 
     def test_what_was_chosen_is_the_best_of_all_settings(self, invented):
-        from recveil.evaluate import inner_split, rmse
+        from recveil.evaluate import inner_splits
 
         table = TrainingTable.from_ratings(invented)
-        inner = inner_split(table)
-        fitted = ItemMeansAndBias().fit(table, inner)
-        held = inner.held_out
+        splits = inner_splits(table)
+        fitted = ItemMeansAndBias().fit(table, splits)
         errors = {}
         for learning in fitted.learning_settings:
             for serving in fitted.serving_settings:
-                learnt = fitted._learn(inner.table, learning)
-                scores = fitted._serve(learnt, inner.table.rows, serving)[held.users, held.items]
-                errors[learning + serving] = rmse(np.clip(scores, 1, 5), held.values)
+                squares = []
+                for inner in splits:
+                    held, learnt = inner.held_out, fitted._learn(inner.table, learning)
+                    scores = fitted._serve(learnt, inner.known, serving)[held.users, held.items]
+                    squares += ((np.clip(scores, 1, 5) - held.values) ** 2).tolist()
+                errors[learning + serving] = np.mean(squares) ** 0.5
         assert errors[fitted.setting_] == pytest.approx(min(errors.values()), abs=1e-9)
-        assert fitted.inner_rmse_ == errors[fitted.setting_]
+        assert fitted.inner_rmse_ == pytest.approx(errors[fitted.setting_], abs=1e-12)
+
+    def test_where_nothing_can_be_held_out_the_first_settings_are_taken(self):
+        table = TrainingTable.from_ratings(
+            Ratings.from_columns([1, 1, 2, 2], [1, 2, 1, 2], [5, 1, 5, 1])
+        )
+        fitted = ItemMeansAndBias().fit(table)
+        assert fitted.setting_ == (0.0, 0.0)
+        assert np.isnan([fitted.inner_rmse_, fitted.inner_ndcg_]).all()
 
 
 class TestRegress:

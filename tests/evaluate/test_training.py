@@ -1,10 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import ReleasedTable
 from recveil.errors import RecveilError
-from recveil.evaluate import TrainingTable, UserRows, inner_split
+from recveil.evaluate import TrainingTable, UserRows, inner_splits
 from recveil.ratings import Ratings, RatingScale
 
 stars = RatingScale(1, 5, 1)
@@ -65,24 +67,63 @@ class TestTrainingTable:
         assert TrainingTable.from_ratings(raw).rows.values.sum() == pytest.approx(0.6, abs=1e-15)
 
 
-class TestInnerSplit:
-    def test_a_fifth_is_held_out_and_no_more(self, invented):
+class TestInnerSplits:
+    def test_whole_rows_are_held_out_and_a_fifth_of_each(self, invented):
         table = TrainingTable.from_ratings(invented)
-        inner = inner_split(table, seed=1)
-        lengths = np.diff(table.rows.indptr)
-        held = np.bincount(inner.held_out.users, minlength=lengths.size)
-        assert (held == np.floor(lengths / 5 + 0.5)).all()
-        assert (np.diff(inner.table.rows.indptr) + held == lengths).all()
-        dense = table.rows.matrix(table.n_items).toarray()
-        left = inner.table.rows.matrix(table.n_items).toarray()
-        cells = inner.held_out.users, inner.held_out.items
-        assert (left[cells] == 0).all()
-        assert (dense[cells] == inner.held_out.values).all()
+        splits = inner_splits(table, seed=1)
+        everything = row_digests(table.rows)
+        assert [inner.known.n_users for inner in splits] == [60, 60]  # two fifths of 300 people
+        held_out = []
+        for inner in splits:
+            learnt = row_digests(inner.table.rows)
+            assert learnt < everything
+            assert inner.table.n_people == inner.table.sizes.sum() < table.n_people
+            held = np.bincount(inner.held_out.users, minlength=60)
+            lengths = np.diff(inner.known.indptr) + held
+            assert (held == np.floor(lengths / 5 + 0.5)).all()
+            held_out.append(everything - learnt)
+            known = inner.known.matrix(table.n_items).toarray()
+            assert (known[inner.held_out.users, inner.held_out.items] == 0).all()
+        assert not held_out[0] & held_out[1]
 
-    def test_cells_weigh_as_many_people_as_their_row(self):
-        table = table_of([{0: 1.0, 1: 2.0, 2: 3.0}, {3: 1.0, 0: 2.0, 1: 2.0}], [7, 2])
-        inner = inner_split(table)
-        assert sorted(inner.weights.tolist()) == [2, 7]
+    def test_identical_rows_are_one_and_never_on_both_sides(self):
+        """Of 12 people behind 3 rows, no held-out row has a twin to be learnt from."""
+        rows = [{0: 1.0, 1: 5.0}, {1: 3.0, 2: 2.0}, {0: 4.0, 3: 4.0}]
+        apart = table_of(rows * 4, [1] * 12)
+        splits = inner_splits(apart)
+        assert len(splits) == 30  # each row ten times
+        for inner in splits:
+            assert inner.known.n_users == 1 and inner.table.sizes.tolist() == [4, 4]
+        together = inner_splits(table_of(rows, [4] * 3))
+        for one, other in zip(splits, together, strict=True):
+            assert one.held_out.users.tolist() == other.held_out.users.tolist()
+            assert_same(one.table, other.table)
+
+    def test_one_row_can_hold_nothing_out(self):
+        assert inner_splits(table_of([{0: 1.0, 1: 2.0}], [7])) == ()
+
+    def test_labels_of_held_out_rows_become_ratings(self):
+        """Of 4,000 labels of 3.25, a quarter is rounded up; what is learnt from stays as it is."""
+        rows = [dict.fromkeys(range(100), 3.25) | {100 + row: 5.0} for row in range(4)]
+        splits = inner_splits(table_of(rows, [1] * 4, n_items=104))
+        values = np.concatenate([[*inner.known.values, *inner.held_out.values] for inner in splits])
+        assert set(values) == {3.0, 4.0, 5.0}
+        assert abs((values == 4).sum() - 1000) < 110  # four standard deviations
+        assert all((inner.table.rows.values == 3.25).sum() == 300 for inner in splits)
+
+    def test_a_scale_without_steps_keeps_its_labels(self):
+        rows = rows_of([{0: 1.2, 1: 3.4}, {0: 2.2, 1: 3.3}])
+        table = TrainingTable.from_rows(rows, np.array([1, 1]), 2, RatingScale(1, 5))
+        found = {value for inner in inner_splits(table) for value in inner.known.values.tolist()}
+        assert found <= {1.2, 3.4, 2.2, 3.3}
+
+
+def row_digests(rows):
+    """The rows as comparable things."""
+    return {
+        (rows.indices[at:to].tobytes(), rows.values[at:to].tobytes())
+        for at, to in itertools.pairwise(rows.indptr)
+    }
 
 
 def test_rows_are_taken_in_any_order():

@@ -12,7 +12,7 @@ from recveil.compare.comparison import Comparison
 from recveil.errors import RecveilError
 from recveil.io import Reading
 from recveil.report.compare_page import compare_page, write_compare_page
-from recveil.report.frontier import draw_frontier, looks_of
+from recveil.report.frontier import UTILITIES, draw_frontier, looks_of
 
 SECTIONS = ("frontier", "ladder", "measures", "promises", "all", "notes")
 
@@ -35,6 +35,9 @@ def rows():
 def finished(method, k, promise, risk, gain):
     row = Row(method, k, promise, None, looked_for=300, attacked=300, most_attacked=300)
     row = row._replace(gain_kept=gain, gain_low=gain - 0.04, gain_high=gain + 0.05)
+    row = row._replace(is_gain_told=True, is_ndcg_told=True, ndcg_kept=gain + 0.1)
+    row = row._replace(best_rmse=0.95 - 0.06 * gain, best_ndcg=0.11, best_gain_kept=gain + 0.1)
+    row = row._replace(target_rmse_present=1.17, target_rmse=2.74, target_absent=0.54)
     row = row._replace(rmse=0.96 - 0.06 * gain, ndcg=0.1, recall=0.05, seconds=1.5)
     row = row._replace(order_kept=0.8, popularity_correlation=0.7, item_mean_rmse=0.1, mae=0.7)
     if promise == "k-anonymity":
@@ -49,7 +52,8 @@ def finished(method, k, promise, risk, gain):
 
 def plain(invented, **question):
     raw = {"rmse": 0.9, "ndcg@10": 0.12, "ranker": "popularity"}
-    reference = {"raw": raw, "averages": {"rmse": 0.96}}
+    gain = {"value": 0.06, "low": 0.04, "high": 0.08, "is_told": True}
+    reference = {"raw": raw, "averages": {"rmse": 0.96}, "raw_gain": gain, "raw_lists": gain}
     shared = {"split": 0.2, "seed": 3, "targets": 1000, "computed": 0, "reference": reference}
     found = Comparison(reading=Reading(invented, "u.data"), rows=rows(), **shared, **question)
     return json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -94,6 +98,26 @@ def test_all_sections_are_there(page):
     assert [name for name in SECTIONS if f'<section id="{name}">' in page] == list(SECTIONS)
 
 
+def test_lists_and_ratings_stand_side_by_side_in_the_headline(page, invented):
+    """Padded at 5: ratings 0.85, lists 0.95."""
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert "lists 95% of raw, ratings 85% of the raw gain" in headline
+    asked = compare_page(plain(invented, max_risk=0.15, worth="ratings"))
+    assert "keeps most for ratings: ratings 85% of the raw gain, lists 95% of raw.</h1>" in asked
+    assert "( --for ratings )" in text_of(asked)
+
+
+def test_a_gain_that_is_too_small_to_tell_is_not_drawn(result):
+    small = json.loads(json.dumps(result))
+    for row in small["rows"]:
+        row["kept"]["ratings"] = None
+    small["reference"]["raw_gain"]["is_told"] = False
+    text = text_of(compare_page(small))
+    assert "what the raw table itself gives for ratings is too small" in text
+    assert "0.0400 to 0.0800: too small to tell a share of it" in text
+    assert "cannot be told" in text
+
+
 def test_without_a_question_a_usual_one_is_answered(invented):
     page = compare_page(plain(invented))
     assert "<h1>With at most 10% of the people found" in page
@@ -115,14 +139,18 @@ def test_numbers_are_those_of_the_comparison(page, result):
         if row["problem"]:
             assert f"no result: {row['problem']}" in text
             continue
-        interval = f"{row['gain_low']:.1%} – {row['gain_high']:.1%}"
-        assert f"{row['gain_kept']:.1%} {interval} {row['rmse']:.4f} {row['ndcg']:.3f}" in text
+        for name in ("lists", "ratings"):
+            share = row["kept"][name]
+            high = "as raw" if share["value"] >= 1 else f"{share['value']:.1%}"
+            assert (high if share["value"] > -1 else "below -100%") in text
+        numbers = f"{row['ndcg']:.3f} best: 0.110 {row['rmse']:.4f} best: {row['best_rmse']:.4f}"
+        assert f"{numbers} 1.17 54.0% absent" in text
         if row["risk"] is not None:
             assert f"{row['risk']:.1%} {row['risk_low']:.1%} – {row['risk_high']:.1%}" in text
     assert "rotation not attacked" in text
-    assert "the whole gain is 0.0600 in RMSE" in text  # 0.96 - 0.9
+    assert "whole gain over averages is 0.0600 in RMSE, 0.0400 to 0.0800" in text
     assert "Not drawn: rotation," in text
-    assert "here “popularity”" in text
+    assert "what the raw data give (by “popularity”)" in text
 
 
 def test_the_ladder_tells_what_it_is_filtered_by(invented, page):
@@ -132,8 +160,11 @@ def test_the_ladder_tells_what_it_is_filtered_by(invented, page):
 
 
 def test_settings_that_are_not_told_apart_are_named(invented):
-    """Of those at 50 %, padded at 2 keeps 0.88 (from 0.84), padded at 5 0.85 (up to 0.90)."""
-    result = plain(invented)
+    """Of those at 50 %, padded at 2 keeps 0.88 (from 0.84), padded at 5 0.85 (up to 0.90).
+
+    Lists would keep more, and have no interval; so ratings are asked for.
+    """
+    result = plain(invented, worth="ratings")
     assert "padded, k = 5" in result["ladder"][0]["not_told_apart"]
     told = text_of(compare_page(result))
     assert f"not told apart: {'; '.join(result['ladder'][0]['not_told_apart'])}" in told
@@ -141,18 +172,20 @@ def test_settings_that_are_not_told_apart_are_named(invented):
 
 def test_every_setting_with_a_risk_answers_the_mouse_where_it_is_drawn(page, result):
     attacked = [row for row in result["rows"] if row["risk"] is not None]
+    names = [f"{row['title']}, {name}" for name in ("lists", "ratings") for row in attacked]
     links = re.findall(
         r'<a class="spot[^"]*" style="[^"]*" href="#([^"]*)" aria-label="([^"]*)"', page
     )
-    assert [title for _, title in links] == [row["title"] for row in attacked]
+    assert [title for _, title in links] == names
     identifiers = re.findall(r'<tr id="([^"]*)"', page)
     assert len(set(identifiers)) == len(result["rows"])
     assert {target for target, _ in links} <= set(identifiers)
 
 
-def test_spots_stand_upon_the_points_of_the_drawing(result):
+@pytest.mark.parametrize("utility", UTILITIES, ids=lambda utility: utility.name)
+def test_spots_stand_upon_the_points_of_the_drawing(result, utility):
     """The drawing moves each mark to its place; all groups around it add their own moves."""
-    chart, spots = draw_frontier(result["rows"], None)
+    chart, spots = draw_frontier(result["rows"], utility, None)
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', chart.svg).groups())
     left, top = map(float, re.search(r"translate\(([^,]*),([^)]*)\)", chart.svg).groups())
     marks = re.findall(r'<g class="mark-symbol[^>]*>(.*?)</g>', chart.svg, re.DOTALL)
@@ -169,7 +202,8 @@ def test_methods_are_named_beside_the_drawing(page, result):
     drawing = page[page.index('id="frontier"') : page.index('id="ladder"')]
     for name in result["methods"]:
         assert (f">{name}" in drawing) == (name != "rotation")
-    assert ">random-values (-735%)<" in drawing
+    assert ">random-values (-735%)<" in drawing and ">random-values (-725%)<" in drawing
+    assert drawing.index("<h3>Lists kept") < drawing.index("<h3>Ratings kept")
 
 
 def test_methods_differ_without_colours(result):
@@ -203,7 +237,7 @@ def test_writing_replaces_the_old_page(tmp_path, result):
     target = tmp_path / "index.html"
     target.write_text("old")
     write_compare_page(result, target)
-    assert "collaborative gain" in target.read_text(encoding="utf-8")
+    assert "keeps most" in target.read_text(encoding="utf-8")
     assert list(tmp_path.iterdir()) == [target]
     with pytest.raises(RecveilError, match=r"index\.html: cannot be written"):
         write_compare_page(result, tmp_path / "nowhere" / "index.html")

@@ -1,7 +1,7 @@
 """recveil compare."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -9,7 +9,7 @@ from recveil.cli import options
 from recveil.cli.options import Duplicates, Format, Json, Scale, refuse_source_as_json
 
 if TYPE_CHECKING:
-    from recveil.compare import Comparison, Row
+    from recveil.compare import Comparison, Share
 
 _LIMITS = "Question"
 
@@ -54,6 +54,15 @@ def compare(
             help="Name the setting that keeps most with at least so many people on each row.",
         ),
     ] = None,
+    worth: Annotated[
+        Literal["both", "ratings", "lists"],
+        typer.Option(
+            "--for",
+            metavar="ratings|lists|both",
+            rich_help_panel=_LIMITS,
+            help="What the setting is chosen for; with both, the smaller of two shares counts.",
+        ),
+    ] = "both",
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",
@@ -87,6 +96,7 @@ def compare(
         targets=targets,
         max_risk=max_risk,
         min_k=min_k,
+        worth=worth,
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
@@ -120,12 +130,13 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from recveil.compare import percent
+    from recveil.compare import percent, shares_of
 
     console = Console()
     table = Table()
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
-    for name in ("setting", "promises", "found", "proven", "gain kept", "RMSE\nnDCG@10"):
+    kept = "lists kept\nnDCG@10", "ratings kept\nRMSE"
+    for name in ("setting", "promises", "found", "proven", *kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
         if row.problem:
@@ -138,15 +149,16 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
             row.promise,
             "[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval,
             "" if row.bound is None else f"≤ {percent(row.bound)}",
-            percent(row.gain_kept) + _gain_interval(row),
-            ("" if row.rmse is None else f"{row.rmse:.4f}")
-            + ("" if row.ndcg is None else f"\n[dim]{row.ndcg:.3f}[/]"),
+            _kept(shares_of(row).lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}"),
+            _kept(shares_of(row).ratings) + ("" if row.rmse is None else f"\n{row.rmse:.4f}"),
         )
     console.print(table)
     console.print(
         "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
-        "interval, which ends at what is proven. Gain kept: 100 % serves as well as the raw data, "
-        "0 % no better than averages; its interval is about the people judged, on this one split. "
+        "interval, which ends at what is proven. Kept: 100 % (as raw) serves as well as the raw "
+        "data; 0 % of ratings is no better than averages. Its interval is about the people "
+        "judged, on this one split; nDCG and RMSE are those of the recommenders that a recipient "
+        "would choose. "
         "★: no setting that promises anything is both safer and better."
     )
     if any(row.risk is None and not row.problem for row in comparison.rows):
@@ -168,10 +180,18 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
             )
 
 
-def _gain_interval(row: "Row") -> str:
-    """Return the second line of a cell; what is compared with itself has no interval."""
+def _kept(share: "Share | None") -> str:
+    """Return a share with its interval, which what is compared with itself does not have."""
     from recveil.compare import percent
 
-    if row.gain_low is None or row.gain_low == row.gain_high:
-        return ""
-    return f"\n[dim]{percent(row.gain_low)} to {percent(row.gain_high)}[/]"
+    if share is None:
+        return "cannot be told"
+    if share.value <= -1:
+        return "below -100%"
+
+    def say(value: float) -> str:
+        return "as raw" if value >= 1 else percent(value)
+
+    if share.low is None or share.high is None or share.low == share.high:
+        return say(share.value)
+    return f"{say(share.value)}\n[dim]{percent(share.low)} to {say(share.high)}[/]"

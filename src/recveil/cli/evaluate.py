@@ -133,10 +133,13 @@ def _check_json(json: Path | None, inputs: list[Path | None], release: Path) -> 
 
 def _show(plain: dict[str, Any]) -> None:
     from rich.console import Console
+    from rich.markup import escape
+
+    from recveil.cli.headline import headline
 
     console = Console()
     _say_ground(console, plain)
-    console.print(f"[bold]{_headline(plain)}[/]")
+    console.print(f"[bold]{escape(headline(plain))}[/]")
     _show_recipient(console, plain)
     _show_deviations(console, plain)
     _show_fidelity(console, plain)
@@ -169,58 +172,11 @@ def _say_ground(console: "Console", plain: dict[str, Any]) -> None:
         )
 
 
-def _headline(plain: dict[str, Any]) -> str:
-    """Sum up what the release is worth.
-
-    Examples
-    --------
-    >>> raw, release = {"rmse": 0.9, "recommender": "kNN"}, {"rmse": 0.91, "recommender": "kNN"}
-    >>> averages = {"rmse": 0.94, "recommender": "item mean + user bias"}
-    >>> lists = {"raw": {"ndcg@10": 0.2, "recommender": "popularity"},
-    ...          "release": {"ndcg@10": 0.1, "recommender": "kNN"}}
-    >>> told = {"raw": raw, "release": release, "averages": averages, "lists": lists}
-    >>> kept = {"gain_kept": 0.75, "gain_low": 0.61, "gain_high": 0.84}
-    >>> for sentence in _headline({"recipient": told | kept}).split(". "):
-    ...     print(sentence)
-    The release keeps 75.0% of the gain of collaborative filtering (61.0% to 84.0%)
-    RMSE: 0.9000 with the raw ratings, 0.9100 with the release, 0.9400 with item mean + user bias
-    Lists of ten keep 50.0% of the nDCG: 0.2000 with the raw ratings (popularity), 0.1000 with \
-the release (kNN).
-    """
-    told = plain["recipient"]
-    kept = told["gain_kept"]
-    errors = (
-        f"RMSE: {_number(told['raw']['rmse'])} with the raw ratings, "
-        f"{_number(told['release']['rmse'])} with the release, "
-        f"{_number(told['averages']['rmse'])} with {told['averages']['recommender']}."
-        f"{_lists(told['lists']['raw'], told['lists']['release'])}"
-    )
-    if kept is None:
-        return f"On these ratings collaborative filtering gains nothing over averages. {errors}"
-    if kept < 0:
-        return f"The release is worth less than averages of the raw ratings. {errors}"
-    interval = ""
-    if told["gain_low"] is not None:
-        interval = f" ({_share(told['gain_low'])} to {_share(told['gain_high'])})"
-    return (
-        f"The release keeps {kept:.1%} of the gain of collaborative filtering{interval}. {errors}"
-    )
-
-
-def _lists(raw: dict[str, Any], release: dict[str, Any]) -> str:
-    """Say what becomes of the lists, by the recommenders that would be chosen to make them."""
-    one, other = raw["ndcg@10"], release["ndcg@10"]
-    if one is None or other is None:
-        return ""
-    kept = f"keep {other / one:.1%} of the nDCG" if one > 0 else "have an nDCG"
-    return (
-        f" Lists of ten {kept}: {_number(one)} with the raw ratings ({raw['recommender']}), "
-        f"{_number(other)} with the release ({release['recommender']})."
-    )
-
-
 def _show_recipient(console: "Console", plain: dict[str, Any]) -> None:
+    from rich.markup import escape
     from rich.table import Table
+
+    from recveil.cli.headline import say_best
 
     told = plain["recipient"]
     table = Table()
@@ -229,9 +185,8 @@ def _show_recipient(console: "Console", plain: dict[str, Any]) -> None:
         table.add_column(f"{measure}\nraw", no_wrap=True)
         table.add_column("\nrelease", no_wrap=True)
     for name, sides in told["recommenders"].items():
-        chosen = "release" if name == told["release"]["recommender"] else ""
-        if name == told["raw"]["recommender"]:
-            chosen = "both" if chosen else "raw"
+        takers = [side for side in ("raw", "release") if name == told[side]["recommender"]]
+        chosen = "both" if len(takers) > 1 else "".join(takers)
         measures = [
             _number(sides[side][measure])
             for measure in ("rmse", "ndcg@10", "recall@10")
@@ -239,12 +194,13 @@ def _show_recipient(console: "Console", plain: dict[str, Any]) -> None:
         ]
         table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *measures)
     console.print(table)
+    console.print(escape(say_best(told)))
     order = plain["carry_over"]
     console.print(
         f"{plain['served']:,} people were served from their own training ratings and judged by "
         f"{plain['test_cells']:,} held-out ones; nDCG and recall are of lists of ten. In brackets: "
-        f"which side would take it to predict ratings. The interval of the gain is about the "
-        f"people judged, on this one split. The order "
+        f"which side would take it to predict ratings. Intervals are about the people judged, "
+        f"on this one split. The order "
         f"of recommenders agrees with that on the raw ratings by Kendall's tau of "
         f"{_number(order['tau_rmse'], 2)} by RMSE and {_number(order['tau_ndcg'], 2)} by nDCG."
     )
@@ -263,18 +219,21 @@ def _show_deviations(console: "Console", plain: dict[str, Any]) -> None:
     target, similar = plain["target_deviation"], plain["similar_user_deviation"]
     if target is None:
         return
-    table = Table("held-out ratings against", "RMSE", "MAE", "cells that the row lacks")
+    table = Table("held-out ratings against", "RMSE of labels\npresent", "share\nabsent")
+    table.add_column(f"RMSE, absent by\nrule “{target['null_rule']}”")
+    table.add_column("MAE so")
     for name, found in (("one's own row", target), ("the most similar row", similar)):
-        table.add_row(
-            name, _number(found["rmse"]), _number(found["mae"]), _share(found["null_share"])
-        )
+        present, absent = _number(found["rmse_present"]), _share(found["null_share"])
+        table.add_row(name, present, absent, _number(found["rmse"]), _number(found["mae"]))
     console.print(table)
     console.print(
-        f"A lacking cell counts by the rule “{target['null_rule']}”. "
+        f"Where a row has no label, the rule “{target['null_rule']}” says what counts: the figures "
+        f"by the rule tell more of it than of the labels if many are absent. "
         f"{_share(plain['filled_share'])} of the held-out cells were filled in the release, or "
         f"carry what others said; none of that counts as truth. "
         f"{_share(plain['self_rank_first'])} of the people find no row more similar to themselves "
-        f"than their own."
+        f"than their own if what a row lacks counts as opposite, and "
+        f"{_share(plain['self_rank_common_first'])} on common items alone."
     )
 
 

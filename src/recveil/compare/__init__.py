@@ -1,10 +1,11 @@
 """Floor 3: many settings side by side, so that the choice is made by looking."""
 
-from recveil.compare.choice import Choice, cheapest, frontier, percent
+from recveil.compare.choice import Choice, cheapest, frontier
 from recveil.compare.compare import compare
 from recveil.compare.comparison import Comparison
 from recveil.compare.methods import ALL, METHODS, PROMISES, Method, choose_methods
 from recveil.compare.rows import Row
+from recveil.compare.worth import Share, Shares, Worth, percent, shares_of, worth_of
 
 __all__ = [
     "ALL",
@@ -14,9 +15,14 @@ __all__ = [
     "Comparison",
     "Method",
     "Row",
+    "Share",
+    "Shares",
+    "Worth",
     "cheapest",
     "choose_methods",
     "compare",
     "frontier",
     "percent",
+    "shares_of",
+    "worth_of",
 ]

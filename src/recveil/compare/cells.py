@@ -17,7 +17,7 @@ from recveil.evaluate.evaluator import Evaluator
 
 Cell: TypeAlias = dict[str, Any]
 
-_FORMAT = "recveil-cell-2"
+_FORMAT = "recveil-cell-3"
 CELLS, WORK = "cells", ".work-"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"

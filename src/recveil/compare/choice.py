@@ -8,6 +8,18 @@ from recveil.attack.membership import describe_membership
 from recveil.attack.stronger import PADDED
 from recveil.audit.verdict import COVERAGE
 from recveil.compare.rows import Row
+from recveil.compare.worth import (
+    Share,
+    Worth,
+    check_worth,
+    percent,
+    say_interval,
+    say_lists,
+    say_ratings,
+    say_share,
+    shares_of,
+    worth_of,
+)
 from recveil.errors import RecveilError
 
 # If the attacks find fewer than this share in the raw data, they show little.
@@ -25,6 +37,7 @@ class Choice(NamedTuple):
     ----------
     max_risk : float or None
     min_k : int or None
+    worth : {"both", "ratings", "lists"}
         The question.
     row : Row or None
         The setting, or None if there is none.
@@ -33,12 +46,13 @@ class Choice(NamedTuple):
     caveats : list of str
         What one should know before taking it.
     not_told_apart : list of str
-        Titles of the other safe settings whose gain has an interval that reaches into that of the
+        Titles of the other safe settings whose worth has an interval that reaches into that of the
         answer: which of them is best, one split cannot tell.
     """
 
     max_risk: float | None
     min_k: int | None
+    worth: Worth
     row: Row | None
     sentence: str
     caveats: list[str]
@@ -46,9 +60,12 @@ class Choice(NamedTuple):
 
 
 def cheapest(
-    rows: Iterable[Row], max_risk: float | None = None, min_k: int | None = None
+    rows: Iterable[Row],
+    max_risk: float | None = None,
+    min_k: int | None = None,
+    worth: Worth = "both",
 ) -> Choice:
-    """Return the setting that keeps most of the gain among those that are safe enough.
+    """Return the setting that is worth most among those that are safe enough.
 
     Parameters
     ----------
@@ -58,6 +75,10 @@ def cheapest(
         proven that the risk is not.
     min_k : int, optional
         At least so many people must share each row. A shared set of items is not enough.
+    worth : {"both", "ratings", "lists"}
+        What counts: the share kept of the raw data's gain in predicted ratings, that of the nDCG
+        of their lists, or the smaller of the two; see `worth_of`. Of equally good settings it is
+        the safest; so it is, too, where nothing can be told.
 
     Returns
     -------
@@ -72,44 +93,48 @@ def cheapest(
 
     Examples
     --------
-    >>> found = {"looked_for": 900, "attacked": 900, "most_attacked": 900}
-    >>> padded = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.12, **found)
-    >>> raw = Row("raw", None, "nothing", None, risk_high=0.02, gain_kept=1, rmse=0.9, **found)
-    >>> rows = [padded._replace(gain_kept=0.5, rmse=0.95), raw]
-    >>> print(cheapest(rows, max_risk=0.2).sentence)
-    With at most 20% of the people found, “padded, k = 5” keeps most: 50% of the collaborative gain.
-    >>> cheapest(rows, max_risk=0.1).row
+    >>> found = {"looked_for": 900, "attacked": 900, "most_attacked": 900, "rmse": 0.95}
+    >>> kept = {"is_gain_told": True, "gain_kept": 0.7, "is_ndcg_told": True, "ndcg_kept": 0.4}
+    >>> padded = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.12, **found, **kept)
+    >>> raw = padded._replace(method="raw", k=None, promise="nothing", gain_kept=1, ndcg_kept=1)
+    >>> print(cheapest([padded, raw], max_risk=0.2).sentence)
+    With at most 20% of the people found, “padded, k = 5” keeps most: lists only 40% of raw, \
+ratings 70% of the raw gain.
+    >>> cheapest([padded, raw], max_risk=0.1).row
     """
     _check(max_risk, min_k)
+    check_worth(worth)
     rows = list(rows)
     safe = [row for row in rows if _is_safe(row, max_risk, min_k)]
     question = _question(max_risk, min_k)
     if not safe:
         sentence = f"{question}, no setting that was tried will do."
-        return Choice(max_risk, min_k, None, sentence, _nearest(rows), [])
-    row = min(safe, key=_order)
-    sentence = f"{question}, “{row.title}” {_kept(row)}."
-    tied = [other.title for other in sorted(safe, key=_order) if _overlap(row, other)]
-    return Choice(max_risk, min_k, row, sentence, _caveats(row, max_risk, tied), tied)
+        return Choice(max_risk, min_k, worth, None, sentence, _nearest(rows), [])
+    safe.sort(key=lambda row: _order(row, worth))
+    row = safe[0]
+    sentence = f"{question}, {_kept(row, worth)}."
+    tied = [other.title for other in safe[1:] if _overlap(row, other, worth)]
+    caveats = [*_uncertainty(row, tied, worth), *_caveats(row, max_risk)]
+    return Choice(max_risk, min_k, worth, row, sentence, caveats, tied)
 
 
-def frontier(rows: Iterable[Row]) -> list[Row]:
+def frontier(rows: Iterable[Row], worth: Worth = "both") -> list[Row]:
     """Return the settings than which none is both safer and better, the safest first.
 
-    Baselines are left out: nobody may take them.
+    Baselines are left out: nobody may take them. So is what nothing can be told of.
 
     Examples
     --------
-    >>> def row(k, risk, rmse):
-    ...     return Row("padded", k, "k-anonymity", None, risk=risk, risk_high=risk, rmse=rmse,
-    ...                looked_for=9, attacked=9, most_attacked=9)
-    >>> [row.k for row in frontier([row(2, 0.4, 0.90), row(5, 0.2, 0.92), row(9, 0.3, 0.93)])]
+    >>> def row(k, risk, kept):
+    ...     return Row("padded", k, "k-anonymity", None, risk=risk, risk_high=risk, rmse=0.9,
+    ...                is_ndcg_told=True, ndcg_kept=kept)
+    >>> [row.k for row in frontier([row(2, 0.4, 0.9), row(5, 0.2, 0.8), row(9, 0.3, 0.7)])]
     [5, 2]
     """
-    able = [row for row in rows if _is_candidate(row)]
+    able = [row for row in rows if _is_candidate(row) and worth_of(row, worth) is not None]
     best: list[Row] = []
-    for row in sorted(able, key=lambda row: (_high(row), _order(row))):
-        if not best or _order(row)[0] < _order(best[-1])[0]:
+    for row in sorted(able, key=lambda row: (_high(row), _order(row, worth))):
+        if not best or _order(row, worth)[0] < _order(best[-1], worth)[0]:
             best.append(row)
     return best
 
@@ -188,9 +213,10 @@ def was_looked_for(row: Row) -> bool:
     return (row.most_attacked or 0) >= COVERAGE * (row.looked_for or 1)
 
 
-def _order(row: Row) -> tuple[float, float, int]:
-    """Sort the best first: by RMSE, which is the gain kept, and exists where there is no gain."""
-    return row.rmse or 0.0, _high(row), -(row.k or 0)
+def _order(row: Row, worth: Worth) -> tuple[float, float, int]:
+    """Sort the best first, of equal ones the safest, then the largest groups."""
+    share = worth_of(row, worth)
+    return 0.0 if share is None else -share.value, _high(row), -(row.k or 0)
 
 
 def _question(max_risk: float | None, min_k: int | None) -> str:
@@ -202,19 +228,32 @@ def _question(max_risk: float | None, min_k: int | None) -> str:
     return f"With {' and '.join(parts)}" if parts else "Whatever the risk"
 
 
-def _kept(row: Row) -> str:
-    if row.gain_kept is None:
-        return f"serves best: RMSE {row.rmse:.4f} (the raw data give no collaborative gain)"
-    if row.gain_kept <= 0:
-        return "serves best, and no better than averages would: nothing collaborative is left"
-    return f"keeps most: {percent(row.gain_kept)} of the collaborative gain"
+def _kept(row: Row, worth: Worth) -> str:
+    """Say what a setting keeps, of lists and of ratings in the same breath."""
+    lists, ratings = say_lists(row), say_ratings(row)
+    told = f"{ratings}, {lists}" if worth == "ratings" else f"{lists}, {ratings}"
+    share = worth_of(row, worth)
+    if share is None:
+        return f"which setting keeps most cannot be told; “{row.title}” is the safest: {told}"
+    if share.value <= 0:
+        return f"“{row.title}” is the best, and nothing collaborative is left: {told}"
+    shares = shares_of(row)
+    counted = shares if worth == "both" else (getattr(shares, worth),)
+    if None in counted:
+        return f"“{row.title}” keeps most, as far as can be told: {told}"
+    return f"“{row.title}” keeps most{_NAMES[worth]}: {told}"
 
 
-def _overlap(best: Row, other: Row) -> bool:
-    """Tell whether the intervals of two gains overlap."""
-    if other == best or best.gain_low is None or other.gain_high is None:
+# What the answer keeps most of.
+_NAMES: dict[Worth, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
+
+
+def _overlap(best: Row, other: Row, worth: Worth) -> bool:
+    """Tell whether the intervals of what two settings are worth overlap."""
+    one, two = worth_of(best, worth), worth_of(other, worth)
+    if one is None or two is None or one.low is None or two.high is None:
         return False
-    return other.gain_high >= best.gain_low
+    return two.high >= one.low
 
 
 def _nearest(rows: list[Row]) -> list[str]:
@@ -235,9 +274,8 @@ def _nearest(rows: list[Row]) -> list[str]:
     ]
 
 
-def _caveats(row: Row, max_risk: float | None, tied: list[str]) -> list[str]:
-    caveats = _uncertainty(row, tied)
-    caveats += [
+def _caveats(row: Row, max_risk: float | None) -> list[str]:
+    caveats = [
         f"“{row.adversary}” found {percent(row.risk)} of {row.looked_for:,} people "
         f"({percent(row.risk_low)} to {percent(row.risk_high)}), more than any other adversary."
     ]
@@ -257,11 +295,6 @@ def _caveats(row: Row, max_risk: float | None, tied: list[str]) -> list[str]:
             f"That is measured, by attacks that better ones may beat; proven is that no attack on "
             f"this release alone finds more than {percent(row.bound)}."
         )
-    if row.ndcg_kept is not None:
-        caveats.append(
-            f"Lists of ten keep {percent(row.ndcg_kept)} of the nDCG that the raw data give "
-            f"({row.ndcg:.3f} by “{row.ranker}”, raw by “{row.raw_ranker}”)."
-        )
     if row.published_share:
         why = ""
         if row.lone_share:
@@ -278,24 +311,66 @@ def _caveats(row: Row, max_risk: float | None, tied: list[str]) -> list[str]:
     return caveats
 
 
-def _uncertainty(row: Row, tied: list[str]) -> list[str]:
-    """Say how far the gain can be trusted, and which settings may be as good."""
-    if row.gain_kept is None:
+def _uncertainty(row: Row, tied: list[str], worth: Worth) -> list[str]:
+    """Say how far the shares can be trusted, and which settings may be as good."""
+    caveats = [_RULES[worth]]
+    shares = shares_of(row)
+    intervals = [
+        f"{name} {say_interval(share)}"
+        for name, share in (("lists", shares.lists), ("ratings", shares.ratings))
+        if share is not None and say_interval(share)
+    ]
+    if intervals:
+        caveats.append(
+            f"Measured on one split, {', '.join(intervals)} (95 %) over the people judged; "
+            f"another split or seed may move it further."
+        )
+    if shares.ratings is None and row.raw_gain is not None:
+        caveats.append(
+            f"A share of a gain is told only if the gain's own 95 % interval lies above 0 and is "
+            f"not wider than the gain. In RMSE, that of the raw table is {row.raw_gain:.4f}"
+            f"{_ends(row.raw_gain_low, row.raw_gain_high)}."
+        )
+    if tied:
+        names = ", ".join(f"“{title}”" for title in tied[:_NAMED])
+        more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
+        caveats.append(f"Not told apart from it: {names}{more}. Take the safest of them.")
+    return [*caveats, *_by_whom(row)]
+
+
+_RULES: dict[Worth, str] = {
+    "both": "Both lists and ratings count: a setting is worth the smaller of its two shares.",
+    "lists": "Only lists count here: what the setting does to ratings was not asked for.",
+    "ratings": "Only ratings count here: what the setting does to lists was not asked for.",
+}
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({low:.4f} to {high:.4f})"
+
+
+def _by_whom(row: Row) -> list[str]:
+    """Say whose shares these are, and what the best recommender would have kept."""
+    told = []
+    if row.ndcg is not None:
+        told.append(f"lists by “{row.ranker}” (nDCG {row.ndcg:.3f}; raw by “{row.raw_ranker}”)")
+    if row.rmse is not None:
+        told.append(f"ratings by “{row.recommender}” (RMSE {row.rmse:.4f})")
+    best = [
+        f"{name} {say_share(Share(share, None, None))}"
+        for name, share in (
+            ("lists", row.best_ndcg_kept if row.is_ndcg_told else None),
+            ("ratings", row.best_gain_kept if row.is_gain_told else None),
+        )
+        if share is not None
+    ]
+    if not best:
         return []
-    if row.gain_low is None:
-        return [
-            "The gain was measured on one split, and has no interval: among others, the raw data "
-            "might give none."
-        ]
-    told = (
-        f"The gain was measured on one split: {percent(row.gain_low)} to {percent(row.gain_high)} "
-        f"(95 %) over the people judged; another split or seed may move it further."
-    )
-    if not tied:
-        return [told]
-    names = ", ".join(f"“{title}”" for title in tied[:_NAMED])
-    more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
-    return [f"{told} Not told apart from it: {names}{more}. Take the safest of them."]
+    return [
+        f"These are the shares of the recommenders that a recipient would choose: "
+        f"{', '.join(told)}. By the best of those run on either side, which nobody could know: "
+        f"{', '.join(best)}."
+    ]
 
 
 def _least_k(max_risk: float) -> int:
@@ -308,22 +383,3 @@ def _least_k(max_risk: float) -> int:
     """
     k = max(2, int(1 / max_risk))
     return k if 1 / k <= max_risk else k + 1
-
-
-def percent(share: float | None) -> str:
-    """Write a share for a sentence, never rounded to nothing or all.
-
-    Examples
-    --------
-    >>> [percent(share) for share in (0.1, 0.0213, 0.0004, -0.5, 0.9999, None)]
-    ['10%', '2.1%', '0.04%', '-50%', '>99.9%', '–']
-    """
-    if share is None:
-        return "–"
-    if 0.9995 <= share < 1:
-        return ">99.9%"
-    size = abs(100 * share)
-    if 0 < size < 0.1:
-        return f"{100 * share:.1g}%"
-    digits = 1 if size < 9.95 or 99.5 <= size < 100 else 0
-    return f"{100 * share:.{digits}f}".removesuffix(".0") + "%"

@@ -18,6 +18,7 @@ from recveil.compare.choice import cheapest
 from recveil.compare.comparison import Comparison
 from recveil.compare.methods import METHODS, choose_methods
 from recveil.compare.rows import to_row
+from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import split_ratings
@@ -38,6 +39,7 @@ def compare(
     targets: int = 1_000,
     max_risk: float | None = None,
     min_k: int | None = None,
+    worth: Worth = "both",
     **reading: Any,
 ) -> Comparison:
     """Make a release with every method and k, and measure what each is worth and gives away.
@@ -65,6 +67,10 @@ def compare(
         How many people each adversary looks for; all of them if there are fewer.
     max_risk, min_k : optional
         The question; see `cheapest`.
+    worth : {"both", "ratings", "lists"}
+        What a setting is chosen by (``--for`` on the command line): the share that it keeps of the
+        gain in predicted ratings, of the lists, or the smaller of the two. It changes no
+        measurement, so that nothing is computed anew for it.
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
         columns.
@@ -95,7 +101,7 @@ def compare(
     60 users cannot form a group of k = 99; lower k, or add users
     """
     settings = _settings(choose_methods(methods), ks)
-    cheapest([], max_risk, min_k)  # a mistyped question should not cost the work
+    cheapest([], max_risk, min_k, worth)  # a mistyped question should not cost the work
     if targets < 1:
         raise RecveilError(f"targets is {targets}; expected at least 1")
     if seed < 0:
@@ -120,6 +126,7 @@ def compare(
         reference=_reference(cells),
         max_risk=max_risk,
         min_k=min_k,
+        worth=worth,
     )
     comparison.write_table(out)
     return comparison
@@ -165,5 +172,6 @@ def _reference(cells: Iterable[Cell]) -> dict[str, Any] | None:
             told = cell["evaluation"]["recipient"]
             lists = {name: told["lists"]["raw"][name] for name in ("ndcg@10", "recall@10")}
             raw = {**told["raw"], **lists, "ranker": told["lists"]["raw"]["recommender"]}
-            return {"raw": raw, "averages": told["averages"]}
+            gain = {"raw_gain": told["raw_gain"], "raw_lists": told["raw_lists"]}
+            return {"raw": raw, "averages": told["averages"], **gain}
     return None

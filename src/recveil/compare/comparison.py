@@ -13,10 +13,11 @@ from recveil.compare.cells import TABLE, write_beside
 from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
 from recveil.compare.methods import METHODS, PROMISES
 from recveil.compare.rows import Row
+from recveil.compare.worth import Worth, shares_of
 from recveil.io import Reading
 from recveil.ratings import Ratings
 
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 @brief
@@ -42,9 +43,11 @@ class Comparison:
     reference : dict or None
         What the raw training ratings and averages of them serve: ``raw`` and ``averages``, each
         with ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``; the lists of ``raw`` are those of
-        its ``ranker``, which a recipient would choose to make lists.
+        its ``ranker``, which a recipient would choose to make lists. Also ``raw_gain`` and
+        ``raw_lists``: what there is to keep, and whether shares of it can be told.
     max_risk : float or None
     min_k : int or None
+    worth : {"both", "ratings", "lists"}
         The question.
     """
 
@@ -57,6 +60,7 @@ class Comparison:
     reference: dict[str, Any] | None
     max_risk: float | None = None
     min_k: int | None = None
+    worth: Worth = "both"
 
     @property
     def ratings(self) -> Ratings:
@@ -65,11 +69,11 @@ class Comparison:
 
     def choice(self) -> Choice:
         """Return the answer to the question that was asked."""
-        return cheapest(self.rows, self.max_risk, self.min_k)
+        return cheapest(self.rows, self.max_risk, self.min_k, self.worth)
 
     def ladder(self) -> list[Choice]:
         """Return the answers for some usual risks, and the least k that was asked for."""
-        return [cheapest(self.rows, risk, self.min_k) for risk in LADDER]
+        return [cheapest(self.rows, risk, self.min_k, self.worth) for risk in LADDER]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data, for JSON and for the page."""
@@ -86,7 +90,12 @@ class Comparison:
                 "scale": str(ratings.scale),
                 **self.reading.to_dict(),
             },
-            "settings": {"split": self.split, "seed": self.seed, "targets": self.targets},
+            "settings": {
+                "split": self.split,
+                "seed": self.seed,
+                "targets": self.targets,
+                "worth": self.worth,
+            },
             "methods": {
                 name: {
                     "description": METHODS[name].description,
@@ -99,8 +108,10 @@ class Comparison:
             "warnings": [*self.reading.notes, *warnings_of(self.rows)],
             "answer": _plain(self.choice()) if asked else None,
             "ladder": [_plain(choice) for choice in self.ladder()],
-            "frontier": [row.title for row in frontier(self.rows)],
-            "rows": [row._asdict() | {"title": row.title} for row in self.rows],
+            "frontier": [row.title for row in frontier(self.rows, self.worth)],
+            "rows": [
+                row._asdict() | {"title": row.title, "kept": _shares(row)} for row in self.rows
+            ],
         }
 
     def to_table(self) -> pa.Table:
@@ -136,3 +147,8 @@ def _type(hint: type | UnionType) -> pa.DataType:
 
 def _plain(choice: Choice) -> dict[str, Any]:
     return choice._asdict() | {"row": choice.row and choice.row.title}
+
+
+def _shares(row: Row) -> dict[str, Any]:
+    """Return what a setting keeps of ratings and of lists; None where it cannot be told."""
+    return {name: share and share._asdict() for name, share in shares_of(row)._asdict().items()}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
-from recveil.anonymize.baselines import BASELINE_DESCRIPTIONS, BASELINES
+from recveil.anonymize.baselines import BASELINE_DESCRIPTIONS, BASELINES, NOT_ATTACKED
 from recveil.anonymize.k_corating import Protect
 from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.predictive import Homogenize
@@ -69,12 +69,10 @@ def _baseline(name: str) -> Method:
         "nothing",
         lambda _, seed: BASELINES[name](seed),
         has_k=False,
-        is_attacked=name not in _NOT_UNDONE,
+        is_attacked=name not in NOT_ATTACKED,
     )
 
 
-# The attacks compare ratings with labels, and these labels are no ratings any more.
-_NOT_UNDONE = ("rotation", "geometric")
 _PADDED = (
     "Groups of at least k people get the mean of their rows, empty cells filled by predictions"
 )

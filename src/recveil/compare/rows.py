@@ -46,33 +46,45 @@ class Row(NamedTuple):
         The share of all ratings that stand in their owner's row exactly, for whatever reason.
     membership, membership_low, membership_high : float or None
         How well one can tell who was in the data at all: 0.5 is a coin, 1 is certainty.
-    gain_kept : float or None
-        The share of the collaborative gain that is left: 1 is as good as the raw data, 0 is no
-        better than averages, less is worse.
-    gain_low, gain_high : float or None
-        Its 95 % interval over the people judged, on this one split; see
-        `recveil.evaluate.gain_interval`.
+    gain_kept, gain_low, gain_high : float or None
+        The share of the collaborative gain that is left, as measured, with its 95 % interval over
+        the people judged: 1 is as good as the raw data, 0 is no better than averages, less is
+        worse. Above 1, as good as raw is what can be said; see `recveil.compare.shares_of`.
+    is_gain_told : bool or None
+        Whether the gain of the raw data themselves is large enough for shares of it to mean
+        anything; see `recveil.evaluate.Measured.is_told`.
+    raw_gain, raw_gain_low, raw_gain_high : float or None
+        That gain, in RMSE: how far `raw_rmse` lies below `averages_rmse`.
+    raw_rmse, averages_rmse : float or None
     recommender : str or None
         The one that a recipient of the release would choose to predict ratings.
     rmse, mae : float or None
         Its errors on held-out original ratings.
+    best_recommender, best_rmse, best_gain_kept : str or float or None
+        The one that turned out best on these ratings, which nobody could know beforehand, its
+        error, and the share kept of the gain of the raw data's own best.
     ranker : str or None
-        The one that they would choose to make lists.
+        The one that the recipient would choose to make lists.
     ndcg, recall : float or None
         Of its lists of ten.
-    ndcg_kept : float or None
+    ndcg_kept, ndcg_low, ndcg_high : float or None
         The share of the nDCG of the lists that the raw data give, by the recommender that would be
-        chosen there. Rankings can lose much where RMSE loses nothing.
+        chosen there, with its 95 % interval. Rankings can lose much where RMSE loses nothing.
+    is_ndcg_told : bool or None
+        As `is_gain_told`, of the raw data's lists.
     raw_ranker : str or None
         That recommender.
+    best_ranker, best_ndcg, best_ndcg_kept : str or float or None
+        As `best_recommender`, of lists.
     order_kept : float or None
         Kendall's tau between the orders of recommenders by RMSE, on the raw data and on the
         release.
     popularity_correlation, rated_share_error, item_mean_rmse : float or None
     similarity_correlation : float or None
         See `recveil.evaluate.Fidelity`.
-    target_rmse : float or None
-        Target deviation of Chang et al.
+    target_rmse, target_rmse_present, target_absent : float or None
+        Target deviation of Chang et al., a label that is absent counted as 0; that of the labels
+        present alone; and the share of the held-out ratings for which one's own row has none.
     seconds : float or None
         What making the release took.
     """
@@ -103,20 +115,37 @@ class Row(NamedTuple):
     gain_kept: float | None = None
     gain_low: float | None = None
     gain_high: float | None = None
+    is_gain_told: bool | None = None
+    raw_gain: float | None = None
+    raw_gain_low: float | None = None
+    raw_gain_high: float | None = None
+    raw_rmse: float | None = None
+    averages_rmse: float | None = None
     recommender: str | None = None
     rmse: float | None = None
     mae: float | None = None
+    best_recommender: str | None = None
+    best_rmse: float | None = None
+    best_gain_kept: float | None = None
     ranker: str | None = None
     ndcg: float | None = None
     recall: float | None = None
     ndcg_kept: float | None = None
+    ndcg_low: float | None = None
+    ndcg_high: float | None = None
+    is_ndcg_told: bool | None = None
     raw_ranker: str | None = None
+    best_ranker: str | None = None
+    best_ndcg: float | None = None
+    best_ndcg_kept: float | None = None
     order_kept: float | None = None
     popularity_correlation: float | None = None
     rated_share_error: float | None = None
     item_mean_rmse: float | None = None
     similarity_correlation: float | None = None
     target_rmse: float | None = None
+    target_rmse_present: float | None = None
+    target_absent: float | None = None
     seconds: float | None = None
 
     @property
@@ -135,8 +164,8 @@ def to_row(cell: Cell) -> Row:
     disclosure = evaluation["disclosure"]
     attacks = disclosure["attacks"]
     recipient, verified = evaluation["recipient"], cell["verified"]
-    best, lists, raw_lists = recipient["release"], *map(recipient["lists"].get, ("release", "raw"))
     fidelity, bound = evaluation["fidelity"], _bound(verified)
+    target = evaluation["target_deviation"]
     return row._replace(
         verified_k=verified and verified["k_achieved"],
         bound=bound,
@@ -145,18 +174,13 @@ def to_row(cell: Cell) -> Row:
         published_share=disclosure["ratings_exact"],
         **(_risk(strongest_attack(attacks), bound) if METHODS[method].is_attacked else {}),
         **(_membership(disclosure["membership"]) if METHODS[method].is_attacked else {}),
-        **{name: recipient[name] for name in ("gain_kept", "gain_low", "gain_high")},
-        recommender=best.get("recommender"),
-        rmse=best["rmse"],
-        mae=best["mae"],
-        ranker=lists["recommender"],
-        ndcg=lists["ndcg@10"],
-        recall=lists["recall@10"],
-        ndcg_kept=_ratio(lists["ndcg@10"], raw_lists["ndcg@10"]),
-        raw_ranker=raw_lists["recommender"],
+        **_ratings(recipient),
+        **_lists(recipient),
         order_kept=_order_kept(evaluation.get("carry_over")),
         **{name: fidelity.get(name) for name in _FIDELITY},
-        target_rmse=evaluation["target_deviation"]["rmse"],
+        target_rmse=target["rmse"],
+        target_rmse_present=target["rmse_present"],
+        target_absent=target["null_share"],
         seconds=cell["seconds"].get("anonymize"),
     )
 
@@ -202,8 +226,41 @@ def _membership(told: dict[str, Any] | None) -> dict[str, Any]:
     return {name: told["auc"][key] for name, key in names.items()}
 
 
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return part / whole if whole and part is not None else None
+def _ratings(recipient: dict[str, Any]) -> dict[str, Any]:
+    """Return how well ratings are predicted."""
+    chosen, best = recipient["release"], recipient["best"]["release"]
+    kept, gain = recipient["kept"]["chosen"]["ratings"], recipient["raw_gain"]
+    return {
+        **{f"gain_{end}": kept[end] for end in ("low", "high")},
+        "gain_kept": kept["value"],
+        "is_gain_told": gain["is_told"],
+        **{f"raw_gain_{end}": gain[end] for end in ("low", "high")},
+        "raw_gain": gain["value"],
+        "raw_rmse": recipient["raw"]["rmse"],
+        "averages_rmse": recipient["averages"]["rmse"],
+        **{name: chosen[name] for name in ("recommender", "rmse", "mae")},
+        "best_recommender": best["recommender"],
+        "best_rmse": best["rmse"],
+        "best_gain_kept": recipient["kept"]["best"]["ratings"]["value"],
+    }
+
+
+def _lists(recipient: dict[str, Any]) -> dict[str, Any]:
+    """Return how good the lists are."""
+    chosen, best = recipient["lists"]["release"], recipient["best"]["release"]
+    kept = recipient["kept"]["chosen"]["lists"]
+    return {
+        **{f"ndcg_{end}": kept[end] for end in ("low", "high")},
+        "ndcg_kept": kept["value"],
+        "is_ndcg_told": recipient["raw_lists"]["is_told"],
+        "ranker": chosen["recommender"],
+        "ndcg": chosen["ndcg@10"],
+        "recall": chosen["recall@10"],
+        "raw_ranker": recipient["lists"]["raw"]["recommender"],
+        "best_ranker": best["ranker"],
+        "best_ndcg": best["ndcg@10"],
+        "best_ndcg_kept": recipient["kept"]["best"]["lists"]["value"],
+    }
 
 
 def _order_kept(carried: dict[str, Any] | None) -> float | None:

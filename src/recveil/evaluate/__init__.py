@@ -3,6 +3,7 @@
 from recveil.evaluate.carry_over import CarryOver, carry_over, kendall_tau
 from recveil.evaluate.deviations import (
     Deviation,
+    Missing,
     NullRule,
     SelfRank,
     SimilarUsers,
@@ -18,6 +19,17 @@ from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.fidelity import Fidelity, fidelity, item_correlations
+from recveil.evaluate.gain import (
+    Kept,
+    Measured,
+    gain_interval,
+    gain_kept,
+    kept,
+    lists_interval,
+    lists_kept,
+    raw_gain,
+    raw_lists,
+)
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.ranking import (
@@ -35,8 +47,6 @@ from recveil.evaluate.recipient import (
     Utility,
     default_recommenders,
     fit_all,
-    gain_interval,
-    gain_kept,
     serve,
 )
 from recveil.evaluate.recommender import Recommender
@@ -50,7 +60,7 @@ from recveil.evaluate.similarity import (
     weighted_squared,
 )
 from recveil.evaluate.split import HeldOut, Matched, Split, match_held_out, split_ratings
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_split
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
 
 __all__ = [
     "CarryOver",
@@ -65,7 +75,10 @@ __all__ = [
     "ItemMeans",
     "ItemMeansAndBias",
     "ItemNeighbours",
+    "Kept",
     "Matched",
+    "Measured",
+    "Missing",
     "NullRule",
     "Popularity",
     "Ranking",
@@ -90,15 +103,20 @@ __all__ = [
     "fit_all",
     "gain_interval",
     "gain_kept",
-    "inner_split",
+    "inner_splits",
     "item_correlations",
     "kendall_tau",
+    "kept",
     "list_items",
+    "lists_interval",
+    "lists_kept",
     "mae",
     "match_held_out",
     "ndcg",
     "ranking",
     "rating_histogram",
+    "raw_gain",
+    "raw_lists",
     "recall",
     "relevant_items",
     "rmse",

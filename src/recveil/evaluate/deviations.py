@@ -1,4 +1,4 @@
-"""Deviations: how far what is published of a person lies from what he said himself."""
+"""Deviations: how far what is published of a person lies from what they said themselves."""
 
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -13,6 +13,7 @@ from recveil.evaluate.split import HeldOut
 from recveil.ratings import Ratings, RatingScale
 
 NullRule = Literal["zero", "lowest", "skip", "item_mean"]
+Missing = Literal["opposite", "skip"]
 _N_BINS = 20
 
 
@@ -51,16 +52,20 @@ class Deviation(NamedTuple):
     Attributes
     ----------
     rmse, mae : float
-        nan if no cell is left.
+        Of all cells, those that the row lacks counted by `null_rule`; nan if no cell is left.
+        Where many are lacking, this tells of the rule and not of the labels.
     null_rule : str
         What was done with cells that the published row lacks.
     null_share : float
         Share of the cells of people in the release that the row lacks, whatever the rule. The
         others are published, filled ones included.
     n_cells : int
-        Cells that the errors are taken over: of people in the release, less the skipped ones.
+        Cells that `rmse` and `mae` are taken over: of people in the release, less the skipped ones.
     n_absent : int
         Cells of people who are not in the release, and have no published row to look at.
+    rmse_present, mae_present : float
+        Of the labels that are there, whatever the rule; nan if there are none. To be read beside
+        `null_share`: a row may be right in the little that it says.
     """
 
     rmse: float
@@ -69,6 +74,8 @@ class Deviation(NamedTuple):
     null_share: float
     n_cells: int
     n_absent: int
+    rmse_present: float
+    mae_present: float
 
 
 def target_deviation(
@@ -117,7 +124,7 @@ def target_deviation(
 
 @brief
 class SimilarUsers(NamedTuple):
-    """Who in the release is most like each person, and where he himself comes.
+    """Who in the release is most like each person, and where they themselves come.
 
     Attributes
     ----------
@@ -126,7 +133,7 @@ class SimilarUsers(NamedTuple):
     nearest : ndarray of int64, shape (n_found,)
         The record most similar to each; of equally similar ones the first.
     self_rank : ndarray of int64, shape (n_found,)
-        1 and the number of published people whose record is more similar to him than his own.
+        1 and the number of published people whose record is more similar to them than their own.
     n_people : int
         People in the release.
     """
@@ -137,7 +144,9 @@ class SimilarUsers(NamedTuple):
     n_people: int
 
 
-def find_similar_users(released: ReleasedTable, train: Ratings) -> SimilarUsers:
+def find_similar_users(
+    released: ReleasedTable, train: Ratings, *, missing: Missing = "opposite"
+) -> SimilarUsers:
     """Compare each person's own ratings with every published record.
 
     Parameters
@@ -145,30 +154,49 @@ def find_similar_users(released: ReleasedTable, train: Ratings) -> SimilarUsers:
     released : ReleasedTable
     train : Ratings
         What the release was made from.
+    missing : {"opposite", "skip"}
+        What an item counts as that the person rated and a record lacks: as opposite as can be
+        (distance 1), or nothing, so that records are compared on common items alone. A record
+        without a common item is at distance 1 either way. With "opposite", a person's own row in a
+        simple release is the most similar one nearly by construction: it carries all that they
+        rated.
+
+    Raises
+    ------
+    RecveilError
+        If `missing` is something else.
 
     Notes
     -----
     Source: Chang et al., sections 4.2 and 7.4. The paper's measure is a distance, the mean of
     ``2d - d²`` with d the difference as a share of the scale's range. A person is compared on the
-    items that he rated, the only ones of which he has something to say; one that the record lacks
-    counts as opposite (1).
+    items that they rated, the only ones of which they have something to say. The paper does not say
+    what a missing item counts as.
 
     Examples
     --------
     >>> from recveil.anonymize import PredictiveAnonymizer
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    >>> found = find_similar_users(ReleasedTable.from_release(release, ratings), ratings)
-    >>> found.users.size, found.n_people
-    (50, 50)
+    >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
+    >>> released = ReleasedTable.from_release(release, ratings)
+    >>> for missing in ("opposite", "skip"):
+    ...     found = find_similar_users(released, ratings, missing=missing)
+    ...     print(found.users.size, found.n_people, f"{self_rank(found).first_share:.0%}")
+    50 50 90%
+    50 50 76%
     """
+    if missing not in get_args(Missing):
+        raise RecveilError(
+            f"missing is {missing!r}; expected one of {', '.join(get_args(Missing))}"
+        )
     users = np.flatnonzero((released.record_of >= 0) & (train.activity > 0))
     by_item = released.candidates
     nearest, self_rank = _rank_records(
         *(users, released.record_of[users], train.indptr, train.indices),
         *(train.scale.round(train.values), train.scale.range or 1.0),
         *(by_item.indptr, by_item.records, by_item.levels[by_item.codes], by_item.sizes),
+        missing == "skip",
     )
     return SimilarUsers(users, nearest, self_rank, by_item.n_people)
 
@@ -265,6 +293,7 @@ def _deviation(
     labels = find_labels(released, records[present], items)
     null = np.isnan(labels)
     share = float(null.mean()) if null.size else np.nan
+    there = rmse(labels[~null], actual[~null]), mae(labels[~null], actual[~null])
     if null_rule == "skip":
         labels, actual = labels[~null], actual[~null]
     elif null_rule == "item_mean":
@@ -272,7 +301,7 @@ def _deviation(
     else:
         labels = np.where(null, 0.0 if null_rule == "zero" else scale.low, labels)
     errors = rmse(labels, actual), mae(labels, actual)
-    return Deviation(*errors, null_rule, share, actual.size, int((~present).sum()))
+    return Deviation(*errors, null_rule, share, actual.size, int((~present).sum()), *there)
 
 
 def _item_means(released: ReleasedTable) -> NDArray[np.float64]:
@@ -328,21 +357,28 @@ def _rank_records(
     item_records: NDArray[Any],
     item_labels: NDArray[Any],
     sizes: NDArray[Any],
+    common_alone: bool,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Find the most similar record of each user, and the rank of his own.
+    """Find the most similar record of each user, and the rank of their own.
 
     What is summed is (1 - d)², by which a record that carries the item is better than one that
-    lacks it; the mean distance is 1 less the sum's mean.
+    lacks it; the mean distance is 1 less the sum's mean, over all of the user's items or, with
+    `common_alone`, over those that the record carries.
     """
     nearest, rank = np.zeros(users.size, np.int64), np.ones(users.size, np.int64)
-    alike = np.zeros(sizes.size)
+    alike, common = np.zeros(sizes.size), np.zeros(sizes.size)
     for place in range(users.size):
         alike[:] = 0
+        common[:] = 0
         for at in range(indptr[users[place]], indptr[users[place] + 1]):
             item = indices[at]
             for entry in range(item_indptr[item], item_indptr[item + 1]):
                 apart = min(1.0, abs(values[at] - item_labels[entry]) / width)
                 alike[item_records[entry]] += (1 - apart) ** 2
+                common[item_records[entry]] += 1
+        if common_alone:
+            # Ten digits, so that equal means of different sums are equal.
+            alike[:] = np.round(alike / np.maximum(common, 1), 10)
         best = 0
         for record in range(sizes.size):
             if alike[record] > alike[best]:

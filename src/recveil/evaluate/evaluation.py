@@ -11,6 +11,7 @@ from recveil.brief import brief
 from recveil.evaluate.carry_over import CarryOver
 from recveil.evaluate.deviations import Deviation, SelfRank
 from recveil.evaluate.fidelity import Fidelity
+from recveil.evaluate.gain import Kept, Measured
 from recveil.evaluate.recipient import AVERAGES, Served, Utility
 from recveil.verify.links import LinkPosterior
 
@@ -25,16 +26,23 @@ class Evaluation:
     Parameters
     ----------
     target_deviation, similar_user_deviation : Deviation or None
-        Of each person's own published row, and of the row most similar to him.
+        Of each person's own published row, and of the row most similar to them.
     self_rank : SelfRank or None
-        How far down the list of similar published people each person's own row comes.
+        How far down the list of similar published people each person's own row comes, an item
+        that a row lacks being as opposite as can be.
+    self_rank_common : SelfRank or None
+        The same on common items alone; see `recveil.evaluate.find_similar_users`.
     raw, release : Served
         Every recommender, learning from the raw ratings and from the release. Both serve the same
         people, from their own training ratings.
-    gain_kept : float
-        The share of the collaborative gain kept; nan if the raw ratings give none.
-    gain_interval : tuple of float
-        Its 95 % interval over the people judged; see `recveil.evaluate.gain_interval`.
+    raw_gain, raw_lists : Measured
+        What there is to keep: how far the raw ratings' RMSE lies below that of averages, and the
+        nDCG of their lists; see `recveil.evaluate.raw_gain`.
+    kept : Kept
+        The shares of both that the release keeps, by the recommenders that a recipient of either
+        would choose; these are what headlines take.
+    best_kept : Kept
+        The same by the recommenders that turned out best, which nobody could know beforehand.
     carry_over : CarryOver
     fidelity : Fidelity
     disclosure : Published or None
@@ -63,10 +71,13 @@ class Evaluation:
     target_deviation: Deviation | None
     similar_user_deviation: Deviation | None
     self_rank: SelfRank | None
+    self_rank_common: SelfRank | None
     raw: Served
     release: Served
-    gain_kept: float
-    gain_interval: tuple[float, float]
+    raw_gain: Measured
+    raw_lists: Measured
+    kept: Kept
+    best_kept: Kept
     carry_over: CarryOver
     fidelity: Fidelity
     disclosure: Published | None
@@ -87,22 +98,33 @@ class Evaluation:
         -------
         dict
             ``target_deviation`` and ``similar_user_deviation`` (``rmse``, ``mae``, ``null_rule``,
-            ``null_share``, ``n_cells``, ``n_absent``; or None), ``self_rank_first`` (a share, or
-            None), ``self_rank``; ``recipient``: ``raw``, ``release`` and ``averages`` (of the raw
-            ratings), each with ``recommender``, ``rmse``, ``mae``, ``ndcg@10``, ``recall@10``,
-            ``coverage@10``, ``setting``, ``inner_rmse`` and ``inner_ndcg``; ``gain_kept`` with its
-            interval ``gain_low`` and ``gain_high``; ``lists`` (``raw`` and ``release``: of the
-            recommenders that would make lists); ``recommenders`` (for each, ``raw`` and
-            ``release``); ``absent`` (``raw`` and ``release``; or None);
-            ``carry_over``; ``fidelity``; ``disclosure`` (or None); ``people``, ``served``,
-            ``absent``, ``test_cells``, ``filled_share`` and ``notes``.
+            ``null_share``, ``n_cells``, ``n_absent``, ``rmse_present``, ``mae_present``; or None),
+            ``self_rank_first`` and ``self_rank_common_first`` (shares, or None), ``self_rank`` and
+            ``self_rank_common``; ``recipient``: ``raw``, ``release`` (of the recommender that a
+            recipient would choose by RMSE) and ``averages`` (of the raw ratings), each with
+            ``recommender``, ``rmse``, ``mae``, ``ndcg@10``, ``recall@10``, ``coverage@10``,
+            ``setting``, ``inner_rmse`` and ``inner_ndcg``; ``lists`` (``raw`` and ``release``: of
+            the recommenders that would be chosen to make lists); ``chosen`` and ``best``, each with
+            ``raw`` and ``release`` (``recommender`` and its ``rmse``, ``ranker`` and its
+            ``ndcg@10``), ``best`` being the best of those run, on the test ratings, which nobody
+            could know beforehand; ``raw_gain`` and ``raw_lists`` (``value``, ``low``, ``high``,
+            and ``is_told``: whether a share of it means anything); ``kept`` with ``chosen`` and
+            ``best``, each with ``ratings`` and ``lists`` (``value``, ``low``, ``high``; 1 is as
+            good as raw, above is better); ``gain_kept`` with its interval ``gain_low`` and
+            ``gain_high`` (``ratings`` of ``chosen`` again); ``recommenders`` (for each, ``raw``
+            and ``release``); ``absent`` (``raw`` and ``release``; or None); ``carry_over``;
+            ``fidelity``; ``disclosure`` (or None); ``people``, ``served``, ``absent``,
+            ``test_cells``, ``filled_share`` and ``notes``.
         """
         plain: dict[str, Any] = _plain(
             {
                 "target_deviation": _of(self.target_deviation),
                 "similar_user_deviation": _of(self.similar_user_deviation),
                 "self_rank_first": self.self_rank and self.self_rank.first_share,
+                "self_rank_common_first": self.self_rank_common
+                and self.self_rank_common.first_share,
                 "self_rank": _of(self.self_rank),
+                "self_rank_common": _of(self.self_rank_common),
                 "recipient": self._recipient(),
                 "carry_over": _of(self.carry_over),
                 "fidelity": _of(self.fidelity),
@@ -120,15 +142,23 @@ class Evaluation:
     def _recipient(self) -> dict[str, Any]:
         absent = None
         if self.raw_absent is not None and self.release_absent is not None:
-            absent = {"raw": _best(self.raw_absent), "release": _best(self.release_absent)}
+            absent = {"raw": _chosen(self.raw_absent), "release": _chosen(self.release_absent)}
         return {
-            "raw": _best(self.raw),
-            "release": _best(self.release),
+            "raw": _chosen(self.raw),
+            "release": _chosen(self.release),
             "averages": _utility(AVERAGES, self.raw.utilities[AVERAGES]),
-            "gain_kept": self.gain_kept,
-            "gain_low": self.gain_interval[0],
-            "gain_high": self.gain_interval[1],
             "lists": {"raw": _lists(self.raw), "release": _lists(self.release)},
+            "chosen": self._taken(best=False),
+            "best": self._taken(best=True),
+            "raw_gain": {**self.raw_gain._asdict(), "is_told": self.raw_gain.is_told},
+            "raw_lists": {**self.raw_lists._asdict(), "is_told": self.raw_lists.is_told},
+            "kept": {
+                "chosen": _parts(self.kept),
+                "best": _parts(self.best_kept),
+            },
+            "gain_kept": self.kept.ratings.value,
+            "gain_low": self.kept.ratings.low,
+            "gain_high": self.kept.ratings.high,
             "recommenders": {
                 name: {
                     "raw": _utility(name, self.raw.utilities[name]),
@@ -137,6 +167,12 @@ class Evaluation:
                 for name in self.raw.utilities
             },
             "absent": absent,
+        }
+
+    def _taken(self, *, best: bool) -> dict[str, Any]:
+        return {
+            "raw": _taken(self.raw, best=best),
+            "release": _taken(self.release, best=best),
         }
 
     def _disclosure(self) -> dict[str, Any] | None:
@@ -173,12 +209,29 @@ class Evaluation:
         }
 
 
-def _best(served: Served) -> dict[str, Any]:
-    return _utility(served.chosen, served.best)
+def _chosen(served: Served) -> dict[str, Any]:
+    return _utility(served.chosen, served.of_chosen)
 
 
 def _lists(served: Served) -> dict[str, Any]:
-    return _utility(served.ranker or served.chosen, served.best_lists)
+    return _utility(served.ranker or served.chosen, served.of_ranker)
+
+
+def _taken(served: Served, *, best: bool) -> dict[str, Any]:
+    """Return who would predict ratings and who would make lists, and how well."""
+    name = served.best if best else served.chosen
+    ranker = served.best_ranker if best else served.ranker or served.chosen
+    lists = served.utilities[ranker]
+    return {
+        "recommender": name,
+        "rmse": served.utilities[name].rmse,
+        "ranker": ranker,
+        f"ndcg@{lists.n}": lists.ndcg,
+    }
+
+
+def _parts(kept: Kept) -> dict[str, Any]:
+    return {"ratings": kept.ratings._asdict(), "lists": kept.lists._asdict()}
 
 
 def _utility(name: str, utility: Utility) -> dict[str, Any]:

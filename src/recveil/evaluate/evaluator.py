@@ -30,7 +30,8 @@ from recveil.evaluate.disclosure import (
 )
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.fidelity import fidelity
-from recveil.evaluate.recipient import Served, fit_all, gain_interval, gain_kept, serve
+from recveil.evaluate.gain import Measured, kept, raw_gain, raw_lists
+from recveil.evaluate.recipient import Served, fit_all, serve
 from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.split import HeldOut, Split
 from recveil.evaluate.training import TrainingTable, UserRows
@@ -89,6 +90,14 @@ class Evaluator:
         """How well recommenders serve that learnt from the raw training ratings."""
         return self._serve(self._raw_recommenders, self.split.test)
 
+    @cached_property
+    def _raw_gain(self) -> Measured:
+        return raw_gain(self.raw, seed=self.seed)
+
+    @cached_property
+    def _raw_lists(self) -> Measured:
+        return raw_lists(self.raw, seed=self.seed)
+
     def evaluate(self, release: Released, *, anonymizer: Anonymizer | None = None) -> Evaluation:
         """Judge one release.
 
@@ -123,8 +132,10 @@ class Evaluator:
             **self._deviations(opened),
             raw=self.raw,
             release=served,
-            gain_kept=gain_kept(self.raw, served),
-            gain_interval=gain_interval(self.raw, served, seed=self.seed),
+            raw_gain=self._raw_gain,
+            raw_lists=self._raw_lists,
+            kept=kept(self.raw, served, seed=self.seed),
+            best_kept=kept(self.raw, served, best=True, seed=self.seed),
             carry_over=carry_over(self.raw.utilities, served.utilities),
             fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
             **self._disclosure(opened, anonymizer),
@@ -153,7 +164,7 @@ class Evaluator:
         released, (train, test) = opened.released, self.split
         if released is None:
             names = "target_deviation", "similar_user_deviation", "self_rank", "filled_share"
-            return dict.fromkeys(names)
+            return dict.fromkeys([*names, "self_rank_common"])
         target = target_deviation(released, test, train.scale, self.null_rule)
         similar = find_similar_users(released, train)
         return {
@@ -162,6 +173,7 @@ class Evaluator:
                 released, similar, test, train.scale, self.null_rule
             ),
             "self_rank": self_rank(similar),
+            "self_rank_common": self_rank(find_similar_users(released, train, missing="skip")),
             # A person never rated these cells in training, so a label there is not his own.
             "filled_share": 1 - target.null_share,
         }

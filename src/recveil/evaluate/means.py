@@ -1,5 +1,6 @@
 """Means and popularity: recommenders that know nothing of what goes with what."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.evaluate.recommender import Recommender, Setting
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_split
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
 
 # People, and ratings, that a mean is drawn to its default by.
 DAMPINGS = (0.0, 2.0, 5.0, 10.0, 25.0)
@@ -112,9 +113,9 @@ class Averages(NamedTuple):
 class OnAverages(Recommender):
     """A recommender that learns what averages leave over, once their dampings are chosen."""
 
-    def fit(self, table: TrainingTable, inner: InnerSplit | None = None) -> Self:
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
-        inner = inner_split(table) if inner is None else inner
+        inner = inner_splits(table) if inner is None else inner
         self._dampings = ItemMeansAndBias()._choose(inner)[:2]
         return super().fit(table, inner)
 

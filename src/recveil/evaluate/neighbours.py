@@ -1,6 +1,6 @@
 """Item neighbours: what a person gave to items that are rated alike tells what he would give."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -66,7 +66,7 @@ class ItemNeighbours(OnAverages):
         keep_highest(similar, int(kept))
         return _Learnt(averages, similar)
 
-    def fit(self, table: TrainingTable, inner: InnerSplit | None = None) -> Self:
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
         self._counted: _Counted | None = None
         super().fit(table, inner)

@@ -1,7 +1,7 @@
 """Recipient: how well people are served by somebody who has the release and their own ratings.
 
-Recommenders learn their item side from the table alone. Each person is then served from his own
-training ratings, whether he is in the table or not, and judged by ratings that were held out.
+Recommenders learn their item side from the table alone. Each person is then served from their own
+training ratings, whether they are in the table or not, and judged by ratings that were held out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,19 +20,22 @@ from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.ranking import (
     Ranking,
     list_items,
+    ndcg,
     ranking,
     relevance_threshold,
     relevant_items,
 )
 from recveil.evaluate.recommender import Recommender, Setting
 from recveil.evaluate.split import HeldOut
-from recveil.evaluate.training import TrainingTable, UserRows, inner_split
+from recveil.evaluate.training import TrainingTable, UserRows, inner_splits
 from recveil.ratings import RatingScale
 
 # What averages alone can do; collaborative gain is counted from here.
 AVERAGES = ItemMeansAndBias.name
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
+# Fewer differences have no standard error worth the name.
+_FEWEST_TOLD = 3
 
 
 class Utility(NamedTuple):
@@ -57,7 +60,7 @@ class Utility(NamedTuple):
     setting : tuple of float
         What the recommender chose on its own table.
     inner_rmse : float
-        Its RMSE on the table's inner hold-out.
+        Its RMSE on the table's inner hold-outs.
     inner_ndcg : float
         Its nDCG@10 there.
     """
@@ -78,29 +81,32 @@ class Utility(NamedTuple):
 
 @brief
 @dataclass(frozen=True, eq=False)
-class PersonErrors:
-    """What each person's held-out ratings add to the errors.
+class PersonUtility:
+    """How well each person was served.
 
     Parameters
     ----------
     cells : ndarray of int64, shape (n_served,)
-        How many they are.
+        How many held-out ratings they have.
     squares : mapping of str to ndarray of float64, shape (n_served,)
         The sum of the squared errors, by each recommender that predicts ratings.
+    ndcg : mapping of str to ndarray of float64, shape (n_served,)
+        Of their lists, by each recommender that makes any; nan without relevant held-out items.
     """
 
     cells: NDArray[np.int64]
     squares: Mapping[str, NDArray[np.float64]]
+    ndcg: Mapping[str, NDArray[np.float64]]
 
     def __eq__(self, other: object) -> bool:
         """Tell whether all numbers are equal."""
-        return (
-            isinstance(other, PersonErrors)
-            and np.array_equal(self.cells, other.cells)
-            and self.squares.keys() == other.squares.keys()
-            and all(
-                np.array_equal(self.squares[name], other.squares[name]) for name in self.squares
-            )
+        if not isinstance(other, PersonUtility) or not np.array_equal(self.cells, other.cells):
+            return False
+        pairs = (self.squares, other.squares), (self.ndcg, other.ndcg)
+        return all(
+            mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)
+            for mine, theirs in pairs
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -114,29 +120,42 @@ class Served(NamedTuple):
     ----------
     utilities : dict of str to Utility
     chosen : str
-        The recommender with the lowest RMSE on the table's inner hold-out, which is the one that
-        a recipient would take to predict ratings: he has no test cells.
+        The recommender with the lowest RMSE on the table's inner hold-outs, which is the one that
+        a recipient would take to predict ratings: they have no test cells.
     ranker : str
-        The one with the highest nDCG@10 there, which he would take to make lists; `chosen` if that
-        tells nothing, and if not given.
-    errors : PersonErrors or None
+        The one with the highest nDCG@10 there, which they would take to make lists; of those that
+        the held-out rows do not tell from it, the one with the lowest RMSE; `chosen` if nothing
+        was listed, and if not given.
+    people : PersonUtility or None
         Of the people who were served, in the order of their positions.
     """
 
     utilities: dict[str, Utility]
     chosen: str
     ranker: str = ""
-    errors: PersonErrors | None = None
+    people: PersonUtility | None = None
 
     @property
-    def best(self) -> Utility:
-        """The utility of the chosen recommender."""
+    def of_chosen(self) -> Utility:
+        """The utility of the recommender that would be chosen to predict ratings."""
         return self.utilities[self.chosen]
 
     @property
-    def best_lists(self) -> Utility:
-        """The utility of the recommender that would make the lists."""
+    def of_ranker(self) -> Utility:
+        """The utility of the recommender that would be chosen to make the lists."""
         return self.utilities[self.ranker or self.chosen]
+
+    @property
+    def best(self) -> str:
+        """The recommender with the lowest RMSE on the test cells, which no recipient can know."""
+        told = {name: u.rmse for name, u in self.utilities.items() if not np.isnan(u.rmse)}
+        return min(told, key=told.__getitem__) if told else self.chosen
+
+    @property
+    def best_ranker(self) -> str:
+        """The recommender with the highest nDCG on the test cells, which no recipient can know."""
+        told = {name: u.ndcg for name, u in self.utilities.items() if not np.isnan(u.ndcg)}
+        return max(told, key=told.__getitem__) if told else self.ranker or self.chosen
 
 
 def default_recommenders() -> tuple[Recommender, ...]:
@@ -153,7 +172,7 @@ def default_recommenders() -> tuple[Recommender, ...]:
 def fit_all(
     table: TrainingTable, recommenders: Sequence[Recommender] | None = None, seed: int = 0
 ) -> tuple[Recommender, ...]:
-    """Let recommenders learn from a table, all settings chosen on one inner hold-out.
+    """Let recommenders learn from a table, all settings chosen on the same inner hold-outs.
 
     Parameters
     ----------
@@ -161,9 +180,9 @@ def fit_all(
     recommenders : sequence of Recommender, optional
         `default_recommenders` if not given.
     seed : int
-        Draws the inner hold-out.
+        Draws the inner hold-outs; see `recveil.evaluate.inner_splits`.
     """
-    inner = inner_split(table, seed)
+    inner = inner_splits(table, seed)
     chosen = default_recommenders() if recommenders is None else recommenders
     return tuple(recommender.fit(table, inner) for recommender in chosen)
 
@@ -216,110 +235,58 @@ def serve(
         )
     users, row_of = np.unique(test.users, return_inverse=True)
     own = people.take(users)
-    utilities, squares = {}, dict[str, NDArray[np.float64]]()
+    utilities: dict[str, Utility] = {}
+    squares, gains = dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
     for recommender in fitted:
         scale = recommender.scale_
         threshold = relevance_threshold(scale) if relevant_from is None else relevant_from
         scores, top = _score(recommender, own, row_of, test.items, n)
-        lists = ranking(top, relevant_items(test, users, threshold), recommender.n_items_)
+        relevant = relevant_items(test, users, threshold)
+        lists = ranking(top, relevant, recommender.n_items_)
         utilities[recommender.name] = _utility(recommender, scores, test, scale, lists)
         if recommender.rates:
             errors = np.clip(scores, scale.low, scale.high) - test.values
             squares[recommender.name] = np.bincount(row_of, weights=errors**2).astype(np.float64)
+        if recommender.ranks:
+            gains[recommender.name] = ndcg(top, relevant)
     inner = {r.name: round(r.inner_rmse_, 9) for r in fitted if not np.isnan(r.inner_rmse_)}
     chosen = min(inner, key=inner.__getitem__) if inner else fitted[0].name
-    ranks = {r.name: round(r.inner_ndcg_, 9) for r in fitted if not np.isnan(r.inner_ndcg_)}
-    ranker = max(ranks, key=ranks.__getitem__) if ranks else chosen
-    return Served(utilities, chosen, ranker, PersonErrors(np.bincount(row_of), squares))
+    ranker = _choose_ranker(fitted, inner) or chosen
+    return Served(utilities, chosen, ranker, PersonUtility(np.bincount(row_of), squares, gains))
 
 
-def gain_kept(raw: Served, release: Served) -> float:
-    """Return the share of the collaborative gain that a release keeps.
+def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) -> str:
+    """Return the recommender with the best inner lists; "" if nothing was listed.
 
-    The gain is how far the chosen recommender's RMSE lies below that of averages learnt from the
-    raw data. 1 means that the release serves as well as the raw data; 0, no better than averages
-    of the raw data; below 0, worse. nan if the raw data give no gain.
+    Those whose lists the held-out rows do not tell from the best ones (by less than two standard
+    errors of the difference) are as good, and the lowest inner RMSE decides: in rows that hold
+    all items, everybody's lists of ten are nearly right.
+    """
+    lists = {r.name: r.inner_lists_ for r in fitted if not np.isnan(r.inner_ndcg_)}
+    means = {r.name: round(r.inner_ndcg_, 9) for r in fitted if r.name in lists}
+    if not means:
+        return ""
+    best = max(means, key=means.__getitem__)
+    alike = [name for name in lists if not _is_worse(lists[name], lists[best])]
+    # Of those without an RMSE, the first is the best of them.
+    return min(sorted(alike, key=means.__getitem__, reverse=True), key=lambda n: inner.get(n, 9e9))
+
+
+def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
+    """Tell whether lists are worse than others of the same rows, beyond doubt.
 
     Examples
     --------
-    >>> def served(averages, best):
-    ...     rest = (0.0, 0.0, 0.0, 0.0, 10, 1, 1, 0, (), 0.0)
-    ...     return Served({AVERAGES: Utility(averages, *rest), "kNN": Utility(best, *rest)}, "kNN")
-    >>> round(gain_kept(raw=served(0.94, 0.90), release=served(0.95, 0.91)), 6)
-    0.75
+    >>> _is_worse(np.array([0.1, 0.2, 0.1, 0.2]), np.array([0.5, 0.5, 0.6, 0.6]))
+    True
+    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0]))
+    False
     """
-    averages = raw.utilities[AVERAGES].rmse
-    gain = averages - raw.best.rmse
-    return (averages - release.best.rmse) / gain if gain > 0 else np.nan
-
-
-def gain_interval(
-    raw: Served, release: Served, *, seed: int = 0, draws: int = 1_000
-) -> tuple[float, float]:
-    """Return the 95 % interval of `gain_kept`: what it would be, had others been judged.
-
-    The people who are judged are drawn anew, with replacement; each draw takes the errors of the
-    raw data, the release and the averages of the same people, since these go together.
-
-    Parameters
-    ----------
-    raw, release : Served
-        Both of the same people.
-    seed : int
-        Draws the people; with the same seed they are the same for every release.
-    draws : int
-
-    Returns
-    -------
-    low, high : float
-        nan if the raw data may give no gain at all, so that a share of it means nothing.
-
-    Raises
-    ------
-    RecveilError
-        If the two served different people.
-
-    Notes
-    -----
-    Source: the percentile bootstrap of Efron 1979, over people, since the errors of one person
-    hang together. It covers the choice of the people and of their held-out ratings, as far as they
-    are independent; neither other settings that another split would choose, nor the chance in the
-    release itself.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> from recveil.evaluate.split import split_ratings
-    >>> train, test = split_ratings(make_ratings(100, 50, 1500, seed=1, taste=1.0, noise=0.4))
-    >>> fitted = fit_all(TrainingTable.from_ratings(train))
-    >>> raw = serve(fitted, UserRows.from_ratings(train), test)
-    >>> gain_interval(raw, raw)
-    (1.0, 1.0)
-    """
-    kept = gain_kept(raw, release)
-    one, other = raw.errors, release.errors
-    if np.isnan(kept) or one is None or other is None:
-        return np.nan, np.nan
-    if not np.array_equal(one.cells, other.cells):
-        raise RecveilError(
-            f"the raw data served {one.cells.size} people, the release {other.cells.size} or "
-            f"others; expected the same people with the same held-out ratings"
-        )
-    of_raw = one.squares[AVERAGES], one.squares[raw.chosen]
-    sums = np.column_stack([one.cells, *of_raw, other.squares[release.chosen]])
-    rng, n = np.random.default_rng(seed), one.cells.size
-    drawn = np.array(
-        [np.bincount(rng.integers(n, size=n), minlength=n) @ sums for _ in range(draws)]
-    )
-    averages, best, released = np.sqrt(drawn[:, 1:] / drawn[:, :1]).T
-    gain, left = averages - best, averages - released
-    # A draw without a gain says nothing, which counts against both ends.
-    shares = np.divide(left, gain, out=np.full(draws, np.nan), where=gain > 0)
-    low = np.quantile(np.where(gain > 0, shares, -np.inf), 0.025, method="lower")
-    high = np.quantile(np.where(gain > 0, shares, np.inf), 0.975, method="higher")
-    if not np.isfinite([low, high]).all():
-        return np.nan, np.nan
-    return min(float(low), kept), max(float(high), kept)
+    apart = best - lists
+    apart = apart[~np.isnan(apart)]
+    if apart.size < _FEWEST_TOLD:
+        return False
+    return bool(apart.mean() > 2 * apart.std(ddof=1) / np.sqrt(apart.size))
 
 
 def _score(

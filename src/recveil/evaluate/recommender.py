@@ -1,16 +1,15 @@
 """Recommender: what all models of a recipient share, above all how their settings are chosen."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from recveil.evaluate.deviations import rmse
 from recveil.evaluate.ranking import list_items, ndcg, relevance_threshold, relevant_items
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_split
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
 from recveil.ratings import RatingScale
 
 # A tuple of numbers, whose meaning is the recommender's own.
@@ -27,8 +26,9 @@ class Recommender(ABC):
 
     Subclasses name the settings to try, learn by one of them (`_learn`), and serve rows with what
     was learnt and a further setting (`_serve`). Which settings are taken is decided in the same
-    way for every table: those with the lowest RMSE, over people, on an inner hold-out; of equally
-    good ones the first.
+    way for every table: those with the lowest RMSE on rows that were held out whole (see
+    `recveil.evaluate.inner_splits`), each distinct row counted once; of equally good ones, and
+    where nothing can be held out, the first.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class Recommender(ABC):
     setting_ : tuple of float
         What was chosen, first for learning, then for serving.
     inner_rmse_ : float
-        RMSE on the inner hold-out; nan without one, or for a recommender that rates nothing.
-    inner_ndcg_ : float
-        nDCG@10 on the inner hold-out, over the people behind at most 1,000 of its rows, by the
-        settings chosen; nan if it ranks nothing, or if nothing held out is relevant.
+        RMSE on the inner hold-outs; nan without one, or for a recommender that rates nothing.
+    inner_lists_ : ndarray of float64, shape (n_rows,)
+        nDCG@10 of each of at most 1,000 rows of each inner hold-out, by the settings chosen; nan
+        where nothing held out is relevant. Empty if it ranks nothing.
     scale_ : RatingScale
     n_items_ : int
         Of the table.
@@ -57,27 +57,34 @@ class Recommender(ABC):
 
     setting_: Setting
     inner_rmse_: float
-    inner_ndcg_: float = np.nan
+    inner_lists_: NDArray[np.float64] = np.empty(0)
     scale_: RatingScale
     n_items_: int
 
-    def fit(self, table: TrainingTable, inner: InnerSplit | None = None) -> Self:
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the settings, then learn from the whole table.
 
         Parameters
         ----------
         table : TrainingTable
-        inner : InnerSplit, optional
-            From `inner_split`, to choose by; the table's own if not given.
+        inner : sequence of InnerSplit, optional
+            From `inner_splits`, to choose by; the table's own if not given.
         """
-        inner = inner_split(table) if inner is None else inner
+        inner = inner_splits(table) if inner is None else inner
         self.scale_, self.n_items_ = table.scale, table.n_items
         # A product split over threads may round differently.
         with threadpool_limits(1, user_api="blas"):
-            learning, self._serving, self.inner_rmse_ = self._choose(inner, ranking=True)
+            learning, self._serving, self.inner_rmse_ = self._choose(inner)
+            self.inner_lists_ = self._rank(inner, learning)
             self._learnt = self._learn(table, learning)
         self.setting_ = learning + self._serving
         return self
+
+    @property
+    def inner_ndcg_(self) -> float:
+        """The mean of `inner_lists_`; nan if there is none."""
+        judged = self.inner_lists_[~np.isnan(self.inner_lists_)]
+        return float(judged.mean()) if judged.size else np.nan
 
     def predict(self, people: UserRows) -> NDArray[np.float64]:
         """Score every item for each row, shape (n_users, n_items); the highest score is first.
@@ -110,43 +117,34 @@ class Recommender(ABC):
         for serving in self.serving_settings:
             yield self._serve(learnt, people, serving)[rows, items]
 
-    def _choose(
-        self, inner: InnerSplit, *, ranking: bool = False
-    ) -> tuple[Setting, Setting, float]:
-        """Return the settings with the lowest RMSE, and that; note how well they rank if asked."""
-        held = inner.held_out
-        best = (self.learning_settings[0], self.serving_settings[0], np.nan)
-        self.inner_ndcg_ = np.nan
-        if not held.items.size:
-            return best
-        if not self.rates:
-            if ranking:
-                self.inner_ndcg_ = self._rank(inner, self._learn(inner.table, best[0]), best[1])
-            return best
-        for learning in self.learning_settings:
-            learnt = self._learn(inner.table, learning)
-            before = best
-            tried = self._try(learnt, inner.table.rows, held.users, held.items)
-            for serving, scores in zip(self.serving_settings, tried, strict=True):
-                ratings = np.clip(scores, inner.table.scale.low, inner.table.scale.high)
-                error = rmse(ratings, held.values, inner.weights)
-                if np.isnan(best[2]) or error < best[2] - _NOISE:
-                    best = (learning, serving, error)
-            # At once, since what was learnt may be too large to be kept beside the next.
-            if ranking and best != before:
-                self.inner_ndcg_ = self._rank(inner, learnt, best[1])
-        return best
+    def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
+        """Return the settings with the lowest RMSE on all hold-outs together, and that."""
+        n_cells = sum(part.held_out.items.size for part in inner)
+        if not n_cells or not self.rates:
+            return self.learning_settings[0], self.serving_settings[0], np.nan
+        squares = np.zeros((len(self.learning_settings), len(self.serving_settings)))
+        for table, known, held in inner:
+            for place, learning in enumerate(self.learning_settings):
+                learnt = self._learn(table, learning)
+                tried = self._try(learnt, known, held.users, held.items)
+                for other, scores in enumerate(tried):
+                    ratings = np.clip(scores, table.scale.low, table.scale.high)
+                    squares[place, other] += np.sum((ratings - held.values) ** 2)
+        errors = np.sqrt(squares / n_cells)
+        first = int(np.flatnonzero(errors.ravel() < errors.min() + _NOISE)[0])
+        place, other = divmod(first, len(self.serving_settings))
+        chosen = self.learning_settings[place], self.serving_settings[other]
+        return *chosen, float(errors[place, other])
 
-    def _rank(self, inner: InnerSplit, learnt: Any, serving: Setting) -> float:
-        """Return the nDCG@10 of lists for some rows, against what is held out of them."""
-        rows, table = np.unique(inner.held_out.users), inner.table
-        most = max(1, min(_MOST_LISTS, _MOST_CELLS // table.n_items))
-        if rows.size > most:  # they stand in the order of their digests, which is none
-            rows = rows[:most]
-        relevant = relevant_items(inner.held_out, rows, relevance_threshold(table.scale))
-        if not self.ranks or not relevant.indices.size:
-            return np.nan
-        own = table.rows.take(rows)
-        gained = ndcg(list_items(self._serve(learnt, own, serving), own), relevant)
-        judged = ~np.isnan(gained)
-        return float(np.average(gained[judged], weights=table.sizes[rows][judged]))
+    def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
+        """Return the nDCG@10 of lists for held-out rows, by the settings chosen."""
+        gained = [np.empty(0)]
+        for table, known, held in inner if self.ranks else ():
+            rows = np.unique(held.users)
+            # They stand in the order of their digests, which is none.
+            rows = rows[: max(1, min(_MOST_LISTS, _MOST_CELLS // table.n_items))]
+            relevant = relevant_items(held, rows, relevance_threshold(table.scale))
+            own = known.take(rows)
+            scores = self._serve(self._learn(table, learning), own, self._serving)
+            gained.append(ndcg(list_items(scores, own), relevant))
+        return np.concatenate(gained)

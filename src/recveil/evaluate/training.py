@@ -21,6 +21,8 @@ from recveil.evaluate.split import HeldOut, lowest_in_rows
 from recveil.ratings import Ratings, RatingScale
 
 _INNER_SHARE = 0.2
+# Rows are held out a fifth at a time until so many were, but each row so many times at most.
+_PARTS, _LEAST_ROWS, _MOST_TIMES = 5, 100, 10
 
 
 @brief
@@ -184,49 +186,110 @@ class TrainingTable:
 
 @brief
 class InnerSplit(NamedTuple):
-    """A hold-out within a table, to choose settings by.
+    """Some rows of a table that the others must predict, to choose by.
 
     Attributes
     ----------
     table : TrainingTable
-        What is left to learn from; its rows also stand for the people to serve.
+        The rows to learn from.
+    known : UserRows
+        The other rows, without what is held out of them: the people to be served.
     held_out : HeldOut
-        Cells of the rows.
-    weights : ndarray of float64, shape (n_cells,)
-        How many people each cell counts for.
+        Cells of these other rows.
     """
 
     table: TrainingTable
+    known: UserRows
     held_out: HeldOut
-    weights: NDArray[np.float64]
 
 
-def inner_split(table: TrainingTable, seed: int = 0) -> InnerSplit:
-    """Hold out a fifth of each row's labels, chosen at random.
+def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
+    """Hold out whole rows, a fifth of them at a time, and a fifth of the labels of each.
 
-    Settings are chosen by the table alone, not by the ratings of the people whom the recipient
-    serves: a release has seen those ratings, averaged among few, so that they would speak for
-    the settings that trust it most.
+    A recipient chooses by the table alone. The ratings of the people whom they serve would not do:
+    a release has seen those ratings, averaged among few, so that they would speak for what trusts
+    it most. Nor would labels that are held out of rows which are learnt from: the other labels of
+    the same row, which many people share, give them away, and what memorizes rows would win.
+
+    A distinct row is held out whole and counts once, whoever stands behind it. A label between two
+    ratings of the scale is replaced by one of them, at random and right on average: people who
+    are to be served give ratings, and what trusts each digit of an average fails on them.
 
     Parameters
     ----------
     table : TrainingTable
     seed : int
+        Draws the rows, the labels and the roundings.
+
+    Returns
+    -------
+    tuple of InnerSplit
+        As many as are needed to hold out 100 rows: of few rows, each several times, but no more
+        than ten times. None if there are fewer than two rows.
 
     Examples
     --------
-    >>> raw = Ratings.from_columns([1] * 5, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
-    >>> inner = inner_split(TrainingTable.from_ratings(raw))
-    >>> inner.table.rows.indices.size, inner.held_out.items.size
-    (4, 1)
+    >>> raw = Ratings.from_columns([1] * 5 + [2] * 5, [1, 2, 3, 4, 5] * 2, [1, 2, 3, 4, 5] * 2)
+    >>> inner_splits(TrainingTable.from_ratings(raw))  # both rate alike: one distinct row
+    ()
+    >>> values = [1, 2, 3, 4, 5] + [3] * 5
+    >>> raw = Ratings.from_columns([1] * 5 + [2] * 5, [1, 2, 3, 4, 5] * 2, values)
+    >>> [(inner.table.rows.n_users, inner.known.indices.size, inner.held_out.items.size)
+    ...  for inner in inner_splits(TrainingTable.from_ratings(raw))][:2]
+    [(1, 4, 1), (1, 4, 1)]
     """
-    rows = table.rows
-    keys = np.random.default_rng(seed).random(rows.indices.size)
+    n = table.rows.n_users
+    parts = min(_PARTS, n)
+    if parts < 2:
+        return ()
+    rng = np.random.default_rng(seed)
+    splits: list[InnerSplit] = []
+    left = min(_LEAST_ROWS, _MOST_TIMES * n)
+    while left > 0:
+        part_of = rng.permutation(n) % parts
+        for part in range(parts):
+            if left > 0:
+                splits.append(_hold_out_rows(table, part_of == part, rng))
+                left -= splits[-1].known.n_users
+    return tuple(splits)
+
+
+def _hold_out_rows(
+    table: TrainingTable, chosen: NDArray[np.bool_], rng: np.random.Generator
+) -> InnerSplit:
+    rows, left = table.rows.take(np.flatnonzero(chosen)), np.flatnonzero(~chosen)
+    rows = rows._replace(values=_draw_ratings(rows.values, table.scale, rng))
     wanted = np.floor(_INNER_SHARE * np.diff(rows.indptr) + 0.5)
-    held = lowest_in_rows(rows.indptr, keys, wanted)
-    of = rows.row_of()[held]
-    cells = HeldOut(of, rows.indices[held].astype(np.int64), rows.values[held])
-    return InnerSplit(table.where(~held), cells, table.weights[held])
+    held = lowest_in_rows(rows.indptr, rng.random(rows.indices.size), wanted)
+    cells = HeldOut(rows.row_of()[held], rows.indices[held].astype(np.int64), rows.values[held])
+    sizes = table.sizes[left]
+    others = TrainingTable(
+        table.rows.take(left), sizes, table.n_items, int(sizes.sum()), table.scale
+    )
+    return InnerSplit(others, rows.where(~held), cells)
+
+
+def _draw_ratings(
+    labels: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Replace each label by the rating below or above it, the nearer one more often.
+
+    Examples
+    --------
+    >>> _draw_ratings(np.array([3.0, 5.0]), RatingScale(1, 5, 1), np.random.default_rng(0))
+    array([3., 5.])
+    >>> drawn = _draw_ratings(np.full(1000, 2.25), RatingScale(1, 5, 1), np.random.default_rng(0))
+    >>> np.unique(drawn), bool(abs(drawn.mean() - 2.25) < 0.05)
+    (array([2., 3.]), True)
+    """
+    if scale.step is None:
+        return labels
+    steps = (labels - scale.low) / scale.step
+    # A rating is one, whatever the last digit of its division says.
+    steps = np.where(np.abs(steps - np.rint(steps)) < 1e-6, np.rint(steps), steps)
+    below = np.floor(steps)
+    drawn = below + (rng.random(labels.size) < steps - below)
+    return np.asarray(scale.round(scale.low + scale.step * drawn), np.float64)
 
 
 def _digests(rows: UserRows) -> list[bytes]:

@@ -11,7 +11,7 @@ from jinja2 import Environment, StrictUndefined
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.compare.cells import write_beside
 from recveil.report.audit_page import as_count, as_percent
-from recveil.report.frontier import Panel, draw_frontier, draw_panel, looks_of
+from recveil.report.frontier import UTILITIES, Panel, draw_frontier, draw_panel, looks_of
 
 # What each promise is called, where it must be short.
 _LABELS = {
@@ -41,11 +41,11 @@ def compare_page(result: dict[str, Any]) -> str:
     environment = Environment(  # names come from outside: everything is escaped
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": as_percent, "count": as_count}
+    environment.filters |= {"percent": as_percent, "count": as_count, "kept": _kept}
     rows = result["rows"]
     answer = _headline(result)
-    drawn = draw_frontier(rows, answer["row"] if answer else None)
-    chart, spots = drawn or (None, [])
+    chosen = answer["row"] if answer else None
+    drawn = [(utility, draw_frontier(rows, utility, chosen)) for utility in UTILITIES]
     panels = [(panel, draw_panel(rows, panel)) for panel in _panels(result.get("reference"))]
     return environment.from_string(text).render(
         data=result.get("data"),
@@ -59,11 +59,11 @@ def compare_page(result: dict[str, Any]) -> str:
         rows=rows,
         by_title={row["title"]: row for row in rows},
         best=result.get("frontier", []),
-        chart=chart,
-        spots=spots,
+        drawings=[(utility, *drawing) for utility, drawing in drawn if drawing],
+        not_drawn=[utility.title.lower() for utility, drawing in drawn if not drawing],
         looks={look.series: look for look in looks_of(rows)},
         weak_test=MEMBERSHIP,
-        whole_gain=_whole_gain(result.get("reference")),
+        whole=(result.get("reference") or {}).get("raw_gain"),
         raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
         panels=[(panel, drawing) for panel, drawing in panels if drawing],
         beyond_attack=[row["title"] for row in rows if not row["problem"] and row["risk"] is None],
@@ -99,10 +99,19 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     write_beside(target, lambda beside: beside.write_text(page, encoding="utf-8"))
 
 
-def _whole_gain(reference: dict[str, Any] | None) -> float | None:
-    """Return how far the raw data's RMSE lies below that of averages."""
-    errors = [(reference or {}).get(table, {}).get("rmse") for table in ("averages", "raw")]
-    return None if None in errors else float(errors[0] - errors[1])
+def _kept(share: dict[str, Any] | None) -> str:
+    """Write a share that is kept, which is as good as raw at most.
+
+    Examples
+    --------
+    >>> _kept({"value": 1, "low": 0.9, "high": 1}), _kept({"value": -56.2}), _kept(None)
+    ('as raw', 'below -100%', 'cannot be told')
+    """
+    if share is None:
+        return "cannot be told"
+    if share["value"] <= -1:
+        return "below -100%"
+    return "as raw" if share["value"] >= 1 else as_percent(share["value"])
 
 
 def _headline(result: dict[str, Any]) -> dict[str, Any] | None:
@@ -121,7 +130,7 @@ def _panels(reference: dict[str, Any] | None) -> list[Panel]:
         return [
             (names[table], told[field])
             for table, told in (reference or {}).items()
-            if told and told.get(field) is not None
+            if table in names and told and told.get(field) is not None
         ]
 
     def raw_only(field: str) -> list[tuple[str, float]]:
@@ -131,6 +140,8 @@ def _panels(reference: dict[str, Any] | None) -> list[Panel]:
         Panel("risk", "People found", "down", ".0%", []),
         Panel("link_precision", "Items told rightly", "down", ".0%", []),
         Panel("membership", "Who is in the data? (AUC)", "down", ".2f", [("a coin", 0.5)]),
+        Panel("target_rmse_present", "RMSE of one’s own labels", "down", ".2f", []),
+        Panel("target_absent", "Own ratings without a label", "down", ".0%", []),
         Panel("rmse", "RMSE", "down", ".3f", of("rmse")),
         Panel("ndcg", "nDCG@10", "up", ".3f", raw_only("ndcg@10")),
         Panel("recall", "Recall@10", "up", ".3f", raw_only("recall@10")),

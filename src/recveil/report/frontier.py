@@ -19,7 +19,7 @@ KINDS = {
     "nothing": "#666666",
 }
 _SOFT = "#8a93a0"
-_WIDTH, _HEIGHT = 620, 430
+_WIDTH, _HEIGHT = 370, 330
 _SMALL = 250, 165
 # Lower risks and gains are drawn at the edge; the page says so.
 _LEAST_RISK, _LEAST_GAIN = 0.001, -0.5
@@ -41,6 +41,29 @@ class Spot(NamedTuple):
     left: float
     top: float
     title: str
+
+
+class Utility(NamedTuple):
+    """What a large drawing has upwards: one of the two shares that are kept.
+
+    Attributes
+    ----------
+    name : str
+        Its name among what a row keeps.
+    title : str
+    floor : str
+        What a share of 0 is.
+    """
+
+    name: str
+    title: str
+    floor: str
+
+
+UTILITIES = (
+    Utility("lists", "Lists", "no list holds anything right"),
+    Utility("ratings", "Ratings", "no better than averages"),
+)
 
 
 class Panel(NamedTuple):
@@ -89,14 +112,15 @@ def looks_of(rows: Iterable[dict[str, Any]]) -> list[Look]:
 
 
 def draw_frontier(
-    rows: list[dict[str, Any]], chosen: str | None
+    rows: list[dict[str, Any]], utility: Utility, chosen: str | None
 ) -> tuple[Chart, list[Spot]] | None:
-    """Draw gain against risk, one line a method, with names and numbers beside the points.
+    """Draw a share that is kept against risk, one line a method, with names and numbers.
 
     Parameters
     ----------
     rows : list of dict
-        `recveil.compare.Row`s, each with its ``title``. Those without risk or gain are left out.
+        As in `recveil.compare.Comparison.to_dict`. Those without risk or the share are left out.
+    utility : Utility
     chosen : str or None
         The title of the setting that is the answer; it gets a ring.
 
@@ -105,13 +129,16 @@ def draw_frontier(
     (Chart, list of Spot) or None
         None if nothing can be drawn.
     """
-    drawn = [row for row in rows if row["risk"] is not None and row["gain_kept"] is not None]
+    drawn = [
+        row | {"share": row["kept"][utility.name]["value"]}
+        for row in rows
+        if row["risk"] is not None and row.get("kept", {}).get(utility.name) is not None
+    ]
     if not drawn:
         return None
     looks = {look.series: look for look in looks_of(rows)}
-    highest = max(1.0, *(row["gain_kept"] for row in drawn))
-    lowest = max(_LEAST_GAIN, min(0.0, *(row["gain_kept"] for row in drawn)))
-    span = lowest - 0.04 * (highest - lowest), highest + 0.04 * (highest - lowest)
+    lowest = max(_LEAST_GAIN, min(0.0, *(row["share"] for row in drawn)))
+    span = lowest - 0.04 * (1 - lowest), 1 + 0.06 * (1 - lowest)
     points = [
         row
         | looks[row["method"]]._asdict()
@@ -119,13 +146,13 @@ def draw_frontier(
             "x": max(_LEAST_RISK, row["risk"]),
             "low": max(_LEAST_RISK, row["risk_low"]),
             "high": max(_LEAST_RISK, row["risk_high"]),
-            "y": max(lowest, row["gain_kept"]),
+            "y": max(lowest, row["share"]),
             "number": "" if row["k"] is None else str(row["k"]),
         }
         for row in drawn
     ]
     names = _names(points, span)
-    chart = _frontier_layers(points, names, span, chosen)
+    chart = _frontier_layers(points, names, span, utility, chosen)
     # Names stand at the edge, and a reader's letters may be wider than those that were measured.
     svg = _svg(chart.properties(width=_WIDTH, height=_HEIGHT), right=34)
     return Chart(svg, [], True, True), _spots(svg, points, span)
@@ -152,7 +179,7 @@ def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict
         point
         | {
             "text": point["method"]
-            + (f" ({point['gain_kept']:.0%})" if point["gain_kept"] < point["y"] else ""),
+            + (f" ({point['share']:.0%})" if point["share"] < point["y"] else ""),
             "name_y": place,
             "from_x": _beyond(8),
             "to_x": _beyond(26),
@@ -191,6 +218,7 @@ def _frontier_layers(
     points: list[dict[str, Any]],
     names: list[dict[str, Any]],
     span: tuple[float, float],
+    utility: Utility,
     chosen: str | None,
 ) -> alt.LayerChart:
     x = alt.Scale(type="log", domain=[_LEAST_RISK, 1], nice=False)
@@ -199,17 +227,22 @@ def _frontier_layers(
     across = alt.X(
         "x:Q",
         scale=x,
-        title="← safer  ·  share of the people found by the strongest adversary (log scale)",
+        title="← safer  ·  share of the people found (log scale)",
         axis=alt.Axis(values=_TICKS, labelExpr=ticks),
     )
     axis = alt.Axis(format=".0%", values=[-0.5, -0.25, 0, 0.25, 0.5, 0.75, 1])
-    up = alt.Y("y:Q", scale=y, title="share of the collaborative gain kept  ·  better →", axis=axis)
+    up = alt.Y(
+        "y:Q",
+        scale=y,
+        title=f"{utility.title.lower()}: share of what raw data give  ·  better →",
+        axis=axis,
+    )
     base = alt.Chart({"values": points}).encode(
         x=across, y=up, color=alt.Color("colour:N", scale=None), detail="method:N"
     )
     edges = [
         {"y": 1, "text": "as good as the raw data"},
-        {"y": 0, "text": "no better than averages"},
+        {"y": 0, "text": utility.floor},
     ]
     rules = alt.Chart({"values": edges}).encode(y=alt.Y("y:Q", scale=y))
     reference = rules.mark_rule(color="#444444", strokeWidth=1)

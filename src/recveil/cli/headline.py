@@ -1,0 +1,106 @@
+"""Headline: what an evaluation says in words, before its tables."""
+
+from typing import Any
+
+
+def headline(plain: dict[str, Any]) -> str:
+    """Sum up what the release is worth: lists and ratings, of the recommenders chosen.
+
+    Examples
+    --------
+    >>> chosen = {"raw": {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "means"},
+    ...           "release": {"rmse": 0.91, "recommender": "kNN", "ndcg@10": 0.1, "ranker": "kNN"}}
+    >>> kept = {"ratings": {"value": 0.75, "low": 0.61, "high": 1.1},
+    ...         "lists": {"value": 0.5, "low": 0.4, "high": 0.6}}
+    >>> gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True}
+    >>> told = {"chosen": chosen, "kept": {"chosen": kept}, "raw_gain": gain, "raw_lists": gain,
+    ...         "averages": {"rmse": 0.94, "recommender": "item mean + user bias"}}
+    >>> for sentence in headline({"recipient": told}).split(". "):
+    ...     print(sentence)
+    The release keeps 50.0% of the nDCG of lists of ten (40.0% to 60.0%): 0.2000 with the raw \
+ratings (means), 0.1000 with the release (kNN)
+    It keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to as good \
+as raw)
+    RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item \
+mean + user bias.
+    >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False}}}
+    >>> print(headline(small).split(". ")[1])
+    For predicted ratings, the gain of the raw table itself is too small to tell a share of it: \
+0.0400 in RMSE (0.0300 to 0.0500)
+    """
+    told = plain["recipient"]
+    chosen, averages = told["chosen"], told["averages"]
+    raw, release = chosen["raw"], chosen["release"]
+    return (
+        f"{_lists(told)}{_ratings(told)} RMSE: {_number(raw['rmse'])} with the raw ratings "
+        f"({raw['recommender']}), {_number(release['rmse'])} with the release "
+        f"({release['recommender']}), {_number(averages['rmse'])} with {averages['recommender']}."
+    )
+
+
+def _lists(told: dict[str, Any]) -> str:
+    """Say what becomes of the lists."""
+    raw, release = (told["chosen"][side] for side in ("raw", "release"))
+    if raw["ndcg@10"] is None or release["ndcg@10"] is None:
+        return ""
+    numbers = (
+        f"{_number(raw['ndcg@10'])} with the raw ratings ({raw['ranker']}), "
+        f"{_number(release['ndcg@10'])} with the release ({release['ranker']})."
+    )
+    if not told["raw_lists"]["is_told"]:
+        return f"The raw ratings' lists are too poor to tell a share of their nDCG: {numbers} "
+    share = _kept(told["kept"]["chosen"]["lists"], "of the nDCG of lists of ten")
+    return f"The release {share}: {numbers} "
+
+
+def _ratings(told: dict[str, Any]) -> str:
+    """Say what becomes of the gain in predicted ratings."""
+    gain, share = told["raw_gain"], told["kept"]["chosen"]["ratings"]
+    if not gain["is_told"] or share["value"] is None:
+        return (
+            f"For predicted ratings, the gain of the raw table itself is too small to tell a "
+            f"share of it: {_number(gain['value'])} in RMSE ({_number(gain['low'])} to "
+            f"{_number(gain['high'])})."
+        )
+    if share["value"] < 0:
+        return "For predicted ratings, it is worth less than averages of the raw ratings."
+    words = "of the gain of collaborative filtering in predicted ratings"
+    return f"It {_kept(share, words)}."
+
+
+def _kept(share: dict[str, Any], of: str) -> str:
+    """Say a share with its interval; nothing is better than raw."""
+    value, low, high = (share[name] for name in ("value", "low", "high"))
+    told = f"keeps {value:.1%} {of}" if value < 1 else f"is as good as raw in what it keeps {of}"
+    if low is None or low == high:
+        return told
+    ends = ["as good as raw" if end >= 1 else f"{end:.1%}" for end in (low, high)]
+    return f"{told} ({ends[0]})" if low >= 1 else f"{told} ({ends[0]} to {ends[1]})"
+
+
+def say_best(told: dict[str, Any]) -> str:
+    """Say what the best of those run would have given, beside the chosen ones."""
+    best, kept = told["best"], told["kept"]["best"]
+    shares = {
+        name: kept[name]["value"] if told[of]["is_told"] else None
+        for name, of in (("ratings", "raw_gain"), ("lists", "raw_lists"))
+    }
+    words = {
+        name: "–" if share is None else "as good as raw" if share >= 1 else f"{share:.1%} kept"
+        for name, share in shares.items()
+    }
+    sides = best["raw"], best["release"]
+    errors, gains = (
+        [f"{_number(side[measure])} ({side[who]})" for side in sides]
+        for measure, who in (("rmse", "recommender"), ("ndcg@10", "ranker"))
+    )
+    return (
+        f"All shares above are of the recommenders that a recipient would choose. The best of "
+        f"those run, which nobody could know beforehand: RMSE {errors[0]} with the raw ratings, "
+        f"{errors[1]} with the release ({words['ratings']}); nDCG {gains[0]} and {gains[1]} "
+        f"({words['lists']})."
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"

@@ -1,0 +1,135 @@
+"""What a release keeps, on people few enough to compute by hand."""
+
+import numpy as np
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.evaluate import (
+    Measured,
+    gain_interval,
+    gain_kept,
+    kept,
+    lists_interval,
+    lists_kept,
+    raw_gain,
+    raw_lists,
+)
+from recveil.evaluate.recipient import AVERAGES, PersonUtility, Served, Utility
+
+
+class TestGainInterval:
+    def plain(self, averages, best, cells):
+        """Make what is served of each person's squared errors."""
+        squares = {AVERAGES: np.asarray(averages, float), "kNN": np.asarray(best, float)}
+        people = PersonUtility(np.asarray(cells), squares, {})
+        rest = (0.0, 0.0, 0.0, 0.0, 10, 1, 1, 0, (), 0.0)
+
+        def utility(squares):
+            return Utility(float(np.sqrt(np.sum(squares) / np.sum(cells))), *rest)
+
+        utilities = {AVERAGES: utility(averages), "kNN": utility(best)}
+        return Served(utilities, "kNN", people=people)
+
+    def test_people_who_are_all_alike_leave_no_doubt(self):
+        """Errors 1.0, 0.8 and 0.9 of everybody: half of the gain is kept, whoever is drawn."""
+        raw = self.plain([1.0] * 9, [0.64] * 9, [1] * 9)
+        release = self.plain([1.0] * 9, [0.81] * 9, [1] * 9)
+        assert gain_interval(raw, release) == pytest.approx((0.5, 0.5))
+
+    def test_against_a_plain_oracle(self):
+        rng = np.random.default_rng(3)
+        cells = rng.integers(1, 6, 40)
+        averages, best, released = cells * rng.uniform(
+            [[1.0], [0.4], [0.6]], [[1.6], [0.9], [1.2]], (3, 40)
+        )
+        raw, release = self.plain(averages, best, cells), self.plain(averages, released, cells)
+        draw, shares = np.random.default_rng(7), []
+        for _ in range(1000):
+            people = draw.integers(40, size=40)
+            n = sum(cells[p] for p in people)
+            a, b, c = (
+                (sum(errors[p] for p in people) / n) ** 0.5 for errors in (averages, best, released)
+            )
+            shares.append((a - c) / (a - b))
+        shares.sort()
+        # The 2.5 % point of 1,000 numbers lies between the 25th and 26th, the 97.5 % point between
+        # the 975th and 976th; each end takes the outer one.
+        found = gain_interval(raw, release, seed=7)
+        assert found == pytest.approx((shares[24], shares[975]), abs=1e-12)
+        assert found[0] < gain_kept(raw, release) < found[1]
+        assert gain_interval(raw, release, seed=7) == found
+        assert gain_interval(raw, release, seed=8) != found
+
+    def test_a_gain_that_may_be_none_has_no_interval(self):
+        """The raw data serve one of two people badly: a quarter of the draws is of them alone."""
+        raw = self.plain([1.0, 1.0], [0.1, 1.2], [1, 1])
+        assert gain_kept(raw, raw) == 1
+        assert np.isnan(gain_interval(raw, raw)).all()
+
+    def test_without_a_gain_there_is_none(self):
+        raw = self.plain([1.0, 1.0], [1.0, 1.0], [1, 1])
+        assert np.isnan(gain_interval(raw, raw)).all()
+
+    def test_others_were_served(self):
+        raw = self.plain([1.0, 1.0], [0.5, 0.5], [1, 1])
+        with pytest.raises(RecveilError, match="served 2 people, the release 3"):
+            gain_interval(raw, self.plain([1.0] * 3, [0.5] * 3, [1] * 3))
+
+
+class TestRawGain:
+    plain = TestGainInterval.plain
+
+    def test_a_clear_gain_is_told(self):
+        raw = self.plain([1.0] * 9, [0.64] * 9, [1] * 9)
+        assert raw_gain(raw) == pytest.approx((0.2, 0.2, 0.2))
+        assert raw_gain(raw).is_told
+
+    def test_a_gain_by_chance_is_not(self):
+        """Errors differ by far more between people than between recommenders."""
+        rng = np.random.default_rng(0)
+        averages = rng.uniform(0, 2, 50)
+        raw = self.plain(averages, averages + rng.normal(-0.01, 0.3, 50), np.ones(50))
+        gain = raw_gain(raw)
+        assert gain.low < 0 < gain.high and not gain.is_told
+
+    def test_a_gain_smaller_than_its_interval_is_not(self):
+        assert Measured(0.02, 0.0101, 0.0301).is_told
+        assert not Measured(0.02, 0.0099, 0.0301).is_told
+        assert not Measured(0.02, 0.0, 0.01).is_told
+
+
+class TestLists:
+    def served(self, ndcg, best):
+        """Two recommenders; the first is chosen, the second has the higher nDCG."""
+        rest = (10, 1, 1, 0, (), 0.0)
+        ndcg, best = np.asarray(ndcg, float), np.asarray(best, float)
+        utilities = {
+            AVERAGES: Utility(0.9, 0.7, float(np.nanmean(ndcg)), 0.0, 0.0, *rest),
+            "kNN": Utility(0.8, 0.6, float(np.nanmean(best)), 0.0, 0.0, *rest),
+        }
+        cells = np.ones(ndcg.size)
+        squares = {AVERAGES: 0.81 * cells, "kNN": 0.64 * cells}
+        people = PersonUtility(cells.astype(int), squares, {AVERAGES: ndcg, "kNN": best})
+        return Served(utilities, AVERAGES, AVERAGES, people)
+
+    def test_shares_by_hand_of_the_chosen_and_of_the_best(self):
+        raw = self.served([0.4, 0.2, np.nan], [0.6, 0.2, np.nan])
+        release = self.served([0.1, 0.2, np.nan], [0.5, 0.3, np.nan])
+        assert lists_kept(raw, release) == pytest.approx(0.5)
+        assert lists_kept(raw, release, best=True) == pytest.approx(1)
+        # Whoever is drawn twice: 0.1 / 0.4 and 0.2 / 0.2.
+        assert lists_interval(raw, release) == pytest.approx((0.25, 1))
+        of_both = kept(raw, release)
+        assert of_both.lists == pytest.approx((0.5, 0.25, 1))
+        assert np.isnan(of_both.ratings).all()  # averages are chosen: nothing is gained
+        assert kept(raw, release, best=True).ratings.value == pytest.approx(1)
+
+    def test_lists_that_are_always_wrong_have_no_share(self):
+        nothing = self.served([0.0, 0.0], [0.0, 0.0])
+        assert np.isnan(lists_kept(nothing, nothing))
+        assert np.isnan(lists_interval(nothing, nothing)).all()
+        assert not raw_lists(nothing).is_told
+
+    def test_the_interval_of_the_raw_lists(self):
+        told = raw_lists(self.served([0.4, 0.2, np.nan], [0.0, 0.0, np.nan]))
+        assert told == pytest.approx((0.3, 0.2, 0.4))
