@@ -183,6 +183,32 @@ def test_the_headline_tells_errors_lists_and_who_they_are_by(run):
         assert told["gain_low"] <= told["gain_kept"] <= told["gain_high"]
 
 
+def test_labels_present_and_the_share_absent_stand_beside_the_rule(run):
+    """In simple rows much of the RMSE by the rule "zero" comes from labels that are not there."""
+    PredictiveAnonymizer(5, "simple", seed=1).anonymize(read_ratings("train.csv")).write("few")
+    command = ("evaluate", *FILES, "--release", "few", *QUICK)
+    told = json.loads(run(*command, "--json", "-")[1])
+    own = told["target_deviation"]
+    assert own["rmse_present"] < 0.75 * own["rmse"] and own["null_share"] > 0.1
+    out = run(*command)[1]
+    for words in ("RMSE of labels", "share", "absent", "on common items alone"):
+        assert words in out
+    row = " ".join(out[out.index("one's own row") :].split()[4:9:2])
+    assert row == f"{own['rmse_present']:.4f} {own['null_share']:.1%} {own['rmse']:.4f}"
+    assert told["self_rank_common_first"] <= told["self_rank_first"]
+
+
+def test_the_best_of_those_run_are_told_beside_the_chosen(run):
+    command = ("evaluate", *FILES, "--release", "out", *QUICK)
+    best = json.loads(run(*command, "--json", "-")[1])["recipient"]["best"]
+    out = " ".join(run(*command)[1].split())
+    assert "All shares above are of the recommenders that a recipient would choose" in out
+    for side in ("raw", "release"):
+        assert {"rmse", "ndcg@10", "recommender"} <= set(best[side])
+        assert f"{best[side]['rmse']:.4f} ({best[side]['recommender']})" in out
+        assert f"{best[side]['ndcg@10']:.4f} ({best[side]['ranker']})" in out
+
+
 def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK)

@@ -209,7 +209,7 @@ def _high(row: Row) -> float:
 
 
 def was_looked_for(row: Row) -> bool:
-    """Tell whether some adversary could look for nearly everybody whom he was asked for."""
+    """Tell whether some adversary could look for nearly everybody whom they were asked for."""
     return (row.most_attacked or 0) >= COVERAGE * (row.looked_for or 1)
 
 

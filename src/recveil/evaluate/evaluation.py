@@ -199,14 +199,32 @@ class Evaluation:
         }
 
     def _facts(self) -> dict[str, object]:
-        low, high = self.gain_interval
         return {
             "people": self.n_people,
             "served": self.n_served,
-            "gain kept": f"{self.gain_kept:.1%} ({low:.1%} to {high:.1%})",
+            "lists kept": _told(self.kept.lists, self.raw_lists),
+            "ratings kept": _told(self.kept.ratings, self.raw_gain),
             "RMSE": self.release.utilities[self.release.chosen].rmse,
             "RMSE of raw": self.raw.utilities[self.raw.chosen].rmse,
         }
+
+
+def _told(share: Measured, whole: Measured) -> str:
+    """Say what is kept, in few words.
+
+    Examples
+    --------
+    >>> whole = Measured(0.04, 0.03, 0.05)
+    >>> _told(Measured(0.5, 0.4, 1.2), whole), _told(Measured(1.3, 0.9, 1.7), whole)
+    ('50.0% (40.0% to 100.0%)', 'as good as raw (90.0% at least)')
+    >>> _told(Measured(0.5, 0.4, 0.6), Measured(0.01, -0.01, 0.03))
+    'too little to tell'
+    """
+    if not whole.is_told:
+        return "too little to tell"
+    if share.value >= 1:
+        return f"as good as raw ({min(1, share.low):.1%} at least)"
+    return f"{share.value:.1%} ({share.low:.1%} to {min(1, share.high):.1%})"
 
 
 def _chosen(served: Served) -> dict[str, Any]:

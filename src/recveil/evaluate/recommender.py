@@ -36,7 +36,7 @@ class Recommender(ABC):
     rates : bool
         Whether its scores are ratings, so that they have an error.
     ranks : bool
-        Whether its scores order a person's items, so that his list means something.
+        Whether its scores order a person's items, so that a list of them means something.
     setting_ : tuple of float
         What was chosen, first for learning, then for serving.
     inner_rmse_ : float

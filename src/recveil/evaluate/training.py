@@ -27,7 +27,7 @@ _PARTS, _LEAST_ROWS, _MOST_TIMES = 5, 100, 10
 
 @brief
 class UserRows(NamedTuple):
-    """People to serve, each with the ratings that he is known by, in compressed rows.
+    """People to serve, each with the ratings that they are known by, in compressed rows.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class UserRows(NamedTuple):
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Self:
-        """Take every user of a table; his position stays.
+        """Take every user of a table; positions stay.
 
         Examples
         --------
