@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recveil.anonymize import anonymize
 from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.ratings import Ratings, RatingScale
@@ -70,3 +71,12 @@ def test_many_pairs_against_a_plain_loop():
     table = ratings.to_arrow().to_pylist()
     found = {(row["user_id"], row["item_id"]): row["rating"] for row in table}
     assert found == {pair: value for pair, (_, value) in latest.items()}
+
+
+def test_the_release_says_how_many_rows_are_gone(tmp_path: Path):
+    rows = [f"{user},{item},{1 + (user + item) % 5}" for user in range(9) for item in range(5)]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows, "1,1,5", "2,2,5"]))
+    made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=3, duplicates="last", scale=STARS)
+    assert made.reading.duplicates_dropped == 2
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "2 rows" in card

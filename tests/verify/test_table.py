@@ -5,14 +5,17 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recveil.anonymize import PredictiveAnonymizer
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, UnknownOrderError
+from recveil.ratings import Ratings
 from recveil.verify import verify
 
 
@@ -270,3 +273,51 @@ class TestCoRated:
     def test_it_is_said_what_was_compared(self, tmp_path):
         self._check(tmp_path, ["a,7,4,1", "b,7,5,1"], ",town")
         assert verify(tmp_path / "some.csv", k=2, claim="co-rated").compared == ["item", "town"]
+
+
+class TestWhoseRowsAreCompared:
+    """A verdict that took items for users would hold of films, and say nothing of people."""
+
+    ROWS = "7,ann,4\n7,ben,4\n8,ann,2\n8,ben,3\n"
+
+    def test_a_file_without_a_header_must_be_told(self, tmp_path):
+        path = tmp_path / "extract.csv"
+        path.write_text(self.ROWS)
+        with pytest.raises(UnknownOrderError, match="would check something else"):
+            verify(path, k=2)
+        assert not verify(path, k=2, user="2", item="1").holds
+        path.write_text(self.ROWS.replace("3", "2"))
+        assert verify(path, k=2, user="2", item="1").holds
+        assert not verify(path, k=2, user="1", item="2").holds
+
+    def test_formats_that_fix_the_order_need_nothing(self, tmp_path):
+        path = tmp_path / "ratings.dat"
+        path.write_text("1::7::4\n2::7::4\n")
+        assert verify(path, k=2).holds
+
+    def test_a_release_has_its_own_names(self, tmp_path):
+        made = PredictiveAnonymizer(3, seed=1).anonymize(make_ratings(9, 6, 20, seed=1))
+        made.write(tmp_path / "out")
+        with pytest.raises(RecveilError, match="user: given for a release"):
+            verify(tmp_path / "out", user="user_id")
+
+
+class TestTablesInMemory:
+    def test_a_frame_is_checked_as_its_file_would_be(self):
+        frame = pd.DataFrame({"user": [1, 2, 3], "item": [7, 7, 7], "rating": [4, 4, 5]})
+        assert verify(frame, k=1).holds
+        found = verify(frame, k=2)
+        assert (found.holds, found.k_achieved, found.users) == (False, 1, 3)
+        assert verify(frame.assign(rating=4), k=3).holds
+        assert not verify(frame.assign(rating=4, town=["a", "b", "c"]), k=2).holds
+
+    def test_ratings_are(self):
+        ratings = Ratings.from_columns([1, 2], [7, 7], [4, 4])
+        assert verify(ratings, k=2).holds
+        with pytest.raises(RecveilError, match="expected k"):
+            verify(ratings)
+
+    def test_no_column_is_passed_over(self):
+        frame = pd.DataFrame({"user": [1, 2], "item": [7, 7], "rating": [4, 4]})
+        with pytest.raises(RecveilError):
+            verify(frame.assign(odd=[{"a"}, [1]]), k=2)

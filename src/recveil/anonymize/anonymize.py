@@ -1,6 +1,7 @@
 """anonymize: from a file of ratings to a verified release, in one call."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -166,13 +167,19 @@ def anonymize(
     is_padded = method == "predictive" and homogenize in (None, "padded")
     if is_padded and isinstance(k, int) and 1 <= k <= ratings.n_users:
         size.check(expect_padded(ratings, k, predictive["privacy_levels"], layout, file_format))
-    release = anonymizer.anonymize(ratings)
+    release = _telling(anonymizer.anonymize(ratings), found.duplicates_dropped)
     if not is_padded and release.published.expect is not None:
         size.check(release.published.expect(layout, file_format))
     verification = release.write(
         output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
     )
     return Anonymized(ratings, release, verification, found)
+
+
+def _telling(release: Release, duplicates_dropped: int) -> Release:
+    """Let the card say how many rows of the input are not in the release."""
+    published = replace(release.published, duplicates_dropped=duplicates_dropped)
+    return replace(release, published=published)
 
 
 @brief

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from recveil.cli import options
 from recveil.cli.options import Json, refuse_source_as_json
 
 
@@ -36,6 +37,9 @@ def verify(
         bool,
         typer.Option("--links", help="Say how sure a row makes it that a member rated an item."),
     ] = False,
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    rating: options.RatingColumn = None,
     json: Json = None,
 ) -> None:
     """Check that everybody shares their published row with at least k - 1 others.
@@ -52,7 +56,8 @@ def verify(
     if target is not None and path.is_dir() and path.resolve() in target.parents:
         # There it would be a file that the release does not list, and break its claim.
         raise typer.BadParameter(f"--json {json} would stand in the release; name another place")
-    result = verify(path, k=k, b=b, l=l, claim=claim, links=links)
+    columns = {"user": user, "item": item, "rating": rating}
+    result = verify(path, k=k, b=b, l=l, claim=claim, links=links, **columns)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
         if links:

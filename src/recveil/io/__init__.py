@@ -5,7 +5,7 @@ from recveil.io.formats import FORMATS
 from recveil.io.intake import read_ratings, understand
 from recveil.io.levels import read_levels
 from recveil.io.pipes import spooled
-from recveil.io.read import read_table
+from recveil.io.read import frame_table, read_table
 from recveil.io.reading import ReadColumn, Reading
 from recveil.io.source import Source
 from recveil.io.trust import StatedTrust, read_trust
@@ -18,6 +18,7 @@ __all__ = [
     "Source",
     "StatedTrust",
     "convert",
+    "frame_table",
     "read_levels",
     "read_ratings",
     "read_table",

@@ -64,7 +64,8 @@ def refuse_guess(
     name: str,
     source: Source,
     given: Mapping[str, str | None],
-    people_in: Iterable[tuple[str, str | PathLike[str]]],
+    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    danger: str = "would publish them as they are",
 ) -> UnknownOrderError:
     """Return the error that says which columns there are, and what there is to see in them.
 
@@ -74,6 +75,8 @@ def refuse_guess(
         As for `order_of`.
     people_in : iterable of (str, path)
         Files that tell of users by their ids: "levels" or "trust", and where.
+    danger : str
+        What a wrong guess would do to the users.
     """
     seen = [_seen(source, "user"), _seen(source, "item")]
     facts = [column.describe() for column in seen]
@@ -107,7 +110,7 @@ def refuse_guess(
     )
     return UnknownOrderError(
         f"{name}: without a header nothing says which column holds the users, and a wrong guess "
-        f"would publish them as they are; say it: {ways}",
+        f"{danger}; say it: {ways}",
         facts,
         choices,
     )

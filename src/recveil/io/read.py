@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from recveil.errors import RecveilError
 from recveil.io.columnar import read_columnar
@@ -15,9 +18,14 @@ from recveil.io.pipes import is_pipe, name_of
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
 from recveil.ratings.dates import Look, look_for_dates
+from recveil.ratings.frame import table_of
 
 
-def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
+def read_table(
+    path: str | PathLike[str],
+    format: str | None = None,
+    given: Mapping[str, str | None] | None = None,
+) -> Source:
     r"""Read a file of ratings as it stands: nothing is made of its values yet.
 
     Parameters
@@ -27,6 +35,9 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
         used, so that what can be read once only is for `spooled` first.
     format : str, optional
         A key of `FORMATS`; found by looking into the file if not given.
+    given : mapping, optional
+        Names or places of the columns `user`, `item`, `rating` and `time`, where the caller knows
+        them.
 
     Returns
     -------
@@ -51,7 +62,36 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Source:
     """
     if is_pipe(path):
         raise RecveilError(f"{name_of(path)}: can be read once only; expected a file (see spooled)")
-    return _read(Path(path), format, Selection(extras=True))
+    return _read(Path(path), format, Selection(given or {}, extras=True))
+
+
+def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
+    """Take a data frame as it stands, with all its columns, as `read_table` takes a file.
+
+    Raises
+    ------
+    RecveilError
+        If it is no data frame, lacks a column, has no rows, or has a column that Arrow cannot hold.
+
+    Examples
+    --------
+    >>> frame = pa.table({"uid": [1], "iid": [5], "score": [3.5], "town": ["Rome"]})
+    >>> frame_table(frame, {}).table.column_names
+    ['user', 'item', 'rating', 'town']
+    """
+    table = table_of(frame, **given)
+    # A column that is left out may tell people apart.
+    n_columns = len(getattr(frame, "columns", table.column_names))
+    if table.num_columns != n_columns:
+        raise RecveilError(
+            f"the data frame: only {table.num_columns} of {n_columns} columns can be "
+            f"compared; expected numbers, text or times in each; convert the others to text"
+        )
+    if table.num_rows == 0:
+        raise RecveilError("the data frame has no rows; expected at least one rating")
+    chosen = Selection(given, extras=True).choose(table.column_names, "the data frame")
+    columns = {name: table[own] for name, own in chosen.items()}
+    return Source(pa.table(columns), "row {}".format, "data frame", chosen)
 
 
 def read_source(

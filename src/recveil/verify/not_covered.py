@@ -44,17 +44,17 @@ def not_covered_of_release(manifest: dict[str, Any], ratings_name: str) -> list[
     if ratings_name.endswith(".parquet"):
         told.append(
             "How values are encoded and compressed within the pages of the Parquet file is not "
-            "compared, as there are many right ways."
+            "compared, as there are many right ways; nor is which version of its writer it names."
         )
     return told
 
 
-def not_covered_of_table(path: Path, source: Source, *, same_order: bool) -> list[str]:
+def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[str]:
     """Say what in a plain file is not compared.
 
     Parameters
     ----------
-    path : Path
+    path : Path or data frame
     source : Source
         What was read of it.
     same_order : bool
@@ -78,6 +78,9 @@ def not_covered_of_table(path: Path, source: Source, *, same_order: bool) -> lis
             "The order of the lines is not compared: those of a person may stand in an order, or "
             "apart from each other, as nobody else's do."
         )
+    if not isinstance(path, Path):
+        told.append("Whatever a data frame carries beside its columns is not looked at.")
+        return told
     if path.is_file() and is_gzipped(path):
         told.append("How the file was zipped, and what its gzip header says, is not looked at.")
     if source.format in DIALECTS:

@@ -1,7 +1,9 @@
 """Checking any file of ratings, whoever made it: all of it at once, exactly as it is written."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.io import Source, read_table
+from recveil.io import Source, frame_table, read_table
+from recveil.io.order import order_of, refuse_guess
 from recveil.ratings.labels import encode_labels
 from recveil.records import Records
 from recveil.verify.classes import Classes
@@ -26,14 +29,15 @@ _COUNTED_ONCE = (
 
 
 def check_table(
-    path: Path,
+    path: Path | Any,
     k: int,
     b: int = 1,
     l: int = 1,  # noqa: E741
     claim: str = "identical-rows",
+    **given: str | None,
 ) -> Verification:
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
-    source = read_table(path)
+    source = _take(path, given)
     table = source.table
     # Co-rated rows may differ in their ratings, and in nothing else.
     free = ("user", "group_size", *(["rating"] if claim == "co-rated" else []))
@@ -75,7 +79,8 @@ def check_table(
                 f"{diversity.below:,} of {diversity.sets:,} sets of b = {b} items stand in fewer "
                 f"than l = {l} different rows"
             )
-            violations.append(Violation(path.name, None, None, problem))
+            where = path.name if isinstance(path, Path) else "the data frame"
+            violations.append(Violation(where, None, None, problem))
     return Verification(
         claim=claim,
         k_required=k,
@@ -90,6 +95,17 @@ def check_table(
         diversity=diversity,
         not_covered=not_covered,
     )
+
+
+def _take(path: Path | Any, given: Mapping[str, str | None]) -> Source:
+    """Read all columns; refuse a file in which nothing says which one holds the users."""
+    if not isinstance(path, Path):
+        return frame_table(path, given)
+    source = read_table(path, given=given)
+    if order_of(path.name, source, given, None) == "guessed":
+        # A verdict about items would say nothing of people.
+        raise refuse_guess(path.name, source, given, danger="would check something else")
+    return source
 
 
 def _same_order(records: Records, order: NDArray[np.int64], digests: list[bytes]) -> bool:

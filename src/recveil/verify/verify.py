@@ -2,31 +2,39 @@
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.io import spooled
+from recveil.ratings import Ratings
 from recveil.release.manifest import CLAIMS, MANIFEST
 from recveil.verify.release import check_release
 from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
 
+_DEFAULT = "identical-rows"
+
 
 def verify(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Ratings | Any,
     *,
     k: int | None = None,
     b: int | None = None,
     l: int | None = None,  # noqa: E741
     claim: str | None = None,
     links: bool = False,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
 ) -> Verification:
-    r"""Check that everybody shares his published row with at least k - 1 others.
+    r"""Check that everybody shares their published row with at least k - 1 others.
 
     Parameters
     ----------
-    path : path
+    path : path, Ratings, or data frame
         A release folder, whose own claim, counts and checksums are checked; or any file of
-        ratings that `recveil.io` can read, whoever made it; a pipe, or "-" for standard input.
+        ratings that `recveil.io` can read, whoever made it; a pipe, or "-" for standard input; or
+        a table in memory that is to be published as it is.
     k : int, optional
         People that must share each row. A release brings its own; a file needs it. Where a release
         has privacy levels, each row besides says how many people share it at least.
@@ -38,6 +46,10 @@ def verify(
     links : bool
         Whether to say, too, how sure a release makes it that a member of a group rated an item of
         its row (Chang et al., Theorems 6.2 and 6.3), as told from the published rows alone.
+    user, item, rating : str, optional
+        Names or places of these columns of a file or table, as for `read_ratings`. A file without
+        a header needs `user` and `item`, unless its format fixes the order: a verdict that took
+        items for users would say nothing of people.
 
     Returns
     -------
@@ -73,24 +85,46 @@ def verify(
     >>> verdict.holds, verdict.k_achieved, verdict.violations[0].where
     (False, 1, 'ratings.csv line 4')
     """
+    if k is not None and k < 1:
+        raise RecveilError(f"k is {k}; expected at least 1")
+    if claim is not None and claim not in CLAIMS:
+        raise RecveilError(f"claim {claim!r}: expected one of {', '.join(CLAIMS)}")
+    given = {"user": user, "item": item, "rating": rating}
+    if not isinstance(path, str | PathLike):
+        return _verify_frame(path, k, b, l, claim, links, given)
     with spooled(path) as file:
-        return _verify(file, k, b, l, claim, links)
+        if (file / MANIFEST).is_file():
+            if named := [name for name, column in given.items() if column is not None]:
+                raise RecveilError(
+                    f"{', '.join(named)}: given for a release, whose columns have fixed names; "
+                    f"leave that out"
+                )
+            return check_release(file, k, b, l, claim=claim, links=links)
+        required = _check_file(file, k, links)
+        return check_table(file, required, b or 1, l or 1, claim or _DEFAULT, **given)
 
 
-def _verify(
-    path: Path,
+def _verify_frame(
+    frame: Any,
     k: int | None,
     b: int | None,
     l: int | None,  # noqa: E741
     claim: str | None,
     links: bool,
+    given: dict[str, str | None],
 ) -> Verification:
-    if k is not None and k < 1:
-        raise RecveilError(f"k is {k}; expected at least 1")
-    if claim is not None and claim not in CLAIMS:
-        raise RecveilError(f"claim {claim!r}: expected one of {', '.join(CLAIMS)}")
-    if (path / MANIFEST).is_file():
-        return check_release(path, k, b, l, claim=claim, links=links)
+    """Check a table in memory, as it would stand in a file."""
+    if k is None or links:
+        raise RecveilError(
+            "a table in memory claims nothing: expected k, and no links; write a release to have "
+            "more of it checked"
+        )
+    table = frame.to_arrow() if isinstance(frame, Ratings) else frame
+    return check_table(table, k, b or 1, l or 1, claim or _DEFAULT, **given)
+
+
+def _check_file(path: Path, k: int | None, links: bool) -> int:
+    """Refuse what is no file of ratings, and what only a release can answer; return k."""
     if links:
         raise RecveilError(f"{path}: links are told of a release; this is none")
     if not path.exists():
@@ -102,4 +136,4 @@ def _verify(
             f"{path}: no release (it has no release.json), so it claims nothing; "
             f"say which one it should keep with k (--k)"
         )
-    return check_table(path, k, b or 1, l or 1, claim or "identical-rows")
+    return k
