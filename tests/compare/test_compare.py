@@ -3,6 +3,7 @@
 import json
 import stat
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,6 +13,7 @@ from recveil.compare.cells import Ground, Setting
 from recveil.compare.methods import Method
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
 
 
 @pytest.fixture
@@ -302,3 +304,20 @@ class TestMethods:
         settings = [Setting("padded", 2), Setting("padded", 3), Setting("simple", 2)]
         keys = {ground.key(setting) for ground in grounds for setting in settings}
         assert len(keys) == 9
+
+
+def test_what_is_too_large_says_what_to_type_and_can_be_asked_for(tmp_path):
+    # Everybody rated two of ten items, and three that nobody else rated: full rows explode.
+    rng = np.random.default_rng(1)
+    n = 400
+    popular = np.concatenate([rng.choice(10, 2, replace=False) for _ in range(n)])
+    users = np.concatenate([np.repeat(np.arange(n), 2), np.repeat(np.arange(n), 3)])
+    items = np.concatenate([popular, 10 + np.arange(3 * n)])
+    ratings = Ratings.from_columns(
+        users, items, rng.integers(1, 6, users.size), scale=RatingScale(1, 5, 1)
+    )
+    options = {"methods": ["padded"], "ks": [2], "targets": 5}
+    (refused,) = compare(ratings, tmp_path / "out", **options).rows
+    assert "allow_large (--allow-large)" in refused.problem
+    allowed = compare(ratings, tmp_path / "out", allow_large=True, **options)
+    assert (allowed.computed, allowed.rows[0].problem) == (1, None)

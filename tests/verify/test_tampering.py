@@ -558,6 +558,9 @@ class TestFormat1:
     def old(self, request, tmp_path) -> Path:
         return Path(shutil.copytree(self.FOLDER / request.param, tmp_path / "old"))
 
+    def test_an_older_arrow_numbers_its_row_groups(self):
+        assert verify(self.FOLDER.parent / "arrow_18").holds
+
     def test_they_still_hold(self, old):
         verdict = verify(old)
         assert verdict.holds, verdict.violations

@@ -150,14 +150,7 @@ def anonymize(
         typer.Option(min=0, help="Makes the run repeatable; drawn afresh if not given."),
     ] = None,
     force: Force = False,
-    allow_large: Annotated[
-        bool,
-        typer.Option(
-            "--allow-large",
-            rich_help_panel="Output",
-            help="Write more than 100 labels for each rating, too.",
-        ),
-    ] = False,
+    allow_large: options.AllowLarge = False,
     format: Format = None,
     scale: Scale = None,
     duplicates: Duplicates = "error",

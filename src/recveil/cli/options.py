@@ -112,6 +112,12 @@ Json = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace an older one at that place.")]
 
 
+AllowLarge = Annotated[
+    bool,
+    typer.Option("--allow-large", help="Write more than 100 labels for each rating, too."),
+]
+
+
 def parse_scale(text: str | None) -> "RatingScale | None":
     """Read a --scale option."""
     if text is None:

@@ -57,12 +57,15 @@ class Ground(NamedTuple):
     split : float
         The share of ratings held out.
     seed, targets : int
+    allow_large : bool
+        Whether releases may have more than 100 labels for each rating.
     """
 
     data: str
     split: float
     seed: int
     targets: int
+    allow_large: bool = False
 
     def key(self, setting: Setting) -> str:
         """Return what identifies the result of a setting: 64 hexadecimal digits."""
@@ -203,7 +206,7 @@ def _judge(
     if method.promise != "nothing":
         # The checker knows files only, as everybody would get them.
         with folder_beside(out, WORK) as folder:
-            found = release.write(folder / "release")
+            found = release.write(folder / "release", allow_large=ground.allow_large)
         verified = {
             "claim": found.claim,
             "k_required": found.k_required,

@@ -40,6 +40,7 @@ def compare(
     max_risk: float | None = None,
     min_k: int | None = None,
     worth: Worth = "both",
+    allow_large: bool = False,
     **reading: Any,
 ) -> Comparison:
     """Make a release with every method and k, and measure what each is worth and gives away.
@@ -71,6 +72,8 @@ def compare(
         What a setting is chosen by (``--for`` on the command line): the share that it keeps of the
         gain in predicted ratings, of the lists, or the smaller of the two. It changes no
         measurement, so that nothing is computed anew for it.
+    allow_large : bool
+        Make releases of more than 100 labels for each rating, too; see `Release.write`.
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
         columns.
@@ -113,7 +116,7 @@ def compare(
     refuse_likes(ratings, PREDICTED)
     divided = split_ratings(ratings, split, seed)
     open_folder(out)
-    ground = Ground(ratings.digest().hex(), split, seed, targets)
+    ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
     evaluator = Evaluator(divided, n_targets=targets, seed=seed)
     cells, computed = _fill(out, settings, ground, evaluator)
     comparison = Comparison(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.verify.pages import PLAIN, RUNS, holds_nothing_else, unpack
-from recveil.verify.thrift import BOOL, I32, I64, TEXT, ThriftError, ThriftReader
+from recveil.verify.thrift import BOOL, I16, I32, I64, TEXT, ThriftError, ThriftReader
 
 MOST_ROWS = 1 << 20  # in a row group
 
@@ -29,7 +29,7 @@ _COLUMN = {
     **{1: I32, 2: [I32], 3: [TEXT], 4: I32, 5: I64, 6: I64, 7: I64, 9: I64, 11: I64},
     **{12: _STATISTICS, 13: [{1: I32, 2: I32, 3: I32}], 16: {1: I64, 2: [I64], 3: [I64]}},
 }
-_GROUP = {1: [{2: I64, 3: _COLUMN}], 2: I64, 3: I64, 5: I64, 6: I64}
+_GROUP = {1: [{2: I64, 3: _COLUMN}], 2: I64, 3: I64, 5: I64, 6: I64, 7: I16}
 _ELEMENT = {1: I32, 3: I32, 4: TEXT, 5: I32, 6: I32, 10: {1: {}}}
 _FOOTER = {1: I32, 2: [_ELEMENT], 3: I64, 4: [_GROUP], 6: TEXT, 7: [{1: {}}]}
 _DATA_HEAD = {1: I32, 2: I32, 3: I32, 4: I32, 5: _STATISTICS}
@@ -113,7 +113,9 @@ class ParquetBytes:
         group = self.footer[4][self.group]
         start = self.at
         try:
-            _only(group, {1, 2, 3, 5, 6}, set(), "row group")
+            # Arrow numbered row groups until version 19.
+            _only(group, {1, 2, 3, 5, 6}, {7}, "row group")
+            _equal(group.get(7, self.group), self.group, "number of a row group")
             _equal(group[3], table.num_rows, "rows of a row group")
             _equal(group[5], start, "offset of a row group")
             _equal(len(group[1]), table.num_columns, "columns of a row group")

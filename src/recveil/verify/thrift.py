@@ -3,7 +3,7 @@
 from typing import Any
 
 # How values are written, by their number in the protocol; a structure is told by its fields.
-BOOL, I32, I64, TEXT = 1, 5, 6, 8
+BOOL, I16, I32, I64, TEXT = 1, 4, 5, 6, 8
 _LIST, _STRUCTURE = 9, 12
 
 # What a structure may hold: the form of each of its fields. A list has the form of its elements.
@@ -60,7 +60,7 @@ class ThriftReader:
             expected = _STRUCTURE if isinstance(form, dict) else _LIST
         if kind != expected:
             raise ThriftError(f"a value of kind {kind}, where one of kind {expected} was expected")
-        if kind in (I32, I64):
+        if kind in (I16, I32, I64):
             return self._zigzag()
         if kind == TEXT:
             return self._take(self._varint())
