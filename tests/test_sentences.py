@@ -71,7 +71,8 @@ def refuted_in(sentences: list[str]) -> list[str]:
     ]
 
 
-# The list of what we got wrong says what we said. The cards of older formats stay as they were written, to be compared with what was published.
+# The list of what we got wrong says what we said. The cards of older formats stay as they were
+# written, to be compared with what was published.
 FROZEN = re.compile(r"(format|card|release)[_.-]?\d|reliability\.md")
 PAGES = [page for page in pages() if not FROZEN.search(str(page.relative_to(ROOT)))]
 

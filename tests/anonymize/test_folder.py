@@ -378,12 +378,14 @@ def test_killed_at_any_moment_there_is_no_release_or_a_whole_one(tmp_path):
     write_ratings(make_ratings(n_users=800, n_items=300, n_ratings=30_000, seed=1), source)
     # Writing again and again, so that kills fall into writing more often than into starting up.
     program = (
-        "import sys; from pathlib import Path\n"
+        "import sys, time; from pathlib import Path\n"
         "from recveil.io import read_ratings\n"
         "from recveil.anonymize import PredictiveAnonymizer\n"
         "ratings = read_ratings(sys.argv[1])\n"
         "releases = [PredictiveAnonymizer(3).anonymize(ratings) for _ in range(2)]\n"
-        "print('ready', flush=True)\n"
+        "start = time.perf_counter()\n"
+        "releases[0].write(sys.argv[2], force=True)\n"
+        "print(time.perf_counter() - start, flush=True)\n"
         "while True:\n"
         "    for release in releases: release.write(sys.argv[2], force=True)\n"
     )
@@ -393,8 +395,8 @@ def test_killed_at_any_moment_there_is_no_release_or_a_whole_one(tmp_path):
         process = subprocess.Popen(
             [sys.executable, "-c", program, str(source), str(output)], stdout=subprocess.PIPE
         )
-        process.stdout.readline()
-        time.sleep(chance.uniform(0, 0.6))
+        seconds = float(process.stdout.readline())  # a busy machine takes longer
+        time.sleep(chance.uniform(0, 3 * seconds))
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()

@@ -87,7 +87,7 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
     path = tmp_path / "ratings"
     path.write_bytes(text.encode())
     assert read_table(path).format == format
-    assert read_ratings(path, **PLACES[format]).n_ratings == 1
+    assert read_ratings(path, user="1", item="2").n_ratings == 1
 
 
 @pytest.mark.parametrize(

@@ -186,3 +186,46 @@ def test_places_that_make_no_sense_are_refused(given, message):
 def test_two_columns_are_too_few():
     with pytest.raises(RecveilError, match="2 columns and no header"):
         choose_positions(2, {}, "ratings.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("asin.dat", "B000000242::ann@x.org::4::978300760"),
+        ("u.data", "B000000242\tann@x.org\t4\t978300760"),
+        ("u2.base", "7\t196\t4"),
+        ("ratings.dat", "7::196::4"),
+        ("books.dat", "0439023480::196::4::978300760"),
+    ],
+)
+def test_what_does_not_look_like_movielens_is_not_taken_for_it(tmp_path, name, line):
+    path = tmp_path / name
+    path.write_text(line + "\n")
+    with pytest.raises(UnknownOrderError):
+        understand(path, k=2)
+
+
+@pytest.mark.parametrize("given", [{"user": "2"}, {"item": "1"}])
+def test_only_commands_that_can_work_are_proposed(extract, given):
+    with pytest.raises(UnknownOrderError) as refused:
+        understand(extract, k=3, **given)
+    assert refused.value.choices == [{"user": "2", "item": "1"}]
+
+
+def test_two_roles_are_two_columns(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("item,user,rating\n7,1,4\n")
+    for given in ({"user": "1", "item": "1"}, {"user": "item", "item": "item"}):
+        with pytest.raises(RecveilError, match="one column cannot be two"):
+            understand(path, **given)
+    with pytest.raises(RecveilError, match="no user column"):
+        understand(path, item="user")
+    with pytest.raises(RecveilError, match="no user column"):
+        understand(pd.DataFrame({"item": [7], "user": [1], "rating": [4]}), item="user")
+
+
+def test_a_name_that_is_the_place_of_another_column_is_refused(tmp_path):
+    path = tmp_path / "r.parquet"
+    pd.DataFrame({"0": [7, 8], "1": [1, 2], "2": [4, 5]}).to_parquet(path)
+    with pytest.raises(RecveilError, match="the name of one column, and the place of another"):
+        understand(path, user="2", item="1", rating="3")

@@ -8,7 +8,7 @@ from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ends import count_people, doubtful_ends, refuse_doubtful_ends
+from recveil.ratings.ends import count_people, doubts_of, refuse_doubts
 
 
 def invented(*extra: float) -> Ratings:
@@ -46,10 +46,10 @@ def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
 
 
 def test_two_people_at_two_ends_of_the_crowd():
-    found = doubtful_ends(invented(11.5, 55, 11.5), 3)
+    found = doubts_of(invented(11.5, 55, 11.5), 3)
     assert [(end.side, end.value, end.people) for end in found] == [("high", 55.0, 1)]
     with pytest.raises(RecveilError, match="--scale 1:5:1"):
-        refuse_doubtful_ends(invented(11.5, 55, 11.5), 3)
+        refuse_doubts(invented(11.5, 55, 11.5), 3)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_two_people_at_two_ends_of_the_crowd():
 )
 def test_ends_and_marks_for_no_rating(values, k, is_doubtful):
     ratings = Ratings.from_columns(range(len(values)), [7] * len(values), values)
-    assert bool(doubtful_ends(ratings, k)) == is_doubtful
+    assert bool(doubts_of(ratings, k)) == is_doubtful
 
 
 def test_people_are_counted_once():
@@ -77,16 +77,16 @@ def test_people_are_counted_once():
 def test_a_continuous_scale_has_ends_that_are_a_tenth_wide():
     values = np.random.default_rng(1).uniform(0, 1, 400)
     crowd = Ratings.from_columns(np.arange(400) % 100, np.arange(400) // 100, values)
-    assert doubtful_ends(crowd, 10) == []
+    assert doubts_of(crowd, 10) == []
     lonely = Ratings.from_columns(
         np.arange(400) % 100, np.arange(400) // 100, np.append(values[:-1], 3.456789)
     )
-    assert [end.side for end in doubtful_ends(lonely, 10)] == ["high"]
+    assert [end.side for end in doubts_of(lonely, 10)] == ["high"]
 
 
 def test_a_scale_that_somebody_named_is_theirs():
     ratings = invented(11.5)
-    assert doubtful_ends(ratings.with_scale(RatingScale(1, 11.5, 0.5)), 5) == []
+    assert doubts_of(ratings.with_scale(RatingScale(1, 11.5, 0.5)), 5) == []
     # Even if they found it by looking.
     named = Ratings.from_columns(
         ratings.user_positions(), ratings.indices, ratings.values, scale=ratings.scale
@@ -99,7 +99,8 @@ def test_reading_keeps_in_mind_that_nobody_named_it(tmp_path):
     assert read_ratings(tmp_path / "r.csv").scale.inferred
     assert understand(tmp_path / "r.csv", k=2).ratings.scale.inferred
     told = understand(tmp_path / "r.csv")
-    assert not told.ratings.scale.inferred
+    assert told.ratings.scale.inferred  # whoever publishes it next must hear of it
+    assert not told.settled().ratings.scale.inferred
     assert [note[:24] for note in told.notes] == ["Nobody named the scale: "] * 2
 
 
@@ -117,3 +118,35 @@ def test_places_in_errors_count_dropped_rows(tmp_path):
     path.write_text("user,item,rating\n1,7,99\n1,8,4\n2,9,99\n,7,3\n")
     with pytest.raises(RecveilError, match="line 5: the user is missing"):
         understand(path, scale=RatingScale(1, 5, 1), drop_off_scale=True)
+
+
+@pytest.mark.parametrize(("odd", "scale"), [(3.5, "1:5:0.5"), (3.7, "1:5:0.1"), (3.14159, "1:5")])
+def test_one_persons_rating_is_never_the_step_of_a_published_scale(odd, scale):
+    ratings = invented(odd)
+    assert str(ratings.scale) == scale
+    (doubt,) = doubts_of(ratings, 5)
+    assert (doubt.side, doubt.people) == ("step", 1)
+    with pytest.raises(RecveilError, match="its step comes from ratings such as 3") as refused:
+        PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
+    assert "--scale 1:5:1" in str(refused.value)
+
+
+def test_half_stars_that_a_crowd_gave_are_steps():
+    made = make_ratings(40, 30, 600, seed=1, scale=RatingScale(0.5, 5, 0.5))
+    half = Ratings.from_columns(made.user_positions(), made.indices, made.values)
+    assert doubts_of(half, 2) == []
+    # Each of 1.5, 2.5, 3.5 and 4.5 by two people only, but together by eight.
+    whole = invented()
+    values = whole.values.copy()
+    values[whole.indptr[:8]] = [1.5, 2.5, 3.5, 4.5] * 2
+    few = Ratings.from_columns(whole.user_positions(), whole.indices, values)
+    assert str(few.scale) == "1:5:0.5"
+    assert (doubts_of(few, 5), len(doubts_of(few, 9))) == ([], 1)
+
+
+def test_no_way_around_the_refusal():
+    made = invented(11.5)
+    frame = made.to_arrow()
+    for found in (understand(frame), understand(made), understand(frame, k=5)):
+        with pytest.raises(RecveilError, match="used it"):
+            PredictiveAnonymizer(5, seed=1).anonymize(found.ratings)

@@ -292,7 +292,7 @@ class TestWhoseRowsAreCompared:
 
     def test_formats_that_fix_the_order_need_nothing(self, tmp_path):
         path = tmp_path / "ratings.dat"
-        path.write_text("1::7::4\n2::7::4\n")
+        path.write_text("1::7::4::978300760\n2::7::4::978300760\n")
         assert verify(path, k=2).holds
 
     def test_a_release_has_its_own_names(self, tmp_path):

@@ -26,7 +26,7 @@ from recveil.errors import RecveilError
 from recveil.io import StatedTrust
 from recveil.predict import FunkSVD
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ends import refuse_doubtful_ends
+from recveil.ratings.ends import refuse_doubts
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.records import Records
 
@@ -208,7 +208,7 @@ class KCoRater:
                 f"expected at least one of everybody; drop users without ratings"
             )
         refuse_likes(ratings, PUBLISHED)
-        refuse_doubtful_ends(ratings, int(self.k))
+        refuse_doubts(ratings, int(self.k))
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:
         if self.grouping == "gecom":

@@ -32,7 +32,7 @@ from recveil.errors import RecveilError
 from recveil.group.levels import checked_levels
 from recveil.predict import Padded, Predictor, padded_by
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ends import refuse_doubtful_ends
+from recveil.ratings.ends import refuse_doubts
 from recveil.ratings.levels import levels_by_rule
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.records import Records
@@ -207,7 +207,7 @@ class PredictiveAnonymizer:
                 f"expected at least one of everybody; drop users without ratings"
             )
         refuse_likes(ratings, PUBLISHED)
-        refuse_doubtful_ends(ratings, int(self.k))
+        refuse_doubts(ratings, int(self.k))
 
     def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:
         if self.privacy_levels is None:

@@ -170,7 +170,7 @@ def audit(
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
     refuse_two_standard_inputs(source=source, aux=aux)
-    read = understand(source, **reading)
+    read = understand(source, **reading).settled()
     ratings = read.ratings
     candidates = Candidates.from_ratings(ratings)
     # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.

@@ -94,5 +94,6 @@ def _ways(error: UnknownOrderError, arguments: list[str]) -> str:
 
 def _missing(choice: dict[str, str], arguments: list[str]) -> list[str]:
     """Return the options of a choice that were not typed already."""
+    typed = {argument.partition("=")[0] for argument in arguments}
     words = [(f"--{role}", place) for role, place in choice.items()]
-    return [word for option, place in words if option not in arguments for word in (option, place)]
+    return [word for option, place in words if option not in typed for word in (option, place)]

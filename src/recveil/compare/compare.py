@@ -111,7 +111,7 @@ def compare(
         raise RecveilError(f"seed is {seed}; expected a whole number of at least 0")
     out = Path(out).absolute()
     # Released rows carry no times, so that bad ones need not stop anybody.
-    read = understand(source, times=False, **reading)
+    read = understand(source, times=False, **reading).settled()
     ratings = read.ratings
     refuse_likes(ratings, PREDICTED)
     divided = split_ratings(ratings, split, seed)

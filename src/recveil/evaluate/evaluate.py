@@ -145,7 +145,7 @@ def evaluate(
     def take(table: Any) -> Reading:
         # Ratings in memory have a scale of their own already.
         own = {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": scale}
-        return understand(table, times=False, **{**reading, **own})
+        return understand(table, times=False, **{**reading, **own}).settled()
 
     anonymizer = same_again(manifest, seed) if by_share else None
     if by_share and anonymizer is None:

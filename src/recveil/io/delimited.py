@@ -106,7 +106,9 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
         _raise_first_bad(path, dialect, len(names), wanted)
         raise
     table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
-    return Source(table, Places(partial(_walk, path, dialect)).locate, format, own)
+    n_columns = 0 if dialect.header else len(names)
+    locate = Places(partial(_walk, path, dialect)).locate
+    return Source(table, locate, format, own, n_columns=n_columns)
 
 
 def _parse_quickly(

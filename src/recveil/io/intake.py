@@ -19,7 +19,7 @@ from recveil.ratings.assemble import Duplicates
 from recveil.ratings.build import Built, build, frame_columns
 from recveil.ratings.columns import Locate
 from recveil.ratings.dates import Look, tell_look
-from recveil.ratings.ends import doubtful_ends
+from recveil.ratings.ends import doubts_of
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
 _FEW = 5
@@ -95,7 +95,7 @@ def understand(
         k=k,
         people_in=people_in,
     )
-    return reading if k is not None else _settle(reading)
+    return reading if k is not None else _with_ends(reading)
 
 
 def _take(
@@ -305,21 +305,14 @@ def _rows(number: int) -> str:
     return "row was" if number == 1 else "rows were"
 
 
-def _settle(reading: Reading) -> Reading:
-    """Tell doubtful ends of an inferred scale, and take it from there on for what it is.
-
-    Whoever publishes does not: then the anonymizers ask for it.
-    """
-    ratings = reading.ratings
-    if not ratings.scale.inferred:
-        return reading
+def _with_ends(reading: Reading) -> Reading:
+    """Tell doubtful ends and steps of an inferred scale; the scale stays marked as inferred."""
     notes = [
-        f"Nobody named the scale: {end.describe(_FEW)}. Name it with scale (--scale), and leave "
+        f"Nobody named the scale: {doubt.describe(_FEW)}. Name it with scale (--scale), and leave "
         f"out what is no rating with drop_off_scale (--drop-off-scale)."
-        for end in doubtful_ends(ratings, _FEW)
+        for doubt in doubts_of(reading.ratings, _FEW)
     ]
-    settled = ratings.with_scale(replace(ratings.scale, inferred=False))
-    return replace(reading, ratings=settled, notes=(*reading.notes, *notes))
+    return replace(reading, notes=(*reading.notes, *notes))
 
 
 def _refuse_options(options: Mapping[str, object], what: str) -> None:

@@ -39,14 +39,27 @@ def order_of(
     format : str or None
         The format that the caller named.
     """
-    if source.format in ("netflix", "movielens-colons"):
+    if source.format == "netflix":
         return "format"
     if source.has_header:
         return "named"
     if given.get("user") is not None and given.get("item") is not None:
         return "given"
-    is_movielens = format is not None or _MOVIELENS_NAME.fullmatch(name.removesuffix(".gz"))
-    return "format" if source.format == "movielens-tab" and is_movielens else "guessed"
+    named = format is not None or _MOVIELENS_NAME.fullmatch(name.removesuffix(".gz"))
+    claims = source.format == "movielens-colons" or (source.format == "movielens-tab" and named)
+    return "format" if claims and _fits_movielens(source) else "guessed"
+
+
+def _fits_movielens(source: Source) -> bool:
+    """Say whether a table can be MovieLens's: four columns, and whole numbers for ids.
+
+    Whoever writes other tables with its delimiters, or under its names, need not keep its order.
+    """
+    if source.n_columns != 4:
+        return False
+    seen = [_seen(source, role) for role in ("user", "item")]
+    whole = all(value.isascii() and value.isdigit() for column in seen for value in column.values)
+    return whole and not any(column.looks_like_products for column in seen)
 
 
 def tell_guess(name: str, source: Source) -> str:
@@ -99,7 +112,9 @@ def refuse_guess(
     if likely and set(likely) == {1}:
         orders = [(1, 0), (0, 1)]
     if (user := given.get("user")) is not None:
-        orders = [order for order in orders if str(seen[order[0]].place) == user] or orders
+        orders = [order for order in orders if str(seen[order[0]].place) == user]
+    if (item := given.get("item")) is not None:
+        orders = [order for order in orders if str(seen[order[1]].place) == item]
     choices = [
         {"user": str(seen[user].place), "item": str(seen[item].place)} for user, item in orders
     ]

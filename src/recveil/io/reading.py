@@ -1,6 +1,6 @@
 """Reading: ratings, and what was understood of the table that they come from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from recveil.io.order import Order
@@ -84,6 +84,15 @@ class Reading:
             + (f" ({', '.join(column.examples)})" if examples and column.examples else "")
             for column in self.columns
         )
+
+    def settled(self) -> "Reading":
+        """Return the same with its scale taken for what it is, even if nobody named it.
+
+        For whoever measures: its doubts stand in `notes`. Whoever publishes does not settle it, so
+        that anonymizers refuse ends that are somebody's ratings.
+        """
+        scale = replace(self.ratings.scale, inferred=False)
+        return replace(self, ratings=self.ratings.with_scale(scale))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was understood as plain data, for JSON; no values of the table."""

@@ -35,6 +35,8 @@ class Source(NamedTuple):
         file without a header.
     look : Look
         What was found where no column is called times.
+    n_columns : int
+        How many columns a file without a header has, read or not; 0 for other files.
     """
 
     table: pa.Table
@@ -42,6 +44,7 @@ class Source(NamedTuple):
     format: str
     names: Mapping[str, str | int]
     look: Look = Look()
+    n_columns: int = 0
 
     @property
     def has_header(self) -> bool:
@@ -135,9 +138,15 @@ class Selection:
 
     def _name(self, given: str | None, names: list[str]) -> str | None:
         """Return the name that was given, or that of the column at the place that was."""
-        if given is None or given in names:
-            return given
-        return position_in(given, names) or given
+        if given is None:
+            return None
+        at_place = position_in(given, names)
+        if given in names and at_place not in (None, given):
+            raise RecveilError(
+                f"column {quoted(given)}: that is the name of one column, and the place of another "
+                f"({quoted(at_place)}); rename the columns, so that it is clear which is meant"
+            )
+        return given if given in names else at_place or given
 
 
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:

@@ -74,7 +74,18 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
     >>> find_columns(["userId", "movieId", "rating", "timestamp"])
     Columns(user='userId', item='movieId', rating='rating', time='timestamp')
     """
-    found = {role: _find(role, names, where, given.get(role)) for role in USUAL_NAMES}
+    taken = [name for name in given.values() if name is not None]
+    if twice := [name for name in taken if taken.count(name) > 1]:
+        raise RecveilError(
+            f"{where}: one column cannot be two of user, item, rating and time; {quoted(twice[0])} "
+            f"was given twice; name another one"
+        )
+    # What the caller named is not looked at for anything else.
+    others = [name for name in names if name not in taken]
+    found = {
+        role: _find(role, others if given.get(role) is None else names, where, given.get(role))
+        for role in USUAL_NAMES
+    }
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(

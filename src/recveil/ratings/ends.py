@@ -1,4 +1,4 @@
-"""The ends of a scale that nobody named: how many people used them."""
+"""The ends and the step of a scale that nobody named: how many people they come from."""
 
 from typing import NamedTuple
 
@@ -14,17 +14,21 @@ _SENTINELS_BELOW = (-999.0, -99.0, -9.0, -1.0, 0.0)
 _SENTINELS_ABOVE = (99.0, 999.0, 9999.0)
 # Of a continuous scale: the outer part of its range that counts as its end.
 _OUTER = 0.1
+# With more levels than these, a scale is as good as continuous.
+_MOST_LEVELS = 200
 
 
-class DoubtfulEnd(NamedTuple):
-    """An end of an inferred scale that may be one person's, or no rating at all.
+class Doubt(NamedTuple):
+    """An end or step of an inferred scale that may be one person's, or no rating at all.
 
     Attributes
     ----------
-    side : {"low", "high"}
+    side : {"low", "high", "step"}
     value : float
+        The end; or a rating without which the step would be another one.
     people : int
-        How many people used it; of a continuous scale, its outer tenth.
+        How many people used it; of a continuous scale, its outer tenth; of a step, how many gave
+        any rating that asks for it.
     is_sentinel : bool
         Whether it looks like a mark for something else than a rating.
     """
@@ -37,13 +41,16 @@ class DoubtfulEnd(NamedTuple):
     def describe(self, k: int) -> str:
         """Say what is doubtful about it, in words."""
         used = f"{self.people:,} {'person' if self.people == 1 else 'people'} used it"
+        if self.side == "step":
+            whose = "1 person" if self.people == 1 else f"{self.people:,} people"
+            return f"its step comes from ratings such as {self.value:g} of {whose}, fewer than {k}"
         if self.is_sentinel:
             return f"its {self.side} end {self.value:g} looks like a mark for no rating ({used})"
         return f"its {self.side} end is {self.value:g}, and {used}, fewer than {k}"
 
 
-def doubtful_ends(ratings: Ratings, k: int) -> list[DoubtfulEnd]:
-    """Find the ends of an inferred scale that fewer than k people used, or that are no ratings.
+def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
+    """Find ends and steps of an inferred scale that come from fewer than k people, or no ratings.
 
     An end that is one person's would publish their rating with the scale, and stretch everybody's
     predictions. Something looks like a mark for no rating if it is one of the usual ones (0, -1,
@@ -58,14 +65,14 @@ def doubtful_ends(ratings: Ratings, k: int) -> list[DoubtfulEnd]:
 
     Returns
     -------
-    list of DoubtfulEnd
-        Empty if the scale was given.
+    list of Doubt
+        Empty if the scale was given. A step is told only where both ends are in order.
 
     Examples
     --------
     >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
-    >>> doubtful_ends(ratings, 2)
-    [DoubtfulEnd(side='high', value=11.5, people=1, is_sentinel=False)]
+    >>> doubts_of(ratings, 2)
+    [Doubt(side='high', value=11.5, people=1, is_sentinel=False)]
     """
     if not ratings.scale.inferred:
         return []
@@ -76,21 +83,53 @@ def doubtful_ends(ratings: Ratings, k: int) -> list[DoubtfulEnd]:
         marks = _is_sentinel(ratings.values, levels, side)
         if people < k or marks:
             end = ratings.scale.low if side == "low" else ratings.scale.high
-            found.append(DoubtfulEnd(side, end, people, marks))
-    return found
+            found.append(Doubt(side, end, people, marks))
+    return found or _doubtful_step(ratings, levels, k)
 
 
-def refuse_doubtful_ends(ratings: Ratings, k: int) -> None:
+def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> list[Doubt]:
+    """Find out whether the scale would have another step without what fewer than k people gave."""
+    common = _common(ratings, levels, k)
+    if common.size < 2 or common.size == levels.size:
+        return []
+    wish = RatingScale.infer(common)
+    if wish.step is None or wish.step == ratings.scale.step:
+        return []
+    steps = (levels - wish.low) / wish.step
+    odd = levels[np.abs(steps - np.rint(steps)) > 1e-3]
+    at_odd = np.flatnonzero(np.isin(ratings.values, odd.astype(np.float32)))
+    people = np.unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
+    return [Doubt("step", float(odd[0]), int(people), False)] if odd.size and people < k else []
+
+
+def _common(ratings: Ratings, levels: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the levels that at least k people used; none, where there are too many to look."""
+    if levels.size > _MOST_LEVELS:
+        return levels[:0]
+    is_common = [_used_by(ratings, np.float32(level), k) for level in levels]
+    return levels[is_common]
+
+
+def _used_by(ratings: Ratings, level: np.float32, k: int) -> bool:
+    """Say whether at least k people gave a rating; of many, a part is enough to see it."""
+    places = np.flatnonzero(ratings.values == level)
+    for part in (places[:: max(1, places.size // (64 * k))], places):
+        if np.unique(np.searchsorted(ratings.indptr, part, side="right")).size >= k:
+            return True
+    return False
+
+
+def refuse_doubts(ratings: Ratings, k: int) -> None:
     """Raise a RecveilError for an end of an inferred scale that fewer than k people used.
 
     Examples
     --------
-    >>> refuse_doubtful_ends(Ratings.from_columns([1, 2], [7, 7], [1, 5]), 2)
+    >>> refuse_doubts(Ratings.from_columns([1, 2], [7, 7], [1, 5]), 2)
     Traceback (most recent call last):
     ...
     recveil.errors.RecveilError: nobody named the scale, so that 1:5:4 comes from the ratings: ...
     """
-    doubtful = doubtful_ends(ratings, k)
+    doubtful = doubts_of(ratings, k)
     if not doubtful:
         return
     wish = _suggest(ratings, k)
@@ -127,16 +166,10 @@ def _is_sentinel(values: NDArray[np.float32], levels: NDArray[np.float64], side:
 def _suggest(ratings: Ratings, k: int) -> str:
     """Return the scale of those ratings that enough people gave; what to write if there is none."""
     levels = distinct(ratings.values)
-    if levels.size > 1_000:
-        return "LOW:HIGH"
-    users = ratings.user_positions()
-    is_common = np.array(
-        [np.unique(users[ratings.values == np.float32(level)]).size >= k for level in levels]
-    )
-    for side in ("low", "high"):
-        if _is_sentinel(ratings.values, levels, side):
-            is_common[0 if side == "low" else -1] = False
-    if is_common.sum() < 2:
-        return "LOW:HIGH:STEP"
-    kept = levels[np.flatnonzero(is_common)[0] : np.flatnonzero(is_common)[-1] + 1]
-    return str(RatingScale.infer(kept))
+    common = _common(ratings, levels, k)
+    for side, at in (("low", 0), ("high", -1)):
+        if common.size and common[at] == levels[at] and _is_sentinel(ratings.values, levels, side):
+            common = np.delete(common, at)
+    if common.size < 2:
+        return "LOW:HIGH:STEP" if levels.size <= _MOST_LEVELS else "LOW:HIGH"
+    return str(RatingScale.infer(common))
