@@ -85,6 +85,48 @@ class TestEveryFormat:
         assert understand(path, times=False).notes == ()
 
 
+@pytest.mark.parametrize("format", FORMATS)
+class TestColumnsThatAreOnlyCalledTimes:
+    def test_a_counter_gives_way_to_dates(self, tmp_path, format):
+        table = frame("seen", lambda t: t.dt.strftime("%Y-%m-%d"))
+        table["timestamp"] = range(len(table))
+        reading = understand(write(table, tmp_path / "r", format))
+        assert reading.ratings == RATINGS
+        assert [(c.role, c.name) for c in reading.columns][-1] == ("time", "seen")
+        assert "'timestamp' was not taken for times" in reading.notes[0]
+
+    def test_the_day_is_taken_rather_than_the_time_of_day(self, tmp_path, format):
+        table = frame("date", lambda t: t.dt.strftime("%Y-%m-%d"))
+        table["time"] = "00:51:21"
+        reading = understand(write(table, tmp_path / "r", format))
+        assert reading.ratings == RATINGS
+        assert reading.notes[1].startswith("Column 'date' was taken for the times")
+
+    def test_missing_times_stop_nobody_who_did_not_name_them(self, tmp_path, format):
+        table = frame("created_at", lambda t: t.dt.strftime("%Y-%m-%d"))
+        table.loc[[1, 5], "created_at"] = None
+        path = write(table, tmp_path / "r", format)
+        reading = understand(path)
+        assert reading.ratings.days is None
+        assert "time" not in [column.role for column in reading.columns]
+        (note,) = reading.notes
+        place = "row 2" if format in ("parquet", "arrow", "stream") else "line 3"
+        said = f"'created_at' was left out, and no times were kept: r {place}: the time is missing"
+        assert said in note
+        with pytest.raises(RecveilError, match=f"^r {place}: the time is missing"):
+            understand(path, time="created_at")
+
+
+def test_an_audit_goes_on_without_the_times_of_which_some_are_missing(tmp_path):
+    table = frame("created_at", lambda t: t.dt.strftime("%Y-%m-%d"))
+    table.loc[1, "created_at"] = None
+    path = write(table, tmp_path / "r.csv", "csv")
+    told = audit(path, targets=9, curves=False).to_dict()["warnings"]
+    assert any("'created_at' was left out" in note and "r.csv line 3" in note for note in told)
+    with pytest.raises(RecveilError, match=r"r\.csv line 3: the time is missing"):
+        audit(path, targets=9, curves=False, time="created_at")
+
+
 def test_leading_zeros_stay_where_a_format_reads_them(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user,item,rating,time\n1,1,4,1412200910\n2,1,5,0112200910\n")

@@ -1,12 +1,14 @@
 """Columns of dates that nobody called so: taken if beyond doubt, named if they may be."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.ratings.dates import Look, look_for_dates
 
@@ -91,9 +93,23 @@ def test_two_columns_of_dates_are_left_to_the_owner():
     assert look_for_dates(pa.table({"x": days, "y": days})) == Look(None, ("x", "y"))
 
 
-@pytest.mark.parametrize("name", ["birth_date", "release_date", "signup", "member_since", "dob"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("birth_date", "release_date", "signup", "member_since", "dob", "startDate", "EndDate"),
+        *("publishedAt", "joined", "dateOfBirth", "enddate", "date_signed", "birthday", "end2"),
+    ],
+)
 def test_dates_of_something_else_are_named_only(name):
     assert look_for_dates(pa.table({name: pa.array([DAY, DAY])})) == Look(None, (name,))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["calendar", "assigned", "calendarDay", "vendor", "restarted", "public_day", "remembered"],
+)
+def test_what_only_contains_such_a_word_may_be_of_ratings(name):
+    assert look_for_dates(pa.table({name: pa.array([DAY, DAY])})) == Look(name)
 
 
 def test_what_was_taken_is_said():
@@ -149,3 +165,91 @@ def test_dates_in_the_first_rows_alone_are_no_times():
 
 def test_nothing_claims_that_there_are_no_dates():
     assert "times unknown" in repr(Ratings.from_frame(pa.table(ROWS)))
+
+
+DAYS = ["2009-12-14", "2009-12-15", "2009-12-14"]
+NO_TIMES = {
+    "counter": [1, 2, 3],
+    "empty": pa.nulls(3, pa.string()),
+    "clock": ["00:51:21", "00:51:22", "00:51:23"],
+    "half unknown": [0, SECONDS, -1],
+}
+
+
+def warned(frame, **given):
+    """Return the days of some ratings, and what was said of them."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        days = Ratings.from_frame(pa.table(frame), **given).days
+    return None if days is None else days.tolist(), [str(one.message) for one in said]
+
+
+@pytest.mark.parametrize("values", NO_TIMES.values(), ids=NO_TIMES)
+class TestColumnsThatAreOnlyCalledTimes:
+    @pytest.mark.parametrize("name", ["date", "seen"])
+    def test_the_column_that_holds_dates_is_taken_instead(self, values, name):
+        days, said = warned(ROWS | {"time": values, name: DAYS})
+        assert days == [14_592, 14_593, 14_592]
+        assert said[0].startswith("Column 'time' was not taken for times, going by its first rows:")
+        assert said[1].startswith(f"Column {name!r} was taken for the times")
+
+    def test_columns_that_may_hold_dates_are_named(self, values):
+        days, said = warned(
+            ROWS | {"time": values, "seen": ["14/12/2009", "15/12/2009", "1/1/2010"]}
+        )
+        assert days is None
+        assert said[0].startswith("Column 'time' was not taken for times:")
+        assert "'seen' looks like dates" in said[1]
+
+    def test_it_stands_alone(self, values):
+        days, (said,) = warned(ROWS | {"time": values})
+        assert days is None
+        assert said.startswith("Column 'time' was not taken for times:")
+
+    def test_whoever_names_it_gets_no_other_one(self, values):
+        try:
+            days, (said,) = warned(ROWS | {"time": values, "seen": DAYS}, time="time")
+        except RecveilError as error:
+            assert len(str(error)) < 300
+            assert "row 0: time" in str(error)
+        else:
+            assert days is None
+            assert said.startswith("Column 'time' was not taken for times:")
+
+
+def test_another_name_of_times_is_taken_where_the_first_holds_none():
+    days, said = warned(ROWS | {"time": [1, 2, 3], "created_at": [SECONDS, SECONDS, SECONDS]})
+    assert days == [14_592] * 3
+    assert said[0].startswith("Column 'time' was not taken")
+
+
+def test_among_several_columns_of_dates_none_is_guessed():
+    days, said = warned(ROWS | {"time": [1, 2, 3], "x": DAYS, "y": DAYS})
+    assert days is None
+    assert "'x', 'y' look like dates" in said[1]
+
+
+def test_times_of_which_some_are_missing_are_left_out_loudly():
+    frame = ROWS | {"created_at": ["2009-12-14", None, None]}
+    days, (said,) = warned(frame)
+    assert days is None
+    assert said.startswith(
+        "Column 'created_at' was left out, and no times were kept: row 1: the time is missing, as "
+        "in 2 of 3 rows"
+    )
+    with pytest.raises(RecveilError, match="row 1: the time is missing; fill it in"):
+        Ratings.from_frame(pa.table(frame), time="created_at")
+    with pytest.raises(RecveilError, match="row 1: the time is missing; fill it in"):
+        Ratings.from_frame(pa.table(frame), time_format="%Y-%m-%d")
+
+
+def test_unknown_times_that_are_written_as_numbers_are_counted():
+    seconds = [SECONDS] * 9 + [0]
+    frame = {"user": range(10), "item": [7] * 10, "rating": [1, 2] * 5, "time": seconds}
+    for unit in (1, 10**3, 10**6, 10**9):
+        table = pa.table(frame | {"time": [second * unit for second in seconds]})
+        days, (said,) = warned(table)
+        assert days is None
+        assert "row 9: time 0 would be before March 1973, as would 1 of the 10 times" in said
+        with pytest.raises(RecveilError, match=r"row 9: time 0 would be before .* mend or drop"):
+            Ratings.from_frame(table, time="time")

@@ -4,6 +4,7 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from recveil.anonymize import anonymize
@@ -44,14 +45,70 @@ def test_among_equal_times_and_without_times_the_last_line_counts(tmp_path: Path
     assert "no times being known, the one in the last line was kept" in reading.notes[0]
 
 
-def test_a_missing_time_is_an_error_only_where_it_decides(tmp_path: Path):
+def test_a_missing_time_matters_only_where_it_decides(tmp_path: Path):
     path = tmp_path / "r.csv"
     path.write_text("user,item,rating,time\nann,heat,5,978300001\nann,heat,2,\nben,heat,1,\n")
     with pytest.raises(RecveilError, match="line 3: the time is missing"):
-        understand(path, scale=STARS, duplicates="last", times=False)
-    path.write_text("user,item,rating,time\nann,heat,5,9\nann,heat,2,8\nben,heat,1,\n")
-    kept = understand(path, scale=STARS, duplicates="last", times=False).ratings
-    assert kept.values.tolist() == [5, 1]
+        understand(path, scale=STARS, duplicates="last", times=False, time="time")
+    reading = understand(path, scale=STARS, duplicates="last", times=False)
+    assert reading.ratings.values.tolist() == [2, 1]
+    assert "'time' was not taken for times: r.csv line 3: the time is missing" in reading.notes[0]
+    assert "no times being known, the one in the last line was kept" in reading.notes[1]
+    seconds = "ann,heat,5,978300009\nann,heat,2,978300008\nben,heat,1,\n"
+    path.write_text(f"user,item,rating,time\n{seconds}")
+    for named in (None, "time"):
+        reading = understand(path, scale=STARS, duplicates="last", times=False, time=named)
+        assert reading.ratings.values.tolist() == [5, 1]
+        assert "the latest rating of each pair was kept" in reading.notes[0]
+
+
+NO_TIMES = {
+    "counter": ("3", "2", "1"),
+    "day of month": ("31", "2", "1"),
+    "half unknown": ("978300009", "0", "-1"),
+    "clock": ("03:00:00", "02:00:00", "01:00:00"),
+}
+
+
+@pytest.mark.parametrize("values", NO_TIMES.values(), ids=NO_TIMES)
+@pytest.mark.parametrize("times", [True, False])
+def test_what_is_no_time_orders_nothing(tmp_path: Path, values, times):
+    path = tmp_path / "r.csv"
+    lines = [f"ann,heat,{5 - at},{value}" for at, value in enumerate(values)]
+    path.write_text("\n".join(["user,item,rating,time", *lines]))
+    reading = understand(path, scale=STARS, duplicates="last", times=times)
+    assert reading.ratings.values.tolist() == [3]
+    assert "Column 'time' was not taken for times" in reading.notes[0]
+    assert "no times being known, the one in the last line was kept" in reading.notes[1]
+    assert "time" not in [column.role for column in reading.columns]
+
+
+def test_in_a_frame_what_is_no_time_orders_nothing():
+    frame = pa.table({"user": [1, 1], "item": [7, 7], "rating": [5, 2], "time": [2, 1]})
+    reading = understand(frame, scale=STARS, duplicates="last", times=False)
+    assert reading.ratings.values.tolist() == [2]
+    assert "Column 'time' was not taken for times" in reading.notes[0]
+    assert "time" not in [column.role for column in reading.columns]
+    with pytest.warns(UserWarning, match="'time' was not taken for times"):
+        assert Ratings.from_frame(frame, duplicates="last").values.tolist() == [2]
+
+
+NANOSECONDS = 1_260_748_800_000_000_100
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([NANOSECONDS + 1, NANOSECONDS]),
+        pa.array([str(NANOSECONDS + 1), str(NANOSECONDS)]),
+        pa.array([str(NANOSECONDS + 1), str(NANOSECONDS)]).dictionary_encode(),
+        pa.array([NANOSECONDS + 1, NANOSECONDS], pa.timestamp("ns")),
+    ],
+    ids=["numbers", "text", "dictionary", "timestamps"],
+)
+def test_nanoseconds_keep_their_order(times):
+    frame = pa.table({"user": [1, 1], "item": [7, 7], "rating": [5, 2], "time": times})
+    assert Ratings.from_frame(frame, duplicates="last").values.tolist() == [5]
 
 
 def test_the_mean_keeps_the_last_day():

@@ -133,7 +133,7 @@ def test_ids_kept_as_floats_are_read_as_whole_numbers():
 def test_bad_values_are_named_with_their_row(column, values, problem):
     columns = {"user": ["a", "b"], "item": [1, 2], "rating": [1, 2], "time": [0, 1]}
     with pytest.raises(RecveilError, match=problem):
-        Ratings.from_frame(pa.table(columns | {column: values}))
+        Ratings.from_frame(pa.table(columns | {column: values}), time="time")
 
 
 def test_ratings_off_a_given_scale_are_refused():
@@ -222,7 +222,7 @@ def test_seconds_among_milliseconds_are_refused():
     times = [1_104_537_600_000, 1_104_537_600]
     table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
     with pytest.raises(RecveilError, match="row 1: time 1104537600 and row 0: time 1104537600000"):
-        Ratings.from_frame(table)
+        Ratings.from_frame(table, time="time")
 
 
 def test_an_id_wins_over_a_title():
@@ -249,7 +249,7 @@ def test_times_that_are_no_dates_are_refused(kind):
     times = pa.array([1, 0], pa.int32()).cast(kind if kind != pa.duration("s") else pa.int64())
     table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times.cast(kind)})
     with pytest.raises(RecveilError, match="expected times or dates"):
-        Ratings.from_frame(table)
+        Ratings.from_frame(table, time="time")
 
 
 def test_times_before_1970_round_down():

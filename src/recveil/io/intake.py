@@ -117,15 +117,17 @@ def _take(
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
         _refuse_options(options, "ratings that were read already")
         return Reading(source, "the ratings")
-    how = _How(scale, duplicates, drop_off_scale, times, time_format)
+    named = given.get("time") is not None or time_format is not None
+    how = _How(scale, duplicates, drop_off_scale, times, time_format, named)
     if not isinstance(source, str | PathLike):
         _refuse_options({"format": format}, "a data frame")
-        columns, names, look = frame_columns(source, **given)
+        is_written = time_format is not None
+        columns, names, look = frame_columns(source, is_written=is_written, **given)
+        if not how.reads_times:
+            columns.pop("time", None)
         return _read(columns, names, "the data frame", "named", "row {}".format, how, look)
     with busy("Reading ratings"), spooled(source) as path:
-        # Of several ratings of a pair, the times say which is the last.
-        times = times or duplicates == "last"
-        read = read_source(path, format, given, times=times, time_format=time_format)
+        read = read_source(path, format, given, times=how.reads_times, time_format=time_format)
         order = order_of(path.name, read, given, format)
         if order == "guessed" and k is not None:
             raise refuse_guess(path.name, read, given, people_in)
@@ -229,6 +231,12 @@ class _How(NamedTuple):
     drop_off_scale: bool
     times: bool
     time_format: str | None
+    time_is_named: bool
+
+    @property
+    def reads_times(self) -> bool:
+        """Whether times are read: of several ratings of a pair, they say which is the last."""
+        return self.times or self.duplicates == "last"
 
 
 def _read(
@@ -257,6 +265,7 @@ def _read(
             times=how.times,
             time_format=how.time_format,
             time_is_doubtful=look.name is not None,
+            time_is_named=how.time_is_named,
         )
     except RecveilError as error:
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
@@ -271,7 +280,7 @@ def _read(
         scale_given=how.scale is not None,
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
-        notes=(*(said if how.times else []), *_notes(built, how)),
+        notes=(*(said if how.reads_times else []), *_notes(built, how)),
     )
 
 

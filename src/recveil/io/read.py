@@ -17,7 +17,7 @@ from recveil.io.netflix import read_netflix
 from recveil.io.pipes import is_pipe, name_of
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
-from recveil.ratings.dates import Look, look_for_dates
+from recveil.ratings.dates import Look, look_for_times
 from recveil.ratings.frame import table_of
 
 
@@ -125,16 +125,15 @@ def read_source(
 
 
 def _look(path: Path, format: str, selection: Selection) -> Look:
-    """Look for dates where no column is called times."""
+    """Look for dates where no column is called times, or the one that is holds none."""
     with naming(path):
         rows = first_rows(path, format)
         if rows is None:
             return Look()
         chosen = selection.choose(rows.column_names, path.name)
-    if "time" in chosen:
-        return Look()
-    others = [at for at, name in enumerate(rows.column_names) if name not in chosen.values()]
-    return look_for_dates(rows.select(others))
+    if "time" in chosen and selection.time_is_text:
+        return Look()  # a format says how it is written
+    return look_for_times(rows, chosen)
 
 
 def _read(path: Path, format: str | None, selection: Selection) -> Source:

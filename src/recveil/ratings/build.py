@@ -1,18 +1,18 @@
 """From the columns of a table to compressed rows, and what was left out on the way."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import Locate, find_columns, parse_ratings
-from recveil.ratings.dates import Look, look_for_dates, one_date_each
+from recveil.ratings.dates import Look, look_for_times, one_date_each
 from recveil.ratings.frame import table_of
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
@@ -40,7 +40,7 @@ class Built(NamedTuple):
     by_time : bool
         Whether times said which of several ratings of a pair is the last one.
     time_problem : str
-        Why the column of times holds no dates; empty if it does, or there is none.
+        What became of the column of times, if it was not kept: the end of a sentence.
     """
 
     users: NDArray[Any]
@@ -63,6 +63,7 @@ def build(
     times: bool = True,
     time_format: str | None = None,
     time_is_doubtful: bool = False,
+    time_is_named: bool = False,
 ) -> Built:
     """Turn the columns user, item, rating and time of a table into compressed rows.
 
@@ -79,7 +80,10 @@ def build(
     time_format : str, optional
         How the times are written, for `times_from_format`.
     time_is_doubtful : bool
-        Whether nobody called the column of times so: then it is left out rather than refused.
+        Whether nobody called the column of times so: then it may be the date of the item.
+    time_is_named : bool
+        Whether the caller said which column holds the times, or how they are written. Then those
+        that are missing or cannot be read are refused; otherwise the column is left out.
 
     Raises
     ------
@@ -97,7 +101,8 @@ def build(
     if len(columns["user"]) == 0:
         raise RecveilError("the table has no rows; expected at least one rating")
     try:
-        how = _Times(times, time_format, time_is_doubtful)
+        strict = time_is_named and not time_is_doubtful
+        how = _Times(times, duplicates == "last", time_format, time_is_doubtful, strict)
         return _build(columns, scale, duplicates, locate, drop_off_scale, how)
     except pa.ArrowException as error:
         # What no check foresaw, such as ids beyond 64 bits.
@@ -110,8 +115,23 @@ class _Times(NamedTuple):
     """What to do with the times."""
 
     wanted: bool
+    deciding: bool
     format: str | None
     doubtful: bool
+    strict: bool
+
+    def read(self, column: pa.ChunkedArray, locate: Locate) -> Days:
+        if self.format is not None:
+            column = times_from_format(column, self.format, locate)
+        return parse_days(column, locate)
+
+
+class _Found(NamedTuple):
+    """The days that are kept, whether the times tell which rating is the last, and what to say."""
+
+    days: NDArray[np.int32] | None = None
+    decide: bool = False
+    problem: str = ""
 
 
 def _build(
@@ -131,10 +151,8 @@ def _build(
     pa.default_memory_pool().release_unused()
     values = parse_ratings(columns.pop("rating"), locate)
     raw_times = columns.pop("time", None)
-    days, problem = _days(raw_times, indices, times, locate)
-    if times.doubtful and problem:
-        raw_times = None
-    instants = _instants(raw_times if duplicates == "last" else None, locate, times.format)
+    days, decide, problem = _days(raw_times, indices, times, locate)
+    instants = _Instants(raw_times, locate, times) if decide else None
     del raw_times
     if scale is not None:
         refuse_off_scale(values, scale, locate)
@@ -152,26 +170,60 @@ def _build(
     elif duplicates == "mean":
         rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
     n_off_scale = 0 if off_scale is None else off_scale.size
-    by_time = dropped > 0 and instants is not None
+    by_time = dropped > 0 and instants is not None and not instants.problem
+    if instants is not None:
+        problem = problem or instants.problem
     return Built(users, items, rows, scale, dropped, n_off_scale, by_time, problem)
 
 
 def _days(
     column: pa.ChunkedArray | None, items: NDArray[np.int32], times: _Times, locate: Locate
-) -> Days:
-    if column is None or not times.wanted:
-        return Days(None)
+) -> _Found:
+    if column is None or not (times.wanted or times.deciding):
+        return _Found()
+    gone = pc.is_null(column).to_numpy()
+    n_gone = int(gone.sum())
+    some_gone = 0 < n_gone < gone.size
+    if some_gone and times.strict and times.wanted:
+        times.read(column, locate)  # which tells the first
+    present, where = column, locate
+    if some_gone:
+        present, where = column.filter(pa.array(~gone)), _skipping(np.flatnonzero(gone), locate)
     try:
-        if times.format is not None:
-            column = times_from_format(column, times.format, locate)
-        found = parse_days(column, locate)
-    except RecveilError:
-        if not times.doubtful:
+        days, problem = times.read(present, where)
+    except RecveilError as error:
+        if times.strict:
             raise
-        return Days(None, "not every row of it holds a date")
-    if times.doubtful and found.days is not None and one_date_each(items, found.days):
-        return Days(None, "each item has one date only, so that it is not when people rated")
-    return found
+        days, problem = None, f"not every row of it holds a date: {error}"
+    if times.doubtful and days is not None and one_date_each(items[~gone], days):
+        problem = "each item has one date only, so that it is not when people rated"
+    if problem or n_gone == gone.size:
+        return _Found(problem=f"was not taken for times: {problem}")
+    if not some_gone:
+        return _Found(days if times.wanted else None, times.deciding)
+    left_out = (
+        f"was left out, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
+        f"missing, as in {n_gone:,} of {gone.size:,} rows"
+    )
+    return _Found(None, times.deciding, left_out if times.wanted else "")
+
+
+class _Instants:
+    """What tells the order in time of rows of the file."""
+
+    def __init__(self, column: pa.ChunkedArray, locate: Locate, times: _Times) -> None:
+        self._column, self._locate, self._times = column, locate, times
+        self.problem = ""
+
+    def __call__(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """Return numbers that order some rows; all the same if a time that decides is missing."""
+        try:
+            return sort_keys(self._column, places, self._locate, self._times.format)
+        except RecveilError as error:
+            if self._times.strict:
+                raise
+            self.problem = f"was not taken for times: {error}"
+            return np.zeros(places.size)
 
 
 @brief
@@ -184,7 +236,7 @@ class Framed(NamedTuple):
     names : dict of str to str
         What the frame calls them.
     look : Look
-        What was found where no column is called times.
+        What was found where no column is called times, or the one that is holds none.
     """
 
     columns: dict[str, pa.ChunkedArray]
@@ -192,12 +244,14 @@ class Framed(NamedTuple):
     look: Look
 
 
-def frame_columns(frame: Any, **given: str | None) -> Framed:
+def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) -> Framed:
     """Return the columns of a data frame that hold users, items, ratings and times, if any.
 
     Parameters
     ----------
     frame : object with ``__arrow_c_stream__``
+    is_written : bool
+        Whether the caller says how times are written; then a column called times is not judged.
     **given : str or None
         Names of the columns `user`, `item`, `rating` and `time`, where the caller knows them.
 
@@ -219,22 +273,13 @@ def frame_columns(frame: Any, **given: str | None) -> Framed:
     table = table_of(frame, **given)
     names = find_columns(table.column_names, "the table", **given)
     found = {"user": names.user, "item": names.item, "rating": names.rating}
-    look = Look()
-    if names.time is None:
-        others = [name for name in table.column_names if name not in found.values()]
-        look = look_for_dates(table.slice(0, _LOOKED_AT).select(others))
-    if (time := names.time or look.name) is not None:
-        found["time"] = time
+    time_is_known = given.get("time") is not None or (is_written and names.time is not None)
+    if names.time is not None:
+        found["time"] = names.time
+    look = Look() if time_is_known else look_for_times(table.slice(0, _LOOKED_AT), found)
+    if look.name is not None:
+        found["time"] = look.name
     return Framed({role: table[name] for role, name in found.items()}, found, look)
-
-
-def _instants(
-    times: pa.ChunkedArray | None, locate: Locate, format: str | None
-) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
-    """Return what tells the order in time of rows of the file; None if nothing does."""
-    if times is None or times.null_count == len(times):
-        return None
-    return lambda places: sort_keys(times, places, locate, format)
 
 
 def _drop_off_scale(

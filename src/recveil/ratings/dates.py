@@ -1,16 +1,18 @@
 """Columns that may hold the times of ratings, though their names do not say so."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.errors import listed, quoted
-from recveil.ratings.columns import is_text
+from recveil.errors import RecveilError, listed, quoted
+from recveil.ratings.columns import find_columns, is_text
+from recveil.ratings.times import parse_days
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
 # Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
@@ -20,11 +22,14 @@ _OTHER = re.compile(
 )
 _DIGITS = re.compile(r"\d{8,19}")
 _FIRST_YEAR = 1990
-# Names of dates that say when somebody was born, joined, or brought something out.
+# Names of dates that say when somebody was born, joined, or brought something out. What may be a
+# part of another word, as "end" is of "calendar" and "sign" of "assigned", stands for itself.
 _NOT_OF_RATINGS = re.compile(
-    r"birth|born|dob|releas|publi|join|sign|regist|member|expir|premier|founded|start|end",
-    re.IGNORECASE,
+    r"birth|releas|publish|publicat|regist|expir|premier|founded"
+    r"|\b(date|dateof)?(born|dob|pub|join|joined|sign|signed|signup|member|members|membership"
+    r"|start|started|starts|end|ended|ends)(date|day|time|at|on|since)?\b"
 )
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_\d]+")
 
 
 class Look(NamedTuple):
@@ -36,10 +41,59 @@ class Look(NamedTuple):
         The one column that beyond doubt holds dates.
     candidates : tuple of str
         Columns that look like dates, if none, or more than one, is beyond doubt.
+    passed : str or None
+        The column called times that was passed over for `name`, as it holds none.
+    problem : str
+        Why it holds none, going by its first rows.
     """
 
     name: str | None = None
     candidates: tuple[str, ...] = ()
+    passed: str | None = None
+    problem: str = ""
+
+    def __repr__(self) -> str:
+        return f"Look(name={self.name!r}, candidates={self.candidates!r})"
+
+
+def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
+    """Look for times: in the column called so, or, if it holds none, in the other ones.
+
+    Parameters
+    ----------
+    sample : pyarrow.Table
+        The first rows, with all columns.
+    roles : mapping of str to str
+        Names of the columns `user`, `item`, `rating` and, if one is called so, `time`.
+
+    Returns
+    -------
+    Look
+        Its `name` is None where the column called times is to be taken.
+
+    Examples
+    --------
+    >>> table = pa.table({"u": [1], "i": [5], "score": [3], "time": [7], "seen": ["2009-12-14"]})
+    >>> look = look_for_times(table, {"user": "u", "item": "i", "rating": "score", "time": "time"})
+    >>> look.name, look.passed
+    ('seen', 'time')
+    """
+    own = {role: roles[role] for role in ("user", "item", "rating")}
+    names = list(sample.column_names)
+    first, passed, problem = roles.get("time"), set(own.values()), ""
+    time = first
+    while time is not None and time not in passed:
+        if not (why := _why_no_times(sample.column(names.index(time)))):
+            return Look() if time == first else Look(time, (), first, problem)
+        problem = problem or why
+        passed.add(time)
+        rest = [name for name in names if name not in passed or name in own.values()]
+        try:
+            time = find_columns(rest, **own).time
+        except RecveilError:  # two of them are called times
+            break
+    look = look_for_dates(sample.select([at for at, n in enumerate(names) if n not in passed]))
+    return look if look.name is None else look._replace(passed=first, problem=problem)
 
 
 def look_for_dates(sample: pa.Table) -> Look:
@@ -64,7 +118,7 @@ def look_for_dates(sample: pa.Table) -> Look:
     for name, column in zip(sample.column_names, sample.columns, strict=True):
         if sample.column_names.count(name) > 1:
             continue
-        if _is_certain(column) and not _NOT_OF_RATINGS.search(name):
+        if _is_certain(column) and not _is_of_something_else(name):
             certain.append(name)
         elif _is_doubtful(column):
             doubtful.append(name)
@@ -80,7 +134,7 @@ def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
     ----------
     look : Look
     problem : str
-        Why the column that was taken holds no dates after all; empty if it does.
+        What became of the column that was taken, if it was not kept: the end of a sentence.
     name : str or None
         The column that was taken for times, if any.
 
@@ -90,25 +144,31 @@ def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
     No column of dates was recognized, but 'when' looks like dates: if it says when people rated,
     name it with time (--time), and how it is written with time_format (--time-format).
     """
+    told = []
+    if look.passed is not None:
+        told.append(
+            f"Column {quoted(look.passed)} was not taken for times, going by its first rows: "
+            f"{look.problem}."
+        )
     if name is not None and problem:
-        return [
-            f"Column {quoted(name)} was not taken for times: {problem}. If another column says "
-            f"when people rated, name it with time (--time)."
-        ]
-    if look.name is not None:
-        return [
+        told.append(
+            f"Column {quoted(name)} {problem}. If another column says when people rated, name it "
+            f"with time (--time)."
+        )
+    elif look.name is not None:
+        told.append(
             f"Column {quoted(look.name)} was taken for the times, because every row of it holds a "
             f"date; if another one says when people rated, name that with time (--time)."
-        ]
-    if look.candidates:
+        )
+    if look.candidates and (name is None or problem):
         one = len(look.candidates) == 1
-        return [
+        told.append(
             f"No column of dates was recognized, but {listed(look.candidates)} "
             f"{'looks' if one else 'look'} like dates: if {'it' if one else 'one'} says when "
             f"people rated, name it with time (--time), and how it is written with time_format "
             f"(--time-format)."
-        ]
-    return []
+        )
+    return told
 
 
 def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
@@ -124,6 +184,19 @@ def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
     of_item = np.zeros(n_items, days.dtype)
     of_item[items] = days
     return bool(items.size >= 2 * n_items and (of_item[items] == days).all())
+
+
+def _is_of_something_else(name: str) -> bool:
+    """Say whether a name tells that its dates are not those of ratings."""
+    return bool(_NOT_OF_RATINGS.search(_BETWEEN_WORDS.sub(" ", name).lower()))
+
+
+def _why_no_times(column: pa.ChunkedArray) -> str:
+    """Say why the rows of a column that are not empty hold no times; empty if they do."""
+    try:
+        return parse_days(column.filter(pc.is_valid(column)), lambda _: "one row").problem
+    except RecveilError as error:
+        return str(error).partition(";")[0]
 
 
 def _is_certain(column: pa.ChunkedArray) -> bool:

@@ -49,9 +49,19 @@ def sort_keys(
     if format is not None:
         chosen = times_from_format(chosen, format, where)
     elif is_text(chosen.type) or pa.types.is_dictionary(chosen.type):
-        chosen = times_from_text(chosen, where)
+        chosen = _whole_numbers(chosen) or times_from_text(chosen, where)
+    if pa.types.is_timestamp(chosen.type):
+        return chosen.cast(pa.int64()).to_numpy()  # in its own unit, which may be nanoseconds
     if pa.types.is_temporal(chosen.type):
         return chosen.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
     if pa.types.is_integer(chosen.type):
         return chosen.to_numpy()
     return numbers_of(chosen, "time", where).to_numpy()
+
+
+def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Read text of whole numbers: as float64, nanoseconds less than 256 apart would be equal."""
+    try:
+        return texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None

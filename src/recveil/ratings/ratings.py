@@ -163,14 +163,16 @@ class Ratings:
         Raises
         ------
         RecveilError
-            For missing columns or values, ratings that are not finite or off the scale, unreadable
-            times, duplicates, or no rows at all. The message names the first such row.
+            For missing columns or values, ratings that are not finite or off the scale, times that
+            are missing or unreadable in a column that was named with `time`, or whose `time_format`
+            was given, duplicates, or no rows at all. The message names the first such row.
 
         Warns
         -----
         UserWarning
             If times were taken from a column that nobody called so, or from none though one looks
-            like dates, or is called times.
+            like dates, or is called times, and if times that nobody named were left out because
+            some are missing or unreadable.
 
         Examples
         --------
@@ -178,12 +180,15 @@ class Ratings:
         >>> Ratings.from_frame(table)
         Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, times unknown)
         """
-        columns, names, look = frame_columns(frame, user=user, item=item, rating=rating, time=time)
+        given = {"user": user, "item": item, "rating": rating, "time": time}
+        is_written = time_format is not None
+        columns, names, look = frame_columns(frame, is_written=is_written, **given)
         built = build(
             *(columns, scale, duplicates, locate),
             drop_off_scale=drop_off_scale,
             time_format=time_format,
             time_is_doubtful=look.name is not None,
+            time_is_named=time is not None or is_written,
         )
         for note in tell_look(look, built.time_problem, names.get("time")):
             warnings.warn(note, stacklevel=2)

@@ -18,6 +18,10 @@ _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 # Numbers that all lie below so many seconds, which is in March 1973, are taken for counters: no
 # table of ratings is as old, and few have as many rows.
 _LEAST_SECONDS = 10**8
+_MISSING = (
+    "the time is missing; fill it in, or name the column neither with time (--time) nor by a "
+    "time_format (--time-format): then it is left out"
+)
 _HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y"
 
 
@@ -53,7 +57,8 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     Raises
     ------
     RecveilError
-        For the first row without a time, or with one that cannot be read.
+        For the first row without a time, or with one that cannot be read, and for the first number
+        before March 1973 among later ones: 0, 1 and -1 often stand for a time that nobody knows.
 
     Examples
     --------
@@ -64,7 +69,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
-    refuse_missing(column, "the time is missing; fill it in, or leave the times out", locate)
+    refuse_missing(column, _MISSING, locate)
     if pa.types.is_signed_integer(column.type) and (a_second := _plain_unit(column)):
         whole = np.empty(len(column), np.int32)
         for first, piece in pieces(column):
@@ -124,7 +129,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     array([14592, 14593], dtype=int32)
     """
     _check_format(format)
-    refuse_missing(column, "the time is missing; fill it in, or leave the times out", locate)
+    refuse_missing(column, _MISSING, locate)
     if pa.types.is_integer(column.type):
         column = column.cast(pa.string())
     if not pa.types.is_dictionary(column.type):
@@ -198,6 +203,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             f"its numbers, from {times.min():.12g} to {times.max():.12g}, would be seconds before "
             f"March 1973, so that they count something else",
         )
+    _refuse_sentinels(times, sizes < _LEAST_SECONDS, locate)
     a_second = next(a_second for limit, a_second in _UNITS if largest < limit)
     # Ten years after 1970 as seconds are four days as milliseconds.
     limit = next(limit for limit, _ in _UNITS if largest < limit)
@@ -209,6 +215,16 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             f"{times[other]:.0f} do not count in the same unit; convert one of them"
         )
     return Days(np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32))
+
+
+def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], locate: Locate) -> None:
+    if early.any():
+        row, n_early = int(np.argmax(early)), int(early.sum())
+        raise RecveilError(
+            f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
+            f"{n_early:,} of the {times.size:,} times, and the others are later; mend or drop "
+            f"such rows, or name another column with time (--time)"
+        )
 
 
 def _days_from_dates(times: NDArray[np.float64]) -> NDArray[np.float64] | None:
