@@ -149,8 +149,6 @@ def test_errors_name_the_line(
         ("1::2::3\n1:2:3:4:5\n", "line 2: expected 3 columns, got 1"),
         ("1\t2\t3\n1\t2\t3\t4\n", "line 2: expected 3 columns, got 4"),
         ("1 2 3\n1  2 3\n", "line 2: expected 3 columns, got 4"),
-        ("user,item,rating,date\n1,2,3,1999-01-01\n1,3,3,monday\n", "line 3: time 'monday'"),
-        ("user,item,rating,time\n1,2,3,1999-01-01\n1,3,3,\n", "line 3: the time is missing"),
         ("user,item,title\n1,2,x\n", ": no rating column among 'user', 'item', 'title'"),
         ("user,item,rating,rating\n1,2,3,4\n", ": 'rating' and 'rating' could both be"),
     ],
@@ -162,10 +160,28 @@ def test_other_errors(write: Write, text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("monday", "r.csv line 3: time 'monday'"),
+        ("", "r.csv line 3: the time is missing"),
+        ("0", "time column: some times carry a time zone or count seconds"),
+    ],
+)
+def test_times_that_were_named_are_refused_and_others_left_out(
+    write: Write, last: str, message: str
+) -> None:
+    path = write(f"user,item,rating,when\n1,2,3,1999-01-01\n1,3,3,{last}\n")
+    with pytest.raises(RecveilError, match=message):
+        read_ratings(path, time="when")
+    with pytest.warns(UserWarning, match=f"Column 'when' was .*{message}"):
+        assert read_ratings(path).days is None
+
+
 def test_errors_about_a_whole_column_name_the_file(write: Write) -> None:
     text = "user,item,rating,time\n1,2,3,1999-01-01\n1,3,3,1126000000\n"
     with pytest.raises(RecveilError, match=r"^r\.csv: time column: some times"):
-        read_ratings(write(text))
+        read_ratings(write(text), time="time")
 
 
 def test_bytes_that_are_not_utf8(write: Write) -> None:

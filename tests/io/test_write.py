@@ -12,11 +12,11 @@ from recveil.io import read_ratings, write_ratings
 from recveil.ratings import Ratings, RatingScale
 
 RATINGS = Ratings.from_columns(
-    ["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[12_000, -12_000, 2]
+    ["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[12_000, -12_000, 2_000]
 )
 NAMES = ["r.parquet", "r.csv", "r.inter", "r.csv.gz", "r.inter.gz"]
 
-# Days in 1970 to 1972 alone would be taken for counters.
+# Days in 1970 to 1972 would be taken for counters, or for times that nobody knows.
 DAYS = st.integers(2_000, 99_999) | st.integers(-9_999, -2_000)
 
 # No label holds NUL, which numpy strips from the end of a text.
@@ -77,7 +77,7 @@ def test_text_is_plain_and_inter_has_recbole_types(tmp_path: Path) -> None:
     write_ratings(RATINGS, tmp_path / "r.csv")
     write_ratings(RATINGS, tmp_path / "r.inter")
     assert (tmp_path / "r.csv").read_text() == (
-        "user_id,item_id,rating,timestamp\n007,5,1,172800\nann,5,4,1036800000\nann,6,3.5,-1036800000\n"
+        "user_id,item_id,rating,timestamp\n007,5,1,172800000\nann,5,4,1036800000\nann,6,3.5,-1036800000\n"
     )
     assert (tmp_path / "r.inter").read_text().splitlines()[:2] == [
         "user_id:token\titem_id:token\trating:float\ttimestamp:float",

@@ -170,8 +170,9 @@ def read_ratings(
     drop_off_scale : bool
         Leave out what is not on the given `scale`, rather than raise.
     times : bool
-        Whether to read the times, if there are any. Where no column is called times, one that
-        beyond doubt holds dates is taken.
+        Whether to read the times, if there are any. Where no column is called times, or the one
+        that is holds none, one that beyond doubt holds dates is taken. Of a column that is not
+        named with `time`, times are left out if some are missing or cannot be read.
     time_format : str, optional
         How times are written that are neither ISO dates nor Unix times, in the signs of
         ``datetime.strptime``, such as ``%d/%m/%Y``. Which is the day is never guessed.
@@ -192,8 +193,8 @@ def read_ratings(
     Warns
     -----
     UserWarning
-        If rows were left out, nothing but the usual order told users from items, or nothing but
-        its values told which column holds the times.
+        If rows or times were left out, nothing but the usual order told users from items, or
+        nothing but its values told which column holds the times.
 
     Examples
     --------

@@ -126,6 +126,7 @@ class _Times(NamedTuple):
         return parse_days(column, locate)
 
 
+@brief
 class _Found(NamedTuple):
     """The days that are kept, whether the times tell which rating is the last, and what to say."""
 

@@ -223,7 +223,7 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
         raise RecveilError(
             f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
             f"{n_early:,} of the {times.size:,} times, and the others are later; mend or drop "
-            f"such rows, or name another column with time (--time)"
+            f"such rows"
         )
 
 
