@@ -81,7 +81,7 @@ def test_text_is_plain_and_inter_has_recbole_types(tmp_path: Path) -> None:
     )
     assert (tmp_path / "r.inter").read_text().splitlines()[:2] == [
         "user_id:token\titem_id:token\trating:float\ttimestamp:float",
-        "007\t5\t1\t172800",
+        "007\t5\t1\t172800000",
     ]
 
 
