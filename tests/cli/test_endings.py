@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -202,3 +203,59 @@ def test_the_result_of_verify_is_not_written_into_the_release(
     assert "would stand in the release" in " ".join(err.replace("│", " ").split())
     monkeypatch.chdir(tmp_path / "out")
     assert ended(capsys, "verify", ".", "--json", "-")[0] == 0
+
+
+class TestNowhereToWrite:
+    """Real processes whose standard output is closed, or leads to a full disk."""
+
+    VERIFY = ("verify", "ratings.csv", "--k", 2)
+
+    def end(self, arguments, redirection):
+        words = [sys.executable, "-m", "recveil", *map(str, arguments)]
+        run = subprocess.run(
+            f"{shlex.join(words)} {redirection}", shell=True, capture_output=True, text=True
+        )
+        return run.returncode, run.stdout, run.stderr
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (VERIFY, 1),
+            (("verify", "absent.csv", "--k", 2), 2),
+            (("convert", "ratings.csv", "made.csv"), 0),
+            (("--help",), 0),
+            (("--version",), 0),
+        ],
+    )
+    def test_the_code_is_the_verdict_where_it_is_closed(self, ratings, arguments, code):
+        found, _, err = self.end(arguments, ">&-")
+        assert found == code
+        assert err.count("\n") == 0 or code == 2
+        assert "Traceback" not in err
+        assert "NoneType" not in err
+
+    @pytest.mark.parametrize(
+        "arguments", [("convert", "ratings.csv", "-"), (*VERIFY, "--json", "-")]
+    )
+    def test_what_was_to_stand_there_is_missed(self, ratings, arguments):
+        expected = "error: - stands for stdout, which is closed here; name a file\n"
+        assert self.end(arguments, ">&-") == (2, "", expected)
+
+    def test_closed_standard_input_and_error(self, ratings):
+        expected = "error: - stands for stdin, which is closed here; name a file\n"
+        assert self.end(("verify", "-", "--k", 2), "<&-") == (2, "", expected)
+        assert self.end(self.VERIFY, "2>&- >/dev/null") == (1, "", "")
+        assert self.end(("verify", "absent.csv", "--k", 2), "2>&-") == (2, "", "")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [VERIFY, ("convert", "ratings.csv", "-"), ("--help",), (*VERIFY, "--json", "-")],
+    )
+    def test_a_full_disk_is_named_with_a_remedy(self, ratings, arguments):
+        code, _, err = self.end(arguments, ">/dev/full")
+        assert code == 2
+        assert err == (
+            "error: standard output: cannot be written (No space left on device); make room where "
+            "it leads, or lead it somewhere else\n"
+        )
+        assert self.end(("verify", "absent.csv", "--k", 2), "2>/dev/full") == (2, "", "")

@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _run(arguments: list[str] | None) -> NoReturn:
     ways = ""
     try:
-        app(arguments)
+        _run_to_the_end(arguments)
     except KeyboardInterrupt as stop:
         sys.exit(code_of(stop))
     except SystemExit as stop:
@@ -80,6 +80,15 @@ def _run(arguments: list[str] | None) -> NoReturn:
         )
     print(f"error: {within_limit(message)}{ways}", file=sys.stderr)
     sys.exit(2)
+
+
+def _run_to_the_end(arguments: list[str] | None) -> None:
+    """Run a verb, and let what it has shown arrive while an error can still be told."""
+    try:
+        app(arguments)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
 
 
 def _ways(error: UnknownOrderError, arguments: list[str]) -> str:

@@ -1,18 +1,22 @@
 """Endings: a run that is interrupted, or whose reader goes away, says so and ends with its code."""
 
 import functools
+import io
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, TextIO, cast
 
 import typer
 
+from recveil.errors import RecveilError
+
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
+_NAMES = "standard output", "standard error"
 
 
 class Terminated(KeyboardInterrupt):
@@ -105,28 +109,39 @@ def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
 def patient_streams() -> Iterator[None]:
     """Let a program go on whose reader has gone away, as `head` does: the rest is not shown.
 
-    Otherwise it would end with code 1, which says that a claim does not hold.
+    Otherwise it would end with code 1, which says that a claim does not hold. A stream that was
+    closed from the start (``>&-``) shows nothing, either.
     """
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, _Patient(stream)) for stream in streams)
+    opened = [None if stream is not None else _Closed() for stream in streams]
+    sys.stdout, sys.stderr = (
+        cast(TextIO, closed or _Patient(stream, name))
+        for closed, stream, name in zip(opened, streams, _NAMES, strict=True)
+    )
     try:
         yield
     finally:
-        sys.stdout.flush()
+        # Whoever wanted to know has flushed; here nobody is left who could be told of an error.
+        with suppress(RecveilError):
+            sys.stdout.flush()
         sys.stderr.flush()
         sys.stdout, sys.stderr = streams
+        for closed in opened:
+            if closed is not None:
+                closed.close()
 
 
 class _Patient:
     """A stream that writes into nothing once its reader is gone."""
 
-    def __init__(self, stream: TextIO | IO[bytes]) -> None:
+    def __init__(self, stream: TextIO | IO[bytes], name: str) -> None:
         self._stream: Any = stream
+        self._name = name
 
     @property
     def buffer(self) -> "_Patient":
         """The bytes beneath, for files that go to standard output."""
-        return _Patient(self._stream.buffer)
+        return _Patient(self._stream.buffer, self._name)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -134,18 +149,38 @@ class _Patient:
     def write(self, text: str | bytes) -> int:
         try:
             self._stream.write(text)
-        except BrokenPipeError:
-            self._give_up()
+        except OSError as error:
+            self._give_up(error)
         return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
-        except BrokenPipeError:
-            self._give_up()
+        except OSError as error:
+            self._give_up(error)
 
-    def _give_up(self) -> None:
-        """Lead what is still buffered, and all that follows, into nothing."""
+    def _give_up(self, error: OSError) -> None:
+        """Lead what is still buffered, and all that follows, into nothing; say why if it matters.
+
+        That nothing can be written to standard error cannot be said anywhere.
+        """
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, self._stream.fileno())
         os.close(nothing)
+        if not isinstance(error, BrokenPipeError) and self._name == _NAMES[0]:
+            raise RecveilError(
+                f"{self._name}: cannot be written ({error.strerror or error}); make room where it "
+                f"leads, or lead it somewhere else"
+            ) from None
+
+
+class _Closed(io.TextIOWrapper):
+    """What stands for a stream that was closed before we began: it takes text, and no files.
+
+    As it is open, no file that we write can get the number of standard output, to which a library
+    might print.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(io.FileIO(os.devnull, "wb"), encoding="utf-8")
+        self.is_closed_outside = True

@@ -22,6 +22,9 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
         return True
     text = json.dumps(result, indent=2, ensure_ascii=False)
     if str(target) == "-":
+        from recveil.io.pipes import refuse_closed
+
+        refuse_closed("stdout")
         print(text)
         return False
     target.write_text(text + "\n", encoding="utf-8")

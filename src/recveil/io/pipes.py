@@ -156,9 +156,22 @@ def write_to_standard_output(file: Path) -> None:
     stream.flush()
 
 
+def refuse_closed(name: str) -> None:
+    """Raise a RecveilError if a standard stream was closed from the start, as by ``>&-``.
+
+    Examples
+    --------
+    >>> refuse_closed("stdout")
+    """
+    stream = getattr(sys, name)
+    if stream is None or getattr(stream, "is_closed_outside", False):
+        raise RecveilError(f"- stands for {name}, which is closed here; name a file")
+
+
 def _bytes_of(name: str) -> IO[bytes]:
     """Return the bytes beneath a standard stream, if it has any."""
     stream = getattr(sys, name)
+    refuse_closed(name)
     try:
         return cast(IO[bytes], stream.buffer)
     except AttributeError as error:
