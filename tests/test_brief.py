@@ -26,6 +26,7 @@ from recveil.attack import (
     membership,
 )
 from recveil.audit import audit
+from recveil.audit.figures import Figure
 from recveil.brief import brief
 from recveil.compare import compare
 from recveil.compare.cells import Ground
@@ -119,9 +120,10 @@ def shown(ratings, folder):
         "anonymized": anonymized,
         "readings": [anonymized.reading, *anonymized.reading.columns],
         "verification": verify(folder / "out"),
-        "verification of the raw table": dataclasses.replace(
-            verify(folder / "ratings.csv", k=2), violations=()
-        ),
+        "verification of the raw table": verify(folder / "ratings.csv", k=2),
+        "violations": list(verify(folder / "ratings.csv", k=2).violations),
+        "figures": [Figure("4", "title", "x", "y", [{"series": "exact", "x": "2", "y": 0.5}] * 99)],
+        "rows": list(compared.rows),
         "demo": Demo(ratings, matches, np.ones(3), anonymized.verification),
         "table": [table, candidates, knowledge],
         "attacks": [
@@ -203,6 +205,9 @@ class TestShort:
             ("audit", "Audit(people: 60, ratings: "),
             ("evaluation", "Evaluation(people: "),
             ("comparison", "Comparison(people: 60, ratings: "),
+            ("violations", "Violation(one row)"),
+            ("figures", "Figure(Fig. 4, points: 99)"),
+            ("rows", "Row("),
         ],
     )
     def test_a_line_tells_counts_and_verdict(self, shown, name, words):
@@ -232,7 +237,7 @@ class TestShort:
 
 # Their fields say nothing about people: parameters, shapes of a chart, words for the docs.
 HARMLESS_WITH_COLLECTIONS = {
-    *("Figure", "_Family", "GroupSizes", "Selection", "Look", "Chart", "Panel"),
+    *("_Family", "GroupSizes", "Selection", "Look", "Chart", "Panel"),
 }
 # They say in their own words what they show; the tests above look at them.
 OWN_WORDS = {"Reading", "ReadColumn"}

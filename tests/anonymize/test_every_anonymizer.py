@@ -175,3 +175,19 @@ class TestEveryAnonymizer:
         release = ANONYMIZERS[name](3, seed=0).anonymize(ratings)
         for block in release.published.blocks():
             assert np.array_equal(block.values, np.tile([1, 2, 3, 5], len(block)))
+
+
+class FitsAndReturnsNothing:
+    """Somebody's own predictor, which does not know the custom of returning itself."""
+
+    def fit(self, ratings):
+        self.mean = float(ratings.values.mean())
+
+    def predict(self, users, items):
+        return np.full(len(users), self.mean)
+
+
+def test_a_predictor_whose_fit_returns_nothing_is_used_all_the_same():
+    ratings = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=1)
+    anonymizer = PredictiveAnonymizer(3, predictor=FitsAndReturnsNothing(), seed=1)
+    assert anonymizer.anonymize(ratings).private.groups.sizes.min() >= 3

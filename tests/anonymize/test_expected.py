@@ -177,3 +177,33 @@ class TestSaying:
     def test_a_mistyped_form_costs_no_work(self, ratings, tmp_path):
         with pytest.raises(RecveilError, match="file format 'xlsx'"):
             anonymize(ratings, tmp_path / "out", k=5, file_format="xlsx")
+
+
+class TestLabelsThatDifferTakeMore:
+    """A label takes what tells it from the others: 5 values take less than 91, or than all."""
+
+    @pytest.fixture
+    def halves(self):
+        """A scale of half steps, and labels that an attacker of the estimate would choose."""
+        made = make_ratings(n_users=300, n_items=700, n_ratings=20_000, seed=2)
+        users = np.repeat(np.arange(made.n_users), made.activity)
+        values = np.random.default_rng(1).integers(1, 11, users.size) / 2
+        return Ratings.from_columns(
+            users, made.indices * 37, values, scale=RatingScale(0.5, 5, 0.5)
+        )
+
+    @pytest.mark.parametrize("round_labels", ["none", "tenth", "scale"])
+    @pytest.mark.parametrize("layout", ["users", "groups"])
+    @pytest.mark.parametrize("homogenize", ["padded", "simple"])
+    @pytest.mark.parametrize("file_format", ["parquet", "csv"])
+    def test_the_most_is_never_exceeded(
+        self, halves, homogenize, layout, round_labels, file_format, tmp_path
+    ):
+        anonymizer = PredictiveAnonymizer(5, homogenize, round_labels=round_labels, seed=1)
+        release = anonymizer.anonymize(halves)
+        expected = release.published.expect(layout, file_format)
+        release.write(tmp_path / "out", layout=layout, file_format=file_format, allow_large=True)
+        folders = tmp_path / "out", tmp_path / "out.private"
+        written = sum(file.stat().st_size for folder in folders for file in folder.iterdir())
+        assert written - 20_000 < 1.4 * expected.bytes
+        assert written < expected.most_bytes + 20_000

@@ -129,8 +129,10 @@ def test_selftest(run):
     code, out, _ = run("selftest", "ratings.csv")
     assert code == 0
     assert out.count("holds") == 4
+    assert "ratings.csv: user:" in out
     code, out, _ = run("selftest", "ratings.csv", "--json", "-")
     assert json.loads(out)["holds"] is True
+    assert json.loads(out)["data"]["users"] > 0
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, read_table
 from recveil.ratings import Ratings
+from recveil.verify import verify
 
 TABLE = pa.table(
     {
@@ -87,3 +88,36 @@ def test_partition_in_the_path_adds_no_column(tmp_path: Path) -> None:
     folder.mkdir()
     path = write(TABLE, folder / "r.parquet", "parquet")
     assert "k" not in read_table(path).table.column_names
+
+
+NESTED = {
+    "list": pa.array([[1], [2, 3], []]),
+    "struct": pa.array([{"x": 1}] * 3),
+    "map": pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("nested", NESTED)
+class TestNestedColumns:
+    @pytest.mark.parametrize(
+        ("role", "name"),
+        [("user", "userId"), ("item", "movieId"), ("rating", "rating"), ("time", "timestamp")],
+    )
+    def test_refused_by_name_where_they_are_needed(self, tmp_path, kind, nested, role, name):
+        at = TABLE.column_names.index(name)
+        path = write(TABLE.set_column(at, name, NESTED[nested]), tmp_path / "r.bin", kind)
+        told = rf"^r\.bin: column '{name}'( \({role}\))? holds {nested}<.*; name another column"
+        for read in (read_ratings, read_table):
+            with pytest.raises(RecveilError, match=told) as caught:
+                read(path)
+            assert len(str(caught.value)) < 300
+
+    def test_one_that_nobody_needs_does_no_harm(self, tmp_path, kind, nested):
+        path = write(TABLE.append_column("tags", NESTED[nested]), tmp_path / "r.bin", kind)
+        assert read_ratings(path) == EXPECTED
+
+    def test_verify_refuses_what_it_cannot_compare(self, tmp_path, kind, nested):
+        path = write(TABLE.append_column("tags", NESTED[nested]), tmp_path / "r.bin", kind)
+        with pytest.raises(RecveilError, match=rf"column 'tags' holds {nested}<"):
+            verify(path, k=2)

@@ -65,6 +65,9 @@ def written(write) -> bytes:
 
 
 KINDS = {
+    "an empty zip archive": zipped(),
+    "text whose first line tells Excel": f"sep=;\n{CSV.replace(',', ';')}".encode(),
+    "JSON; read it with": json.dumps(ROWS, indent=2).encode(),
     "an Excel workbook": zipped("[Content_Types].xml", "xl/workbook.xml"),
     "an OpenDocument spreadsheet": zipped("mimetype", "content.xml"),
     "a zip archive of ratings.csv": zipped("ratings.csv"),
@@ -209,3 +212,19 @@ def test_parquet_for_trust(tmp_path):
     pq.write_table(TABLE, tmp_path / "trust")
     with pytest.raises(RecveilError, match=r"^trust: a Parquet file, where text was expected"):
         read_trust(tmp_path / "trust", np.arange(7))
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("held", [ROWS, {"user": [1]}, np.arange(9)], ids=["rows", "dict", "array"])
+def test_pickles_of_every_protocol(tmp_path, protocol, held):
+    path = tmp_path / "ratings.csv"
+    path.write_bytes(pickle.dumps(held, protocol))
+    with pytest.raises(RecveilError, match=r"^ratings\.csv: a Python pickle; where you trust it"):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize("first", ["customer", "[user", "(user"])
+def test_a_table_whose_header_could_begin_a_pickle(tmp_path, first):
+    path = tmp_path / "ratings.csv"
+    path.write_text(CSV.replace("user", first))
+    assert read_ratings(path, user=first).n_ratings == 60

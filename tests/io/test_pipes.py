@@ -250,3 +250,33 @@ def test_no_parquet_for_a_terminal(monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     with pytest.raises(RecveilError, match="Parquet is no text for a terminal"):
         write_ratings(LONG, "-", format="parquet")
+
+
+class TestNoPath:
+    """What is no path where one is needed is refused by the parameter's name."""
+
+    TABLE = make_ratings(n_users=30, n_items=20, n_ratings=300, seed=1)
+
+    @pytest.mark.parametrize(
+        ("call", "told"),
+        [
+            (lambda t, d: anonymize(t, "-", k=3), "output is - (standard output), but a release"),
+            (lambda t, d: anonymize(t, None, k=3), "output: expected the path of a release"),
+            (lambda t, d: compare(t, "-"), "out is - (standard output), but a comparison"),
+            (lambda t, d: verify(None, k=2), "path: expected the path of a release or a file"),
+            (lambda t, d: verify(object()), "path: expected the path of a release or a file"),
+            (lambda t, d: audit(t, release=object()), "release: expected the path of a release"),
+            (lambda t, d: audit(t, aux=t), "aux: expected the path of a file of outside"),
+            (lambda t, d: evaluate(object(), t, split=0.2), "release: expected the path of"),
+            (
+                lambda t, d: anonymize(t, d / "out", k=3, method="k-corating", trust=t),
+                "trust: expected the path of a file of who trusts whom, got Ratings",
+            ),
+        ],
+    )
+    def test_is_refused_by_name(self, call, told, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(RecveilError) as caught:
+            call(self.TABLE, tmp_path)
+        assert str(caught.value).startswith(told)
+        assert list(tmp_path.iterdir()) == []

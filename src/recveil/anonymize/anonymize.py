@@ -13,12 +13,12 @@ from recveil.anonymize.expected import Expected, expect_padded, refuse_too_large
 from recveil.anonymize.folder import check_form, check_target
 from recveil.anonymize.k_corating import KCoRater, Protect
 from recveil.anonymize.parts import LEVEL_GROUPINGS
-from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer
+from recveil.anonymize.predictive import Homogenize, PredictiveAnonymizer, label_step
 from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, read_levels, read_trust, understand
-from recveil.io.pipes import refuse_two_standard_inputs
+from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings
 from recveil.ratings.levels import levels_by_rule
 from recveil.ratings.likes import PUBLISHED, refuse_likes
@@ -141,6 +141,9 @@ def anonymize(
     _check_grouping(method, grouping)
     _check_diversity(b, l)
     check_form(layout, file_format)
+    refuse_no_path("a release", is_output=True, output=output)
+    if trust is not None:
+        refuse_no_path("a file of who trusts whom", trust=trust)
     refuse_two_standard_inputs(source=source, trust=trust, privacy_levels=privacy_levels)
     check_target(output, force=force)  # a mistyped output should not cost the work
     if (
@@ -166,7 +169,8 @@ def anonymize(
     size = _Size(Path(output), layout, file_format, allow_large, tell)
     is_padded = method == "predictive" and homogenize in (None, "padded")
     if is_padded and isinstance(k, int) and 1 <= k <= ratings.n_users:
-        size.check(expect_padded(ratings, k, predictive["privacy_levels"], layout, file_format))
+        levels, step = predictive["privacy_levels"], _step(round_labels, ratings)
+        size.check(expect_padded(ratings, k, levels, layout, file_format, step))
     release = _telling(anonymizer.anonymize(ratings), found.duplicates_dropped)
     if not is_padded and release.published.expect is not None:
         size.check(release.published.expect(layout, file_format))
@@ -174,6 +178,10 @@ def anonymize(
         output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
     )
     return Anonymized(ratings, release, verification, found)
+
+
+def _step(round_labels: str | float | None, ratings: Ratings) -> float | None:
+    return label_step("tenth" if round_labels is None else round_labels, ratings.scale)
 
 
 def _telling(release: Release, duplicates_dropped: int) -> Release:

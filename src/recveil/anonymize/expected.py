@@ -14,11 +14,21 @@ from recveil.ratings import Ratings
 Kind = Literal["padded", "simple", "co-rated"]
 # More labels than so many times the ratings are refused, unless somebody wants them.
 _MOST_FOR_A_RATING = 100
-# Measured on MovieLens (100K, latest-small) and invented tables; docs/performance.md has the large
-# ones. Bytes of a label in Parquet: full rows took 0.2 to 1.3, sparse ones 0.9 to 2.1.
-_BYTES = {"padded": 0.7, "simple": 1.4, "co-rated": 1.3}
-# What Parquet may take beyond that.
-_DOUBT = 1.8
+# A column of Parquet takes for a value what is needed to tell it from the others of its kind, and
+# zstd makes it less. Measured on MovieLens (100K, latest-small), also with text for items, and on
+# invented tables; docs/performance.md has the large ones. The part that is left of it, about:
+_LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
+_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7}
+# Labels that are not rounded are all different: a dictionary was begun in vain, and they stand as
+# they are; in copies of a row they repeat.
+_BYTES_UNROUNDED = 10.5
+_LEFT_OF_UNROUNDED = {"groups": 0.6, "users": 0.3}
+# Parquet gives up a dictionary of texts that is larger.
+_LARGEST_DICTIONARY = 1 << 20
+# How many steps between items are written with the same number of bits; beyond an even spread.
+_STEPS_TOGETHER, _BITS_MORE = 32, 2
+# What Parquet may take beyond all that: headers, indices of people and sizes.
+_DOUBT = 1.3
 # Of a person in the private twin, beside their id; of a group's digest in classes.csv.
 _BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
 # Seconds, on two cores: to start; to read and learn from a rating; to predict a cell; to write,
@@ -80,6 +90,7 @@ def expect_padded(
     levels: NDArray[np.int64] | None,
     layout: str,
     file_format: str,
+    step: float | None = None,
 ) -> Expected:
     """Say what padded homogenizing will take, before anybody is grouped.
 
@@ -90,6 +101,8 @@ def expect_padded(
     levels : ndarray of int64, shape (n_users,), or None
     layout, file_format : str
         See `Release.write`.
+    step : float, optional
+        That of the labels; None if they are not rounded, and take many times as much.
 
     Examples
     --------
@@ -103,7 +116,7 @@ def expect_padded(
     n_groups = max(1, math.floor(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
     rated = np.full(n_groups, (ratings.support > 0).sum())
     sizes = np.full(n_groups, ratings.n_users / n_groups)
-    return expect(ratings, "padded", rated, sizes, layout, file_format)
+    return expect(ratings, "padded", rated, sizes, layout, file_format, step)
 
 
 def expect(
@@ -113,6 +126,7 @@ def expect(
     sizes: NDArray[Any],
     layout: str,
     file_format: str,
+    step: float | None = None,
 ) -> Expected:
     """Say what the rows of groups will take.
 
@@ -127,6 +141,8 @@ def expect(
         How many people share it.
     layout : {"auto", "users", "groups"}
     file_format : {"parquet", "csv"}
+    step : float, optional
+        That of the labels; None if they are not rounded.
 
     Examples
     --------
@@ -139,17 +155,22 @@ def expect(
     # People with co-rated rows have each a label of their own, whatever the layout.
     each = layout == "users" or kind == "co-rated" or (layout == "auto" and kind == "simple")
     labels = round(float((widths * sizes if each else widths).sum()))
-    of_label = _BYTES[kind] if file_format == "parquet" else _bytes_of_line(ratings)
-    of_people = ratings.n_users * (_BYTES_OF_PERSON + _mean_length(ratings.users))
-    size = labels * of_label + of_people + widths.size * _BYTES_OF_GROUP
-    doubt = _DOUBT if file_format == "parquet" else 1.1
+    if file_format == "csv":
+        of_label = _bytes_of_line(ratings, kind, step)
+        most_of_label = 1.1 * of_label
+    else:
+        of_label, most_of_label = _bytes_in_parquet(ratings, kind, widths, sizes, step, each=each)
+    around = ratings.n_users * (_BYTES_OF_PERSON + _mean_length(ratings.users))
+    around += widths.size * _BYTES_OF_GROUP
+    if each:
+        around += ratings.n_users * _BYTES_OF_PERSON  # their pseudonyms
     predicted = ratings.n_users * ratings.n_items if kind == "padded" else 0
     seconds = _START + _LEARN * ratings.n_ratings + _PREDICT * predicted
     return Expected(
         labels=labels,
         ratings=ratings.n_ratings,
-        bytes=round(size),
-        most_bytes=round(size * doubt),
+        bytes=round(labels * of_label + around),
+        most_bytes=round(labels * most_of_label + 1.5 * around),
         seconds=seconds + _WRITE[file_format] * labels,
         kind=kind,
     )
@@ -205,11 +226,64 @@ def _remedy(kind: Kind, layout: str) -> str:
     return "grouping supports (--grouping supports), or a smaller k (--k)"
 
 
-def _bytes_of_line(ratings: Ratings) -> float:
+def _bytes_in_parquet(
+    ratings: Ratings,
+    kind: Kind,
+    widths: NDArray[Any],
+    sizes: NDArray[Any],
+    step: float | None,
+    *,
+    each: bool,
+) -> tuple[float, float]:
+    """Return how many bytes a label and its item take, about and at most."""
+    layout = "users" if each else "groups"
+    values = _different_labels(ratings, kind, sizes, step)
+    if math.isinf(values):
+        of_value, left = _BYTES_UNROUNDED, _LEFT_OF_UNROUNDED[layout]
+    else:
+        of_value, left = math.log2(values + 1) / 8, _LEFT_OF_LABELS[layout]
+    of_item = _bytes_of_item(ratings.items, float(widths.mean()) if widths.size else 1.0)
+    about = left * of_value + _LEFT_OF_ITEMS[kind] * of_item
+    return about, _DOUBT * (of_value + of_item)
+
+
+def _different_labels(
+    ratings: Ratings, kind: Kind, sizes: NDArray[Any], step: float | None
+) -> float:
+    """Return how many different labels there may be."""
+    scale = ratings.scale
+    if step is not None:
+        return scale.range / step + 1
+    if kind != "simple" or scale.step is None:
+        return math.inf
+    # Means of up to so many ratings, each a step of the scale.
+    largest = float(sizes.max()) if sizes.size else 1.0
+    return (scale.range / scale.step + 1) * max(1.0, largest**2 / 2)
+
+
+def _bytes_of_item(items: NDArray[Any], width: float) -> float:
+    """Return how many bytes tell which item comes next in a row of a width."""
+    if items.dtype == object:
+        of_text = _mean_length(items) + 4
+        if items.size * of_text > _LARGEST_DICTIONARY:
+            return of_text
+        return math.log2(items.size + 1) / 8 + of_text / 100
+    some = np.sort(items)[:: max(1, int(items.size // max(width, 1.0)))].astype(float)
+    steps = np.diff(some)
+    if not steps.size:
+        return 8.0
+    widest = np.maximum.reduceat(steps, np.arange(0, steps.size, _STEPS_TOGETHER))
+    return min(8.0, float(np.log2(widest + 1).mean() + _BITS_MORE) / 8)
+
+
+def _bytes_of_line(ratings: Ratings, kind: Kind, step: float | None) -> float:
     """Return the length of a line of CSV: a pseudonym and an item in quotes, a label, a size."""
     pseudonym = len("p0000-") + len(str(ratings.n_users)) + 2
     item = _mean_length(ratings.items) + (2 if ratings.items.dtype == object else 0)
-    return pseudonym + item + len("3.5") + len(",,,5\n")
+    before_point = len(f"{ratings.scale.high:.0f}")
+    # Means of few ratings are often short.
+    after_point = len(f"{step % 1:.6g}") - 1 if step else (16 if kind == "padded" else 8)
+    return pseudonym + item + before_point + after_point + len(",,,5\n")
 
 
 def _mean_length(labels: NDArray[Any]) -> float:

@@ -154,7 +154,9 @@ def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
     make them wait for each other.
     """
     if not isinstance(fill, UserKNN):
-        return fill.fit(ratings)
+        fitted = fill.fit(ratings)
+        # Somebody's own may return nothing, and is fitted all the same.
+        return fill if fitted is None else fitted
     fill.threads = threads
     fill.fit(ratings)
     fill.threads = 1

@@ -154,7 +154,11 @@ class KCoRater:
             prefix=fresh_prefix(ratings.users, rng),
             blocks=lambda: self._blocks(job),
             default_layout="users",
-            expect=partial(expect, ratings, "co-rated", np.diff(job.item_starts), job.groups.sizes),
+            expect=partial(
+                expect,
+                *(ratings, "co-rated", np.diff(job.item_starts), job.groups.sizes),
+                step=self._step(ratings.scale),
+            ),
         )
         settings = {"filled_cells": n_cells - ratings.n_ratings, "cells": n_cells, "fill": given}
         if self.trust is not None:
@@ -164,6 +168,12 @@ class KCoRater:
                 zip(("statements", "ignored_lines", "unknown_users"), counts, strict=True)
             )
         return Release(published, Private(ratings.users, _alone(groups), seed, settings))
+
+    def _step(self, scale: RatingScale) -> float | None:
+        """Return the step of all labels, or None if fills are as they come."""
+        if self._averages:
+            return label_step("tenth", scale)
+        return scale.step if self.round_fills else None
 
     @property
     def _averages(self) -> bool:

@@ -179,6 +179,7 @@ class PredictiveAnonymizer:
             expect=lambda layout, file_format: expect(
                 *(ratings, self.homogenize, _widths(ratings, groups, self.homogenize, added)),
                 *(groups.sizes, layout, file_format),
+                step=step,
             ),
         )
         lone = None

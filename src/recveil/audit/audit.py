@@ -26,7 +26,7 @@ from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
-from recveil.io.pipes import refuse_two_standard_inputs
+from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings
 
 _SHARES = (0.5, 0.9)
@@ -169,6 +169,10 @@ def audit(
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
+    if release is not None:
+        refuse_no_path("a release folder", release=release)
+    if aux is not None:
+        refuse_no_path("a file of outside knowledge", aux=aux)
     refuse_two_standard_inputs(source=source, aux=aux)
     read = understand(source, **reading).settled()
     ratings = read.ratings

@@ -18,6 +18,7 @@ from recveil.attack import (
 )
 from recveil.attack.fitting import with_wrong_items
 from recveil.audit.outcome import Outcome, run_attack
+from recveil.brief import brief
 from recveil.progress import track
 from recveil.ratings import Ratings
 
@@ -29,6 +30,7 @@ _RIGHT = "right entries of known ones"
 _Outcomes = list[tuple[str, str, Outcome]]
 
 
+@brief
 @dataclass(frozen=True)
 class Figure:
     """One curve sheet: points of several series.
@@ -58,6 +60,9 @@ class Figure:
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as plain data, for JSON."""
         return dict(vars(self))
+
+    def _facts(self) -> dict[str, object]:
+        return {"": f"Fig. {self.number}", "points": len(self.points)}
 
 
 @dataclass(frozen=True)

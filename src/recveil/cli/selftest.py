@@ -30,12 +30,12 @@ def selftest(
     Example: `recveil selftest ratings.csv`
     """
     from recveil.audit import selftest
-    from recveil.cli.show import write_json
+    from recveil.cli.show import describe, show_read, write_json
+    from recveil.io import understand
 
     refuse_source_as_json(json, source)
-    checks = selftest(
+    reading = understand(
         source,
-        seed=seed,
         format=format,
         scale=options.parse_scale(scale),
         duplicates=duplicates,
@@ -46,8 +46,15 @@ def selftest(
         time=time,
         time_format=time_format,
     )
+    checks = selftest(reading.ratings, seed=seed)
     holds = all(check.holds for check in checks)
-    if write_json({"holds": holds, "checks": [check._asdict() for check in checks]}, json):
+    result = {
+        "holds": holds,
+        "data": describe(reading.ratings, reading),
+        "checks": [check._asdict() for check in checks],
+    }
+    if write_json(result, json):
+        show_read(reading)
         for check in checks:
             typer.echo(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
     raise typer.Exit(0 if holds else 1)

@@ -23,6 +23,7 @@ from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import split_ratings
 from recveil.io import understand
+from recveil.io.pipes import refuse_no_path
 from recveil.progress import track
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PREDICTED, refuse_likes
@@ -109,6 +110,7 @@ def compare(
         raise RecveilError(f"targets is {targets}; expected at least 1")
     if seed < 0:
         raise RecveilError(f"seed is {seed}; expected a whole number of at least 0")
+    refuse_no_path("a comparison", is_output=True, out=out)
     out = Path(out).absolute()
     # Released rows carry no times, so that bad ones need not stop anybody.
     read = understand(source, times=False, **reading).settled()

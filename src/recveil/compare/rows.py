@@ -2,10 +2,12 @@
 
 from typing import Any, NamedTuple
 
+from recveil.brief import brief
 from recveil.compare.cells import Cell, strongest_attack
 from recveil.compare.methods import METHODS
 
 
+@brief
 class Row(NamedTuple):
     """What became of one setting. None is what could not be measured.
 
@@ -152,6 +154,11 @@ class Row(NamedTuple):
     def title(self) -> str:
         """The setting, for people."""
         return self.method if self.k is None else f"{self.method}, k = {self.k}"
+
+    def _facts(self) -> dict[str, object]:
+        verdict = "no result" if self.problem else self.promise
+        told = {"k": self.k, "risk": self.risk, "gain kept": self.gain_kept}
+        return {"": f"{self.method}: {verdict}", **told, "nDCG kept": self.ndcg_kept}
 
 
 def to_row(cell: Cell) -> Row:

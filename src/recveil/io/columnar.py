@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming, open_random_access
 from recveil.io.source import Selection, Source
 
@@ -39,7 +40,9 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
 
 
 def _read_parquet(file: Any, path: Path, selection: Selection) -> tuple[pa.Table, dict[str, str]]:
-    chosen = selection.choose(pq.ParquetFile(file).schema_arrow.names, path.name)
+    in_file = pq.ParquetFile(file).schema_arrow
+    chosen = selection.choose(in_file.names, path.name)
+    _refuse_nested(in_file, chosen, path)
     # Text labels repeat: as dictionaries they take a fraction of the memory.
     parquet = pq.ParquetFile(file, read_dictionary=[chosen["user"], chosen["item"]])
     if selection.extras:
@@ -82,11 +85,26 @@ def _fits_32_bits(parquet: pq.ParquetFile, name: str) -> bool:
 
 
 def _read_arrow(file: Any, path: Path, selection: Selection) -> tuple[pa.Table, dict[str, str]]:
-    names = open_arrow(file).schema.names
+    in_file = open_arrow(file).schema
+    names = in_file.names
     chosen = selection.choose(names, path.name)
+    _refuse_nested(in_file, chosen, path)
     included = sorted({names.index(name) for name in chosen.values()})
     options = pa.ipc.IpcReadOptions(included_fields=included)
     return open_arrow(file, options).read_all(), chosen
+
+
+def _refuse_nested(schema: pa.Schema, chosen: dict[str, str], path: Path) -> None:
+    """Refuse a column that is read and holds several values a row; others do no harm."""
+    for role, name in chosen.items():
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind):
+            needed = f" ({role})" if role != name else ""
+            raise RecveilError(
+                f"{path.name}: column {quoted(name)}{needed} holds {shortened(str(kind))}, several "
+                f"values a row; expected one; name another column, take one value out of each, or "
+                f"drop the column"
+            )
 
 
 def open_arrow(file: Any, options: Any = None) -> Any:

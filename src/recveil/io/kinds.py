@@ -1,6 +1,7 @@
 """What a file is that recveil does not read, told by its content, and what to do with it."""
 
 import json
+import pickletools
 import re
 import zipfile
 from collections.abc import Collection
@@ -63,6 +64,9 @@ _BINARY = {
     b"\xff\xfe": Kind("UTF-16 text", _UTF_8),
     b"\xfe\xff": Kind("UTF-16 text", _UTF_8),
 }
+# A zip archive, and one that holds nothing.
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_PICKLE = _BINARY[b"\x80\x02"]
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
 # What the names within a zip archive tell of it.
 _ZIPPED = {
@@ -70,9 +74,14 @@ _ZIPPED = {
     r"content\.xml$": Kind("an OpenDocument spreadsheet", _SHEET),
     r".*\.npy$": Kind("numpy arrays (.npz)", _FRAME),
 }
-_JSON = re.compile(r'\[\s*([\[{"]|-?\d)|\{\s*("|\}|$)')
+_JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
+# Excel is told by this line what stands between columns.
+_SEP_LINE = re.compile(r'"?sep=(.?)"?', re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _MARKUP = re.compile(r"<(\?xml|!doctype|[a-z])", re.IGNORECASE)
+# What a pickle may do before it remembers its first thing: a list, dict, tuple, or a class to call.
+_PICKLE_STARTS = {"MARK", "LIST", "DICT", "EMPTY_LIST", "EMPTY_DICT", "GLOBAL", "PUT", "BINPUT"}
+_PICKLE_LOOK = 3
 _DECIMAL_COMMA = re.compile(r'"?-?\d+,\d+"?')
 
 
@@ -108,7 +117,7 @@ def refuse_other_kinds(
     """
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
-    kind = _archive(path) if head.startswith(b"PK\x03\x04") else _binary(head, columnar)
+    kind = _archive(path) if head.startswith(_ZIP) else _binary(head, columnar)
     if kind is None and not binary_only:
         kind = _text(head.decode("utf-8-sig", errors="replace"))
     if kind is not None:
@@ -128,6 +137,8 @@ def _binary(head: bytes, columnar: Collection[str]) -> Kind | None:
         # Somebody's id may start with "ORC", but their table holds no control characters.
         if head.startswith(magic) and _CONTROL.search(head):
             return kind
+    if _is_old_pickle(head):
+        return _PICKLE
     if head[_TAR_AT:].startswith(_TAR_MAGIC):
         return Kind("a tar archive", _UNPACK)
     if b"\0" not in head:
@@ -138,12 +149,31 @@ def _binary(head: bytes, columnar: Collection[str]) -> Kind | None:
     return Kind(f"neither text nor Parquet nor Arrow (it starts {quoted(head[:12])})", _FRAME)
 
 
+def _is_old_pickle(head: bytes) -> bool:
+    """Say whether a file is a pickle of protocol 0 or 1, which names no version.
+
+    All of them begin by making something and giving it the number 0 to be remembered by; nothing
+    is loaded to find that out.
+    """
+    try:
+        for place, (code, argument, _) in enumerate(pickletools.genops(head)):
+            if code.name in ("PUT", "BINPUT") and argument == 0:
+                return True
+            if place == _PICKLE_LOOK or code.name not in _PICKLE_STARTS:
+                return False
+    except Exception:  # whatever it is, it is no pickle; of text, any word may be an instruction
+        return False
+    return False
+
+
 def _archive(path: Path) -> Kind:
     try:
         with open_bytes(path) as file, zipfile.ZipFile(file) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
     except (zipfile.BadZipFile, NotImplementedError):
         return Kind("a damaged zip archive", "fetch it again, and " + _UNPACK)
+    if not names:
+        return Kind("an empty zip archive", "fetch it again, and " + _UNPACK)
     for pattern, kind in _ZIPPED.items():
         if any(re.match(pattern, name) for name in names):
             return kind
@@ -160,6 +190,10 @@ def _text(text: str) -> Kind | None:
     if _MARKUP.match(lines[0]):
         html = any("<html" in line.lower() for line in lines)
         return Kind("an HTML page" if html else "XML", "fetch or save the table itself as CSV")
+    if sep := _SEP_LINE.fullmatch(lines[0]):
+        what = f"text whose first line tells Excel what stands between columns ({lines[0]!r})"
+        plain = "delete that line" if sep[1] in ",\t" else "delete that line, and " + _AS_CSV
+        return Kind(what, plain)
     mark = max(";|", key=lines[0].count)
     # Titles may hold semicolons, and genres stand between pipes: another delimiter goes first.
     others = (_DECIMAL_COMMA.sub("", lines[0]).count(other) for other in (",", "\t", "::"))

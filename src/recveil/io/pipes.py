@@ -89,6 +89,44 @@ def spooled(source: str | PathLike[str]) -> Iterator[Path]:
         yield copy
 
 
+def refuse_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:
+    """Raise a RecveilError for what is no path, and for an output folder "-", which none can be.
+
+    Parameters
+    ----------
+    expected : str
+        What the path leads to.
+    is_output : bool
+        Whether it is a folder to be written.
+    **given
+        The path, under its parameter's name.
+
+    Examples
+    --------
+    >>> refuse_no_path("a release folder", release=7)
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: release: expected the path of a release folder, got int; write it
+    first, and give its path
+    >>> refuse_no_path("a release", is_output=True, output="-")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: output is - (standard output), but a release is a folder; expected
+    its name, such as out
+    """
+    for name, path in given.items():
+        if not isinstance(path, str | PathLike):
+            raise RecveilError(
+                f"{name}: expected the path of {expected}, got {type(path).__name__}; write it "
+                f"first, and give its path"
+            )
+        if is_output and is_standard(path):
+            raise RecveilError(
+                f"{name} is - (standard output), but {expected} is a folder; expected its name, "
+                f"such as out"
+            )
+
+
 def is_pipe(source: str | PathLike[str]) -> bool:
     """Say whether a source can be read once only."""
     if is_standard(source):

@@ -88,7 +88,10 @@ def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) 
         if ways:
             told.append(f"How the text is written may tell people apart: {'; '.join(ways)}.")
     elif source.format == "netflix":
-        told.append("How the text is written (line ends, empty lines) is not compared.")
+        told.append(
+            "How the text is written (line ends, empty lines, spaces, zeros before a number) is "
+            "not compared."
+        )
     else:
         told.append(_beside_columns(path, source.format))
     return told

@@ -11,8 +11,11 @@ from recveil.verify.links import LinkPosterior
 _TOLD_OF_LINKS = ("mean", "highest", "uncovered_share")
 
 
+@brief
 class Violation(NamedTuple):
     """One published row (or file) that breaks the promise.
+
+    It shows nothing of itself: a file that is checked before it is published may name real people.
 
     Attributes
     ----------
@@ -30,6 +33,9 @@ class Violation(NamedTuple):
     row: int | None
     user_id: str | None
     problem: str
+
+    def _facts(self) -> dict[str, object]:
+        return {"": "one row" if self.row is not None else "a whole file"}
 
 
 @brief

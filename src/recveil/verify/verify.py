@@ -114,6 +114,11 @@ def _verify_frame(
     given: dict[str, str | None],
 ) -> Verification:
     """Check a table in memory, as it would stand in a file."""
+    if not isinstance(frame, Ratings) and not hasattr(frame, "__arrow_c_stream__"):
+        raise RecveilError(
+            f"path: expected the path of a release or a file, Ratings or a data frame, got "
+            f"{type(frame).__name__}; write a release first, and give its path"
+        )
     if k is None or links:
         raise RecveilError(
             "a table in memory claims nothing: expected k, and no links; write a release to have "
