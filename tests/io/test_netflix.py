@@ -8,6 +8,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, read_table
 from recveil.ratings import Ratings
+from recveil.verify import verify
 
 FIRST = "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n"
 SECOND = "2:\n1488844,4,2005-09-07"
@@ -98,3 +99,10 @@ def test_errors_name_file_and_line(tmp_path: Path, text: str, message: str) -> N
 def test_no_ratings(tmp_path: Path) -> None:
     with pytest.raises(RecveilError, match="there are no ratings in it"):
         read_ratings(folder(tmp_path, mv_1="1:\n"))
+
+
+def test_verify_says_how_the_text_is_written_is_not_compared(tmp_path):
+    (tmp_path / "mv_0000001.txt").write_text("1:\n1,3,2005-09-06\n2,3,2005-09-06\n")
+    told = verify(tmp_path, k=2).not_covered[-1]
+    for way in ("line ends", "empty lines", "spaces", "zeros before a number"):
+        assert way in told

@@ -4,7 +4,9 @@ import contextlib
 import gzip
 import io
 import os
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -211,7 +213,7 @@ def test_no_room_for_the_copy(standard_input, temporary, monkeypatch):
 
 def test_no_standard_input(monkeypatch, temporary):
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(RecveilError, match="- stands for stdin, which carries no bytes here"):
+    with pytest.raises(RecveilError, match="- stands for stdin, which is closed here"):
         read_ratings("-")
 
 
@@ -280,3 +282,28 @@ class TestNoPath:
             call(self.TABLE, tmp_path)
         assert str(caught.value).startswith(told)
         assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(standard_input, tmp_path, monkeypatch):
+    """And what somebody still works on stays."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    killed = (
+        f"import os, signal, tempfile; tempfile.tempdir = {str(folder)!r}\n"
+        "from recveil.io import spooled\n"
+        "with spooled('-') as copy:\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", killed], input=b"ann 7 4\n", check=False)
+    assert run.returncode == -signal.SIGKILL
+    (left,) = folder.iterdir()
+    assert [path.read_bytes() for path in left.rglob("standard input")] == [b"ann 7 4\n"]
+    standard_input(b"ben 7 4\n")
+    with spooled("-") as mine:
+        assert not left.exists()
+        standard_input(b"eve 7 4\n")
+        with spooled("-") as others:
+            assert mine.read_bytes() == b"ben 7 4\n"
+            assert others.read_bytes() == b"eve 7 4\n"
+    assert list(folder.iterdir()) == []

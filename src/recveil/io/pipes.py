@@ -5,16 +5,18 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import IO, cast
 
+from recveil.beside import folder_beside, sweep
 from recveil.errors import RecveilError, first_line_of
 
 STANDARD = "-"
 _PIECE = 1 << 20
+_PREFIX = "recveil-"
 _INPUT_NAMES = (STANDARD, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
@@ -83,10 +85,33 @@ def spooled(source: str | PathLike[str]) -> Iterator[Path]:
     if not is_pipe(source):
         yield Path(source)
         return
-    with TemporaryDirectory(prefix="recveil-") as folder:  # which others cannot enter
-        copy = Path(folder, name_of(source))
+    with temporary_folder() as folder:
+        copy = folder / name_of(source)
         _copy(source, copy)
         yield copy
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give a folder for temporary files that others cannot enter; it is gone at the end.
+
+    What killed runs left is removed first.
+
+    Examples
+    --------
+    >>> with temporary_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    parent = Path(gettempdir())
+    with suppress(OSError):
+        sweep(parent, rf"{_PREFIX}[0-9a-f]{{8}}")
+    with folder_beside(parent, _PREFIX) as folder:
+        inner = folder / "files"  # beside them stands the lock, whose name may be a pipe's, too
+        inner.mkdir(mode=0o700)
+        yield inner
 
 
 def refuse_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:

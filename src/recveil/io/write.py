@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from pyarrow import csv as arrow_csv
 
 from recveil.beside import file_beside
 from recveil.errors import RecveilError, quoted
-from recveil.io.pipes import is_standard, write_to_standard_output
+from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
 
 RECBOLE_TYPES = {
@@ -55,7 +54,7 @@ def write_ratings(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
+    >>> with temporary_folder() as folder:
     ...     path = Path(folder, "ratings.inter")
     ...     write_ratings(Ratings.from_columns(["ann", "ben"], [7, 9], [4.5, 3]), path)
     ...     print(path.read_text().expandtabs(16))
@@ -86,7 +85,7 @@ def _write_to_standard_output(ratings: Ratings, format: str) -> None:
             "Parquet is no text for a terminal; lead it into a file or a program, or name a file"
         )
     # A file first, for what fails on the way shall not have been read by a program already.
-    with TemporaryDirectory(prefix="recveil-") as folder:
+    with temporary_folder() as folder:
         file = Path(folder, "standard output")
         _WRITERS[format](ratings, file, file)
         write_to_standard_output(file)
