@@ -18,6 +18,7 @@ from recveil.anonymize.release import FileFormat, Layout, Release
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, read_levels, read_trust, understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings
 from recveil.ratings.levels import levels_by_rule
@@ -123,6 +124,7 @@ def anonymize(
     ...     made.verification.k_achieved
     3
     """
+    refuse_unknown_keywords("anonymize", reading, "k", "people_in", "times")
     predictive: dict[str, Any] = {
         "homogenize": homogenize,
         "predictor": predictor,

@@ -26,6 +26,7 @@ from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings
 
@@ -169,6 +170,7 @@ def audit(
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
+    refuse_unknown_keywords("audit", reading, "k", "people_in")
     if release is not None:
         refuse_no_path("a release folder", release=release)
     if aux is not None:

@@ -18,6 +18,7 @@ from recveil.attack import (
     draw_knowledge,
 )
 from recveil.io import understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.ratings import Ratings
 
 # Targets of each check; enough to see a rate that is off, soon done.
@@ -74,6 +75,7 @@ def selftest(
     ...     [check.holds for check in selftest(file)]
     [True, True, True, True]
     """
+    refuse_unknown_keywords("selftest", reading, "k", "people_in")
     return check_attack(understand(source, **reading).ratings, seed)
 
 

@@ -23,6 +23,7 @@ from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import split_ratings
 from recveil.io import understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path
 from recveil.progress import track
 from recveil.ratings import Ratings
@@ -104,6 +105,7 @@ def compare(
     >>> print(found.rows[1].problem)
     60 users cannot form a group of k = 99; lower k, or add users
     """
+    refuse_unknown_keywords("compare", reading, "k", "people_in", "times")
     settings = _settings(choose_methods(methods), ks)
     cheapest([], max_risk, min_k, worth)  # a mistyped question should not cost the work
     if targets < 1:

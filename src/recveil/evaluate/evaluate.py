@@ -13,6 +13,7 @@ from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.likes import PREDICTED, refuse_likes
@@ -130,6 +131,7 @@ def evaluate(
     >>> found.to_json()["recipient"]["release"]["rmse"] > 0
     True
     """
+    refuse_unknown_keywords("evaluate", reading, "k", "people_in", "times")
     refuse_no_path("a release folder", release=release)
     by_files = train is not None and test is not None and source is None and split is None
     by_share = source is not None and split is not None and train is None and test is None

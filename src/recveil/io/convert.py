@@ -6,6 +6,7 @@ from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.io.intake import understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
 from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
@@ -60,6 +61,7 @@ def convert(
     ann,7,4
     ben,7,3.5
     """
+    refuse_unknown_keywords("convert", reading, "k", "people_in")
     # A mistyped ending should not cost the minutes of reading a large file.
     resolve_target(target, target_format)
     refuse_to_replace(target, force=force)
