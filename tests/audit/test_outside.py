@@ -174,3 +174,13 @@ def test_ids_are_compared_as_they_are_written(tmp_path):
     (tmp_path / "aux.csv").write_text(f"target,item,rating\na,{item},3\na,Heat,3\n")
     (found,) = look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
     assert (found.known, found.matched) == (2, 1)
+
+
+def test_rows_of_outside_knowledge_that_are_left_out_are_told(tmp_path):
+    table = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=1)
+    aux = tmp_path / "aux.csv"
+    item = table.items[table.indices[0]]
+    aux.write_text(f"target,item,rating\nalice,{item},5\nalice,{item},4\n")
+    found = audit(table, aux=aux, targets=5, curves=False, duplicates="last")
+    (warning,) = [text for text in found.to_dict()["warnings"] if text.startswith("aux.csv: ")]
+    assert "1 row was left out" in warning

@@ -12,6 +12,9 @@ from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.ratings import Ratings, RatingScale
 
+# Rows that are left out are told; most tests here are about which ones.
+pytestmark = pytest.mark.filterwarnings("ignore:.*rated an item more than once")
+
 STARS = RatingScale(1, 5, 1)
 TIMES = {
     "seconds": ("978300001", "978300002", "978300003"),
@@ -137,3 +140,12 @@ def test_the_release_says_how_many_rows_are_gone(tmp_path: Path):
     assert made.reading.duplicates_dropped == 2
     card = (tmp_path / "out" / "README.md").read_text()
     assert "2 rows" in card
+
+
+def test_frames_say_how_many_rows_are_gone():
+    frame = Ratings.from_columns([1, 2], [7, 7], [4, 5]).to_arrow()
+    twice = pa.concat_tables([frame, frame])
+    with pytest.warns(UserWarning, match="2 rows were left out, because somebody rated an item"):
+        Ratings.from_frame(twice, duplicates="last", scale=STARS)
+    with pytest.warns(UserWarning, match="1 row was left out, because the rating is not on the"):
+        Ratings.from_frame(frame, scale=RatingScale(1, 4, 1), drop_off_scale=True)

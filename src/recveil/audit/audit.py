@@ -18,7 +18,7 @@ from recveil.attack import (
 from recveil.attack.fitting import with_wrong_items, without_dates
 from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
-from recveil.audit.outside import Suspects, look_for, reading_of
+from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
 from recveil.audit.published import Published, attack_published
 from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.selftest import Check, check_attack
@@ -57,6 +57,8 @@ class Audit:
         The best candidates for each target of somebody's own file.
     published : Published or None
         What the adversaries achieve against a release of the same people.
+    knowledge : Reading or None
+        What was understood of somebody's own file of outside knowledge.
     """
 
     ratings: Ratings
@@ -68,6 +70,7 @@ class Audit:
     risk: Risk | None
     suspects: list[Suspects]
     published: Published | None
+    knowledge: Reading | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON and for the page."""
@@ -87,7 +90,7 @@ class Audit:
                 **self.reading.to_dict(),
             },
             "verdict": write_verdict(self.attacks, self.checks, self.sufficient),
-            "warnings": [*self.reading.notes, *warnings_of(self.attacks, self.checks)],
+            "warnings": self._warnings(),
             "attacks": [outcome.to_dict() for outcome in self.attacks],
             "figures": [figure.to_dict() for figure in self.figures],
             "checks": [check._asdict() for check in self.checks],
@@ -97,6 +100,12 @@ class Audit:
             "suspects": [suspects.to_dict() for suspects in self.suspects],
             "theory": _theory(ratings.n_users),
         }
+
+    def _warnings(self) -> list[str]:
+        """Say what makes the numbers less worth: of what was read, and of the attacks."""
+        known = self.knowledge
+        of_knowledge = [f"{known.name}: {note}" for note in known.notes] if known else []
+        return [*self.reading.notes, *of_knowledge, *warnings_of(self.attacks, self.checks)]
 
     def _facts(self) -> dict[str, object]:
         found = max((outcome.found.rate for outcome in self.attacks), default=None)
@@ -180,7 +189,8 @@ def audit(
     ratings = read.ratings
     candidates = Candidates.from_ratings(ratings)
     # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.
-    suspects = _suspects(ratings, candidates, aux, reading)
+    known = None if aux is None else _knowledge(aux, reading)
+    suspects = [] if known is None else look_for(ratings, candidates, known)
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
     published = None if release is None else attack_published(ratings, release, chosen, users, seed)
@@ -199,19 +209,14 @@ def audit(
         risk=measure_risk(ratings, candidates, attacks, seed) if curves else None,
         suspects=suspects,
         published=published,
+        knowledge=known,
     )
 
 
-def _suspects(
-    ratings: Ratings,
-    candidates: Candidates,
-    aux: str | PathLike[str] | None,
-    reading: dict[str, Any],
-) -> list[Suspects]:
-    if aux is None:
-        return []
+def _knowledge(aux: str | PathLike[str], reading: dict[str, Any]) -> Reading:
+    """Read somebody's own file with what was said of the table, as far as it fits."""
     with spooled(aux) as file:
-        return look_for(ratings, candidates, file, **reading_of(file, reading))
+        return read_knowledge(file, **reading_of(file, reading))
 
 
 def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:

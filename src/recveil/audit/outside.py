@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from recveil.attack import Candidates
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.io import spooled, understand
+from recveil.io import Reading, spooled, understand
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import naming, open_bytes, open_random_access
 from recveil.io.formats import resolve_format
+from recveil.io.intake import NOBODY_NAMED
 from recveil.io.source import COLUMNS
 from recveil.ratings import Ratings
 
@@ -68,7 +69,7 @@ class Suspects:
 def look_for(
     ratings: Ratings,
     candidates: Candidates,
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Reading,
     *,
     rating_width: float = 1.5,
     day_width: float = 30.0,
@@ -82,9 +83,9 @@ def look_for(
         The table in which the targets are looked for.
     candidates : Candidates
         The same ratings, listed by item.
-    path : path
+    path : path or Reading
         A file of (target, item, rating[, date]), gzipped or not, in any format that `read_ratings`
-        reads; the items carry the table's own ids.
+        reads; the items carry the table's own ids. Or what `read_knowledge` made of it.
     rating_width, day_width : float
         See `ScoreboardRH`.
     **reading
@@ -96,27 +97,13 @@ def look_for(
     RecveilError
         If the file cannot be read, or none of its items stands in the table.
     """
-    with spooled(path) as file:
-        return _look_for(ratings, candidates, file, rating_width, day_width, reading)
-
-
-def _look_for(
-    ratings: Ratings,
-    candidates: Candidates,
-    path: Path,
-    rating_width: float,
-    day_width: float,
-    reading: dict[str, Any],
-) -> list[Suspects]:
-    if reading.get("user") is None:
-        names = _column_names(path, reading.get("format"))
-        reading["user"] = _find_target(names)
-    known = understand(path, **reading).ratings
+    told = path if isinstance(path, Reading) else read_knowledge(path, **reading)
+    known = told.ratings
     place = {str(label): position for position, label in enumerate(ratings.items)}
     item_of = np.array([place.get(str(label), -1) for label in known.items], np.int64)
     if (item_of < 0).all():
         raise RecveilError(
-            f"{path.name}: none of its {known.n_items} items stands in the table; "
+            f"{told.name}: none of its {known.n_items} items stands in the table; "
             f"it must use the table's own item ids, such as {ratings.items[0]}"
         )
     weights = 1 / np.log(np.maximum(candidates.support, 2))
@@ -133,6 +120,35 @@ def _look_for(
         scores = _scores(candidates, entries, weights, rating_width, day_width)
         found.append(_suspects(str(known.users[target]), items.size, len(entries), scores, ratings))
     return found
+
+
+def read_knowledge(path: str | PathLike[str], **reading: Any) -> Reading:
+    r"""Read somebody's own file of outside knowledge, and tell what was understood of it.
+
+    Parameters
+    ----------
+    path : path
+    **reading
+        As for `look_for`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "aux.csv")
+    ...     _ = path.write_text("target,item,rating\nalice,7,5\nalice,7,4\n")
+    ...     told = read_knowledge(path, duplicates="last")
+    >>> told.ratings.n_ratings, told.duplicates_dropped
+    (1, 1)
+    """
+    with spooled(path) as file:
+        if reading.get("user") is None:
+            names = _column_names(file, reading.get("format"))
+            reading["user"] = _find_target(names)
+        told = understand(file, **reading)
+    # What an adversary knows has no scale of its own.
+    notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
+    return replace(told, notes=notes)
 
 
 def reading_of(path: str | PathLike[str], reading: Mapping[str, Any]) -> dict[str, Any]:

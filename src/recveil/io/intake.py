@@ -16,13 +16,15 @@ from recveil.io.reading import ReadColumn, Reading
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
-from recveil.ratings.build import Built, build, frame_columns
+from recveil.ratings.build import build, frame_columns, tell_dropped
 from recveil.ratings.columns import Locate
 from recveil.ratings.dates import Look, tell_look
 from recveil.ratings.ends import doubts_of
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
 _FEW = 5
+# How what is doubtful about an inferred scale begins.
+NOBODY_NAMED = "Nobody named the scale"
 _EXAMPLES, _LOOKED_AT = 2, 10_000
 
 
@@ -281,7 +283,7 @@ def _read(
         scale_given=how.scale is not None,
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
-        notes=(*(said if how.reads_times else []), *_notes(built, how)),
+        notes=(*(said if how.reads_times else []), *tell_dropped(built, how.duplicates)),
     )
 
 
@@ -290,35 +292,10 @@ def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
     return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in map(str, values))
 
 
-def _notes(built: Built, how: _How) -> list[str]:
-    notes = []
-    if dropped := built.duplicates_dropped:
-        kept = {
-            "mean": "the mean of each pair was kept",
-            "last": "the latest rating of each pair was kept"
-            if built.by_time
-            else "no times being known, the one in the last line was kept of each pair",
-        }[how.duplicates]
-        notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because somebody rated an item more than "
-            f"once; {kept} (duplicates, --duplicates)."
-        )
-    if dropped := built.off_scale_dropped:
-        notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because the rating is not on the scale "
-            f"{built.scale} (drop_off_scale, --drop-off-scale)."
-        )
-    return notes
-
-
-def _rows(number: int) -> str:
-    return "row was" if number == 1 else "rows were"
-
-
 def _with_ends(reading: Reading) -> Reading:
     """Tell doubtful ends and steps of an inferred scale; the scale stays marked as inferred."""
     notes = [
-        f"Nobody named the scale: {doubt.describe(_FEW)}. Name it with scale (--scale), and leave "
+        f"{NOBODY_NAMED}: {doubt.describe(_FEW)}. Name it with scale (--scale), and leave "
         f"out what is no rating with drop_off_scale (--drop-off-scale)."
         for doubt in doubts_of(reading.ratings, _FEW)
     ]

@@ -227,6 +227,41 @@ class _Instants:
             return np.zeros(places.size)
 
 
+def tell_dropped(built: Built, duplicates: Duplicates) -> list[str]:
+    """Say how many rows are not among the ratings, and why, a sentence each.
+
+    Examples
+    --------
+    >>> table = pa.table({"user": [1, 1], "item": [5, 5], "rating": [3, 4]})
+    >>> columns = {name: table[name] for name in table.column_names}
+    >>> (note,) = tell_dropped(build(columns, RatingScale(1, 5, 1), "mean", str), "mean")
+    >>> note[:54]
+    '1 row was left out, because somebody rated an item mor'
+    """
+    notes = []
+    if dropped := built.duplicates_dropped:
+        kept = {
+            "mean": "the mean of each pair was kept",
+            "last": "the latest rating of each pair was kept"
+            if built.by_time
+            else "no times being known, the one in the last line was kept of each pair",
+        }[duplicates]
+        notes.append(
+            f"{dropped:,} {_rows(dropped)} left out, because somebody rated an item more than "
+            f"once; {kept} (duplicates, --duplicates)."
+        )
+    if dropped := built.off_scale_dropped:
+        notes.append(
+            f"{dropped:,} {_rows(dropped)} left out, because the rating is not on the scale "
+            f"{built.scale} (drop_off_scale, --drop-off-scale)."
+        )
+    return notes
+
+
+def _rows(number: int) -> str:
+    return "row was" if number == 1 else "rows were"
+
+
 @brief
 class Framed(NamedTuple):
     """The columns of a data frame that hold users, items, ratings and times, if any.

@@ -13,7 +13,7 @@ from scipy import sparse
 from recveil.brief import html_line
 from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, first_fall
-from recveil.ratings.build import Built, build, frame_columns
+from recveil.ratings.build import Built, build, frame_columns, tell_dropped
 from recveil.ratings.columns import Locate
 from recveil.ratings.dates import tell_look
 from recveil.ratings.frame import table_from_columns
@@ -190,7 +190,8 @@ class Ratings:
             time_is_doubtful=look.name is not None,
             time_is_named=time is not None or is_written,
         )
-        for note in tell_look(look, built.time_problem, names.get("time")):
+        notes = tell_look(look, built.time_problem, names.get("time"))
+        for note in (*tell_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)
 
