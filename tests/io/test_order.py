@@ -11,6 +11,7 @@ from recveil.errors import RecveilError, UnknownOrderError
 from recveil.io import convert, read_ratings, understand
 from recveil.io.positions import choose_positions
 from recveil.ratings import RatingScale
+from recveil.verify import verify
 
 STARS = RatingScale(1, 5, 1)
 
@@ -229,3 +230,9 @@ def test_a_name_that_is_the_place_of_another_column_is_refused(tmp_path):
     pd.DataFrame({"0": [7, 8], "1": [1, 2], "2": [4, 5]}).to_parquet(path)
     with pytest.raises(RecveilError, match="the name of one column, and the place of another"):
         understand(path, user="2", item="1", rating="3")
+
+
+def test_places_may_be_numbers(extract):
+    by_text = understand(extract, k=3, user="2", item="1").ratings
+    assert understand(extract, k=3, user=2, item=1).ratings == by_text
+    assert verify(extract, k=2, user=2, item=1).users == by_text.n_users

@@ -292,7 +292,7 @@ def _read_json(file: Path) -> dict[str, Any]:
             known = " and ".join(map(repr, FORMATS))
             raise ValueError(f"format {content['format']!r:.60}; this recveil reads {known}")
         return dict(content)
-    except (OSError, KeyError, ValueError, TypeError) as error:
+    except (OSError, KeyError, ValueError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
             f"its private twin beside it"

@@ -142,7 +142,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         missing = {"claim", "k", "layout", "settings", "scale"} - set(manifest)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release"
         ) from error

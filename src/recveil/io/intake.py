@@ -11,6 +11,7 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.pipes import spooled
+from recveil.io.positions import as_text
 from recveil.io.read import read_source
 from recveil.io.reading import ReadColumn, Reading
 from recveil.progress import busy
@@ -37,10 +38,10 @@ def understand(
     drop_off_scale: bool = False,
     times: bool = True,
     time_format: str | None = None,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
+    time: str | int | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -111,9 +112,10 @@ def _take(
     time_format: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
-    **given: str | None,
+    **columns_given: str | int | None,
 ) -> Reading:
     """Take ratings from whatever holds them; an inferred scale stays marked as such."""
+    given = as_text(columns_given)
     if isinstance(source, Ratings):
         options: dict[str, object] = {"format": format, "scale": scale, **given}
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
@@ -151,10 +153,10 @@ def read_ratings(
     drop_off_scale: bool = False,
     times: bool = True,
     time_format: str | None = None,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
+    time: str | int | None = None,
 ) -> Ratings:
     r"""Read a file of ratings, gzipped or not.
 

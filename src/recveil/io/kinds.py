@@ -207,7 +207,7 @@ def _json(lines: list[str]) -> Kind:
     of_lines = Kind("JSON Lines", "read it with pandas.read_json(FILE, lines=True); " + _FRAME)
     try:
         json.loads(lines[0])
-    except ValueError:
+    except (ValueError, RecursionError):
         # A long line may be cut off; so is that of an array.
         is_line = lines[0].startswith("{") and len(lines) > 1 and lines[1].startswith("{")
         return of_lines if is_line else Kind("JSON", "read it with pandas.read_json; " + _FRAME)

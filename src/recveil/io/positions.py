@@ -66,6 +66,17 @@ def choose_positions(
     return {role: chosen[role] for role in ROLES if role in chosen and (times or role != "time")}
 
 
+def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
+    """Let places be given as numbers, too: 2 is "2".
+
+    Examples
+    --------
+    >>> as_text({"user": 2, "item": "film", "time": None})
+    {'user': '2', 'item': 'film', 'time': None}
+    """
+    return {role: None if name is None else str(name) for role, name in given.items()}
+
+
 def position_in(text: str, names: list[str]) -> str | None:
     """Return the name of the column at a place from 1 on; None if the text is no such place.
 

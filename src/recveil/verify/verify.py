@@ -6,6 +6,7 @@ from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.io import spooled
+from recveil.io.positions import as_text
 from recveil.ratings import Ratings
 from recveil.release.manifest import CLAIMS, MANIFEST
 from recveil.verify.release import check_release
@@ -23,9 +24,9 @@ def verify(
     l: int | None = None,  # noqa: E741
     claim: str | None = None,
     links: bool = False,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
 ) -> Verification:
     r"""Check that everybody shares their published row with at least k - 1 others.
 
@@ -89,7 +90,7 @@ def verify(
         raise RecveilError(f"k is {k}; expected at least 1")
     if claim is not None and claim not in CLAIMS:
         raise RecveilError(f"claim {claim!r}: expected one of {', '.join(CLAIMS)}")
-    given = {"user": user, "item": item, "rating": rating}
+    given = as_text({"user": user, "item": item, "rating": rating})
     if not isinstance(path, str | PathLike):
         return _verify_frame(path, k, b, l, claim, links, given)
     with spooled(path) as file:
