@@ -5,7 +5,9 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.cli import main
+from recveil.cli.headline import TOO_SMALL, headline
 from recveil.datasets import make_ratings
+from recveil.evaluate import TOO_SMALL as WHY
 from recveil.evaluate import Evaluator, Split, evaluate, match_held_out, split_ratings
 from recveil.io import read_ratings, write_ratings
 from recveil.ratings import Ratings
@@ -216,3 +218,48 @@ def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
     lines = [line for line in out.splitlines() if line[0] in "┏┃┡│└"]
     assert len(lines) > 20
     assert all(line[-1] in "┓┃┩│┘" and len(line) <= 80 for line in lines)
+
+
+class TestHeadline:
+    def told(self, **changes):
+        chosen = {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "kNN"}
+        gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True, "why_not_told": None}
+        half = {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
+        return {
+            "chosen": {"raw": chosen, "release": chosen},
+            "averages": {"rmse": 0.94, "recommender": "means"},
+            **{"raw_gain": gain, "raw_lists": gain, "release_gain": gain},
+            "kept": {"chosen": {"ratings": half, "lists": half}},
+        } | changes
+
+    def kept(self, **changes):
+        half = {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
+        return {"chosen": {"ratings": half, "lists": half} | changes}
+
+    def say(self, **changes):
+        return headline({"recipient": self.told(**changes)})
+
+    def test_worse_than_averages_only_where_the_interval_tells(self):
+        share = {"value": -0.037, "low": -1.43, "high": 0.62, "is_told": False}
+        wide = {"value": -0.001, "low": -0.04, "high": 0.02}
+        told = self.say(kept=self.kept(ratings=share), release_gain=wide)
+        assert "not told from averages of the raw ratings: -3.7% of the gain" in told
+        assert "(-143.0% to 62.0%)" in told and "worth less" not in told
+        told = self.say(
+            kept=self.kept(ratings=share | {"high": -0.1}), release_gain=wide | {"high": -0.001}
+        )
+        assert "the release is worth less than averages" in told
+
+    def test_worse_than_averages_is_said_where_the_raw_gain_is_too_small(self):
+        gain = self.told()["raw_gain"] | {"is_told": False, "why_not_told": WHY}
+        told = self.say(raw_gain=gain, release_gain={"value": -0.02, "low": -0.04, "high": -0.01})
+        assert "the release is worth less than averages" in told and "too small to tell" in told
+        assert WHY == TOO_SMALL
+
+    def test_lists_that_cannot_be_told_are_named(self):
+        none = {"rmse": 0.9, "recommender": "kNN", "ndcg@10": None, "ranker": "kNN"}
+        told = self.say(chosen={"raw": none, "release": none})
+        assert told.startswith("Lists cannot be told")
+        assert "The release keeps 50.0% of the gain" in told
+        few = self.told()["raw_lists"] | {"is_told": False, "why_not_told": "only 1 was judged"}
+        assert "Lists cannot be told: of their nDCG, only 1 was judged." in self.say(raw_lists=few)

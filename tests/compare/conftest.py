@@ -32,7 +32,8 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
     def share(value, spread=0.1):
         return {"value": value, "low": value - spread, "high": value + spread}
 
-    gain = share(0.06, 0.01) | {"is_told": True}
+    gain = share(0.06, 0.01) | {"is_told": True, "why_not_told": None, "n_judged": 200}
+    lists = share(0.4, 0.05) | {"is_told": True, "why_not_told": None, "n_ranked": 190}
     best = {"recommender": "kNN", "rmse": rmse - 0.001, "ranker": "kNN", "ndcg@10": 0.32}
     served = {"recommender": "kNN", "mae": 0.7, "ndcg@10": 0.2, "recall@10": 0.1}
     return {
@@ -45,7 +46,8 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             "release": served | {"rmse": rmse},
             "best": {"raw": best, "release": best},
             "raw_gain": gain,
-            "raw_lists": share(0.4, 0.05) | {"is_told": True},
+            "raw_lists": lists,
+            "release_gain": share(0.96 - rmse, 0.01),
             "kept": {
                 "chosen": {"ratings": share(kept), "lists": share(0.75)},
                 "best": {"ratings": share(kept + 0.02), "lists": share(0.8)},

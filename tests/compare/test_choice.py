@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.compare import Row, cheapest, frontier, worth_of
+from recveil.compare import Row, cheapest, frontier
 from recveil.compare.choice import warnings_of
 from recveil.errors import RecveilError
 
@@ -162,10 +162,63 @@ class TestWorth:
         assert "%" not in ratings.sentence.partition("found")[2].replace("only 18% of raw", "")
         assert frontier(rows, "ratings") == []
 
-    def test_a_share_with_too_wide_an_interval_counts_by_its_lower_end(self):
-        wide = self.EVEN._replace(gain_kept=0.7, gain_low=-0.2, gain_high=0.9)
-        assert worth_of(wide).value == -0.2
-        assert cheapest([wide, self.SMOOTH], 0.1).row == self.SMOOTH
+    def test_shares_that_are_told_of_no_setting_decide_nothing(self):
+        """What 150 people gave: lists 98.6, 87 and 49 %, ratings 30, 19 and 18 %, all too wide."""
+        found = {
+            2: (0.986, 0.95, 1.02, 0.301, -0.71, 0.9),
+            5: (0.87, 0.8, 0.93, 0.19, -0.55, 0.73),
+            10: (0.49, 0.42, 0.56, 0.18, -0.46, 0.65),
+        }
+        names = ("ndcg_kept", "ndcg_low", "ndcg_high", "gain_kept", "gain_low", "gain_high")
+        rows = [
+            made("simple", k, "k-anonymity", 0.9 / k, 0.95, **dict(zip(names, kept, strict=True)))
+            for k, kept in found.items()
+        ]
+        choice = cheapest(rows, 0.5)
+        assert choice.row.k == 2
+        assert choice.sentence.endswith(
+            "“simple, k = 2” keeps most, as far as can be told: lists 99% of raw, ratings not "
+            "told (-71% to 90% of the raw gain)."
+        )
+        assert "So only lists decide here." in choice.caveats
+        # One point narrower, the share of k = 10 is told: the answer is the same.
+        narrow = [*rows[:2], rows[2]._replace(gain_high=0.53)]
+        assert cheapest(narrow, 0.5).row.k == 2
+        assert [row.k for row in frontier(narrow)] == [10, 5, 2]
+        assert "cannot be told; “simple, k = 10” is the safest" in (
+            cheapest(rows, 0.5, worth="ratings").sentence
+        )
+
+    def test_the_widest_interval_is_that_before_it_is_cut_off_at_raw(self):
+        wide = self.EVEN._replace(gain_kept=1.33, gain_low=0.02, gain_high=2.66)
+        wide = wide._replace(ndcg_kept=1.0, ndcg_low=0.95, ndcg_high=1.05)
+        both = {"gain_kept": 0.95, "gain_low": 0.9, "gain_high": 1.0}
+        both |= {"ndcg_kept": 0.95, "ndcg_low": 0.9, "ndcg_high": 1.0}
+        even = self.EVEN._replace(k=11, **both)
+        assert cheapest([wide, even], 0.1).row == even
+        alone = cheapest([wide], 0.1).sentence
+        assert "ratings not told (2% to as good as raw" in alone and "ratings as good" not in alone
+
+    def test_nothing_is_left_only_where_it_is_so_whoever_is_judged(self):
+        nothing = {"ndcg_kept": 0.0, "ndcg_low": 0.0, "ndcg_high": 0.0}
+        row = self.EVEN._replace(gain_kept=-0.1, gain_low=-0.3, gain_high=0.1, **nothing)
+        told = cheapest([row], 0.5, worth="ratings").sentence
+        assert "nothing collaborative" not in told
+        assert "ratings not told from averages (-30% to 10% of the raw gain)" in told
+        told = cheapest([row._replace(gain_high=-0.05)], 0.5, worth="ratings").sentence
+        assert "nothing collaborative is left: ratings worse than averages" in told
+
+    def test_worse_than_averages_is_said_where_the_raw_gain_is_too_small(self):
+        row = self.EVEN._replace(is_gain_told=False, gain_kept=-0.73, is_below_averages=True)
+        assert "ratings worse than averages; for ratings, the gain" in cheapest([row], 0.5).sentence
+
+    def test_why_a_share_is_not_told_is_said(self):
+        few = "only 1 of the 20 people that it takes could be judged"
+        row = self.EVEN._replace(is_gain_told=False, gain_not_told=few)
+        row = row._replace(is_ndcg_told=False, ndcg_not_told=few)
+        told = cheapest([row], 0.5).sentence
+        assert f"lists cannot be told: of those of the raw table, {few}" in told
+        assert f"a share cannot be told, since {few}" in told
 
     def test_who_serves_and_the_best_of_all_are_told(self):
         row = self.EVEN._replace(best_ndcg_kept=0.95, best_gain_kept=1.02)
@@ -205,7 +258,7 @@ def test_what_one_split_cannot_tell_apart():
 
 
 def test_nothing_left_is_said_plainly():
-    row = made("padded", 50, "k-anonymity", 0.02, 1.0)
+    row = made("padded", 50, "k-anonymity", 0.02, 1.0, ndcg_kept=0.0)
     assert "nothing collaborative is left" in cheapest([row], 0.5).sentence
 
 
@@ -316,3 +369,41 @@ def test_the_frontier_is_what_nobody_dominates(rows):
 def test_limits_that_make_no_sense(limits):
     with pytest.raises(RecveilError, match="expected"):
         cheapest(TABLE, *limits)
+
+
+figures = st.floats(-2, 0.99)
+widths = st.floats(0, 0.9)
+uncertain_rows = st.lists(
+    st.builds(
+        lambda k, high, gain, lists, below, above, promise: made(
+            *("simple", k, promise, high, 0.95),
+            **{"gain_kept": gain, "gain_low": gain - below, "gain_high": gain + above},
+            **{"ndcg_kept": lists, "ndcg_low": lists - above, "ndcg_high": lists + below},
+        ),
+        st.integers(2, 99),
+        st.sampled_from([0.1, 0.2, 0.3]),
+        *(st.one_of(figures, st.sampled_from([0.1, 0.5])) for _ in range(2)),
+        *(widths for _ in range(2)),
+        st.sampled_from(["k-anonymity", "co-rated"]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def beats(one, other):
+    """Tell whether a setting as safe keeps more of one, and no less of the other, as measured."""
+    pairs = (one.gain_kept, other.gain_kept), (one.ndcg_kept, other.ndcg_kept)
+    return (
+        one.risk_high <= other.risk_high
+        and all(mine >= theirs for mine, theirs in pairs)
+        and any(mine > theirs for mine, theirs in pairs)
+    )
+
+
+@given(uncertain_rows, st.sampled_from(["both", "lists", "ratings"]))
+def test_no_answer_is_dominated_however_wide_the_intervals(rows, worth):
+    answer = cheapest(rows, 0.5, worth=worth).row
+    assert not any(beats(row, answer) for row in rows)
+    for row in frontier(rows, worth):
+        assert not any(beats(other, row) for other in rows)

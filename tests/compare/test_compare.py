@@ -252,7 +252,9 @@ class TestResult:
         table = pq.read_table(tmp_path / "out" / "comparison.parquet")
         assert table.column_names == list(Row._fields)
         rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]
-        assert plain["rows"][0]["kept"]["ratings"] == {"value": 0.5, "low": 0.4, "high": 0.6}
+        assert plain["rows"][0]["kept"]["ratings"] == {
+            **{"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
+        }
         assert plain["rows"][0]["kept"]["lists"]["value"] == 0.75
         assert table.to_pylist() == rows
         assert plain["answer"]["row"] == "simple, k = 3"

@@ -13,6 +13,7 @@ from recveil.evaluate import (
     lists_kept,
     raw_gain,
     raw_lists,
+    release_gain,
 )
 from recveil.evaluate.recipient import AVERAGES, PersonUtility, Served, Utility
 
@@ -80,9 +81,24 @@ class TestRawGain:
     plain = TestGainInterval.plain
 
     def test_a_clear_gain_is_told(self):
-        raw = self.plain([1.0] * 9, [0.64] * 9, [1] * 9)
-        assert raw_gain(raw) == pytest.approx((0.2, 0.2, 0.2))
+        errors = np.tile([0.63, 0.65], 10)
+        raw = self.plain([1.0] * 20, errors, [1] * 20)
+        assert raw_gain(raw).value == pytest.approx(0.2)
         assert raw_gain(raw).is_told
+        fewer = self.plain([1.0] * 19, errors[:19], [1] * 19)
+        assert "only 19 of the 20 people" in raw_gain(fewer).why_not_told
+
+    def test_without_a_width_there_is_no_interval(self):
+        """Everybody alike, and one person alone: a bootstrap over them has no width."""
+        for n in (1, 50):
+            gain = raw_gain(self.plain([1.0] * n, [0.64] * n, [1] * n))
+            assert gain.low == gain.high and not gain.is_told
+
+    def test_worse_than_averages_is_told_without_a_gain_of_the_raw_data(self):
+        raw = self.plain([1.0] * 30, [1.0] * 30, [1] * 30)
+        worse = self.plain([1.0] * 30, np.tile([1.1, 1.3], 15), [1] * 30)
+        gain = release_gain(raw, worse)
+        assert gain.value == pytest.approx(1 - 1.2**0.5) and gain.high < 0
 
     def test_a_gain_by_chance_is_not(self):
         """Errors differ by far more between people than between recommenders."""
@@ -93,9 +109,9 @@ class TestRawGain:
         assert gain.low < 0 < gain.high and not gain.is_told
 
     def test_a_gain_smaller_than_its_interval_is_not(self):
-        assert Measured(0.02, 0.0101, 0.0301).is_told
-        assert not Measured(0.02, 0.0099, 0.0301).is_told
-        assert not Measured(0.02, 0.0, 0.01).is_told
+        assert Measured(0.02, 0.0101, 0.0301, 20).is_told
+        assert not Measured(0.02, 0.0099, 0.0301, 20).is_told
+        assert not Measured(0.02, 0.0, 0.01, 20).is_told
 
 
 class TestLists:
@@ -120,8 +136,8 @@ class TestLists:
         # Whoever is drawn twice: 0.1 / 0.4 and 0.2 / 0.2.
         assert lists_interval(raw, release) == pytest.approx((0.25, 1))
         of_both = kept(raw, release)
-        assert of_both.lists == pytest.approx((0.5, 0.25, 1))
-        assert np.isnan(of_both.ratings).all()  # averages are chosen: nothing is gained
+        assert of_both.lists == pytest.approx((0.5, 0.25, 1, 2))
+        assert np.isnan(of_both.ratings[:3]).all()  # averages are chosen: nothing is gained
         assert kept(raw, release, best=True).ratings.value == pytest.approx(1)
 
     def test_lists_that_are_always_wrong_have_no_share(self):
@@ -130,6 +146,11 @@ class TestLists:
         assert np.isnan(lists_interval(nothing, nothing)).all()
         assert not raw_lists(nothing).is_told
 
+    def test_lists_that_are_all_perfect_tell_nothing(self):
+        perfect = raw_lists(self.served([1.0] * 40, [1.0] * 40))
+        assert perfect[:3] == (1, 1, 1)
+        assert perfect.why_not_told == "nothing could be told apart: it is 1.0000 whoever is judged"
+
     def test_the_interval_of_the_raw_lists(self):
         told = raw_lists(self.served([0.4, 0.2, np.nan], [0.0, 0.0, np.nan]))
-        assert told == pytest.approx((0.3, 0.2, 0.4))
+        assert told == pytest.approx((0.3, 0.2, 0.4, 2))

@@ -188,7 +188,7 @@ def _kept(share: "Share | None") -> str:
 
     if share is None:
         return "cannot be told"
-    if share.value <= -1:
+    if share.value <= -1 and share.is_told:
         return "below -100%"
 
     def say(value: float) -> str:
@@ -196,4 +196,5 @@ def _kept(share: "Share | None") -> str:
 
     if share.low is None or share.high is None or share.low == share.high:
         return say(share.value)
-    return f"{say(share.value)}\n[dim]{percent(share.low)} to {say(share.high)}[/]"
+    value = say(share.value) if share.is_told else "not told"
+    return f"{value}\n[dim]{percent(share.low)} to {say(share.high)}[/]"

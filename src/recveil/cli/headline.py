@@ -2,6 +2,10 @@
 
 from typing import Any
 
+# Of `recveil.evaluate`, which is imported only when it is needed.
+TOO_SMALL = "it is too small to tell"
+_LOW_HIGH = "low", "high"
+
 
 def headline(plain: dict[str, Any]) -> str:
     """Sum up what the release is worth: lists and ratings, of the recommenders chosen.
@@ -10,20 +14,22 @@ def headline(plain: dict[str, Any]) -> str:
     --------
     >>> chosen = {"raw": {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "means"},
     ...           "release": {"rmse": 0.91, "recommender": "kNN", "ndcg@10": 0.1, "ranker": "kNN"}}
-    >>> kept = {"ratings": {"value": 0.75, "low": 0.61, "high": 1.1},
-    ...         "lists": {"value": 0.5, "low": 0.4, "high": 0.6}}
-    >>> gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True}
+    >>> kept = {"ratings": {"value": 0.75, "low": 0.61, "high": 1.1, "is_told": True},
+    ...         "lists": {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}}
+    >>> gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True, "why_not_told": None}
     >>> told = {"chosen": chosen, "kept": {"chosen": kept}, "raw_gain": gain, "raw_lists": gain,
+    ...         "release_gain": gain,
     ...         "averages": {"rmse": 0.94, "recommender": "item mean + user bias"}}
     >>> for sentence in headline({"recipient": told}).split(". "):
     ...     print(sentence)
     The release keeps 50.0% of the nDCG of lists of ten (40.0% to 60.0%): 0.2000 with the raw \
 ratings (means), 0.1000 with the release (kNN)
-    It keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to as good \
-as raw)
+    The release keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to \
+as good as raw)
     RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item \
 mean + user bias.
-    >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False}}}
+    >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False,
+    ...                            "why_not_told": "it is too small to tell"}}}
     >>> print(headline(small).split(". ")[1])
     For predicted ratings, the gain of the raw table itself is too small to tell a share of it: \
 0.0400 in RMSE (0.0300 to 0.0500)
@@ -41,31 +47,62 @@ mean + user bias.
 def _lists(told: dict[str, Any]) -> str:
     """Say what becomes of the lists."""
     raw, release = (told["chosen"][side] for side in ("raw", "release"))
-    if raw["ndcg@10"] is None or release["ndcg@10"] is None:
-        return ""
     numbers = (
         f"{_number(raw['ndcg@10'])} with the raw ratings ({raw['ranker']}), "
         f"{_number(release['ndcg@10'])} with the release ({release['ranker']})."
     )
-    if not told["raw_lists"]["is_told"]:
+    if raw["ndcg@10"] is None or release["ndcg@10"] is None:
+        return (
+            f"Lists cannot be told: either nothing relevant is held out, or a recommender tells no "
+            f"items apart. nDCG: {numbers} "
+        )
+    whole = told["raw_lists"]
+    if whole["why_not_told"] == TOO_SMALL:
         return f"The raw ratings' lists are too poor to tell a share of their nDCG: {numbers} "
-    share = _kept(told["kept"]["chosen"]["lists"], "of the nDCG of lists of ten")
-    return f"The release {share}: {numbers} "
+    if not whole["is_told"]:
+        return f"Lists cannot be told: of their nDCG, {whole['why_not_told']}. nDCG: {numbers} "
+    share = told["kept"]["chosen"]["lists"]
+    if not share["is_told"]:
+        return f"The share of the nDCG of lists that is kept is not told{_ends(share)}: {numbers} "
+    return f"The release {_kept(share, 'of the nDCG of lists of ten')}: {numbers} "
 
 
 def _ratings(told: dict[str, Any]) -> str:
     """Say what becomes of the gain in predicted ratings."""
     gain, share = told["raw_gain"], told["kept"]["chosen"]["ratings"]
+    high = told["release_gain"]["high"]
+    worse = "For predicted ratings, the release is worth less than averages of the raw ratings"
+    is_worse = high is not None and high < 0
     if not gain["is_told"] or share["value"] is None:
+        why = gain["why_not_told"]
+        small = "the gain of the raw table itself is too small to tell a share of it"
+        cannot = f"a share of the raw table's gain cannot be told, since {why}"
         return (
-            f"For predicted ratings, the gain of the raw table itself is too small to tell a "
-            f"share of it: {_number(gain['value'])} in RMSE ({_number(gain['low'])} to "
-            f"{_number(gain['high'])})."
+            f"{f'{worse}. ' if is_worse else ''}For predicted ratings, "
+            f"{small if why == TOO_SMALL else cannot}: {_number(gain['value'])} in RMSE "
+            f"({_number(gain['low'])} to {_number(gain['high'])})."
         )
-    if share["value"] < 0:
-        return "For predicted ratings, it is worth less than averages of the raw ratings."
+    if is_worse:
+        return (
+            f"{worse}: {share['value']:.1%} of the gain of collaborative filtering{_ends(share)}."
+        )
     words = "of the gain of collaborative filtering in predicted ratings"
-    return f"It {_kept(share, words)}."
+    if share["value"] <= 0:
+        return (
+            f"For predicted ratings, the release is not told from averages of the raw ratings: "
+            f"{share['value']:.1%} of the gain of collaborative filtering{_ends(share)}."
+        )
+    if not share["is_told"]:
+        return f"What the release keeps {words} is not told{_ends(share)}."
+    return f"The release {_kept(share, words)}."
+
+
+def _ends(share: dict[str, Any]) -> str:
+    """Write an interval, if there is one."""
+    if share["low"] is None or share["low"] == share["high"]:
+        return ""
+    low, high = ("as good as raw" if share[end] >= 1 else f"{share[end]:.1%}" for end in _LOW_HIGH)
+    return f" ({low} to {high})"
 
 
 def _kept(share: dict[str, Any], of: str) -> str:
@@ -82,8 +119,8 @@ def say_best(told: dict[str, Any]) -> str:
     """Say what the best of those run would have given, beside the chosen ones."""
     best, kept = told["best"], told["kept"]["best"]
     shares = {
-        name: kept[name]["value"] if told[of]["is_told"] else None
-        for name, of in (("ratings", "raw_gain"), ("lists", "raw_lists"))
+        name: kept[name]["value"] if kept[name]["is_told"] else None
+        for name in ("ratings", "lists")
     }
     words = {
         name: "–" if share is None else "as good as raw" if share >= 1 else f"{share:.1%} kept"

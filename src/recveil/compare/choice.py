@@ -12,15 +12,19 @@ from recveil.compare.worth import (
     Share,
     Worth,
     check_worth,
+    deciding,
+    order_of,
     percent,
     say_interval,
     say_lists,
     say_ratings,
     say_share,
     shares_of,
+    wanted,
     worth_of,
 )
 from recveil.errors import RecveilError
+from recveil.evaluate import FEWEST_JUDGED
 
 # If the attacks find fewer than this share in the raw data, they show little.
 _WORKS = 0.5
@@ -77,8 +81,9 @@ def cheapest(
         At least so many people must share each row. A shared set of items is not enough.
     worth : {"both", "ratings", "lists"}
         What counts: the share kept of the raw data's gain in predicted ratings, that of the nDCG
-        of their lists, or the smaller of the two; see `worth_of`. Of equally good settings it is
-        the safest; so it is, too, where nothing can be told.
+        of their lists, or the smaller of the two. A share that is told of no safe setting decides
+        nothing; see `deciding`. Of settings worth the same it is the one with the better lists,
+        then ratings, then the safest. Where nothing can be told, it is the safest.
 
     Returns
     -------
@@ -110,11 +115,12 @@ ratings 70% of the raw gain.
     if not safe:
         sentence = f"{question}, no setting that was tried will do."
         return Choice(max_risk, min_k, worth, None, sentence, _nearest(rows), [])
-    safe.sort(key=lambda row: _order(row, worth))
+    decided = deciding(safe, worth)
+    safe.sort(key=lambda row: order_of(row, decided, _high(row)))
     row = safe[0]
-    sentence = f"{question}, {_kept(row, worth)}."
-    tied = [other.title for other in safe[1:] if _overlap(row, other, worth)]
-    caveats = [*_uncertainty(row, tied, worth), *_caveats(row, max_risk)]
+    sentence = f"{question}, {_kept(row, worth, decided)}."
+    tied = [other.title for other in safe[1:] if _overlap(row, other, decided)]
+    caveats = [*_uncertainty(row, tied, worth, decided), *_caveats(row, max_risk)]
     return Choice(max_risk, min_k, worth, row, sentence, caveats, tied)
 
 
@@ -131,10 +137,17 @@ def frontier(rows: Iterable[Row], worth: Worth = "both") -> list[Row]:
     >>> [row.k for row in frontier([row(2, 0.4, 0.9), row(5, 0.2, 0.8), row(9, 0.3, 0.7)])]
     [5, 2]
     """
-    able = [row for row in rows if _is_candidate(row) and worth_of(row, worth) is not None]
+    able = [row for row in rows if _is_candidate(row)]
+    decided = deciding(able, worth)
+    if decided is None:
+        return []
+
+    def order(row: Row) -> tuple[float, ...]:
+        return order_of(row, decided, _high(row))
+
     best: list[Row] = []
-    for row in sorted(able, key=lambda row: (_high(row), _order(row, worth))):
-        if not best or _order(row, worth)[0] < _order(best[-1], worth)[0]:
+    for row in sorted(able, key=lambda row: (_high(row), order(row))):
+        if worth_of(row, decided) and (not best or order(row)[0] < order(best[-1])[0]):
             best.append(row)
     return best
 
@@ -213,12 +226,6 @@ def was_looked_for(row: Row) -> bool:
     return (row.most_attacked or 0) >= COVERAGE * (row.looked_for or 1)
 
 
-def _order(row: Row, worth: Worth) -> tuple[float, float, int]:
-    """Sort the best first, of equal ones the safest, then the largest groups."""
-    share = worth_of(row, worth)
-    return 0.0 if share is None else -share.value, _high(row), -(row.k or 0)
-
-
 def _question(max_risk: float | None, min_k: int | None) -> str:
     parts = []
     if max_risk is not None:
@@ -228,29 +235,28 @@ def _question(max_risk: float | None, min_k: int | None) -> str:
     return f"With {' and '.join(parts)}" if parts else "Whatever the risk"
 
 
-def _kept(row: Row, worth: Worth) -> str:
-    """Say what a setting keeps, of lists and of ratings in the same breath."""
+def _kept(row: Row, worth: Worth, decided: Worth | None) -> str:
     lists, ratings = say_lists(row), say_ratings(row)
     told = f"{ratings}, {lists}" if worth == "ratings" else f"{lists}, {ratings}"
-    share = worth_of(row, worth)
-    if share is None:
+    if decided is None:
         return f"which setting keeps most cannot be told; “{row.title}” is the safest: {told}"
-    if share.value <= 0:
+    if all(share is not None and _is_nothing(share) for share in wanted(row, worth)):
         return f"“{row.title}” is the best, and nothing collaborative is left: {told}"
-    shares = shares_of(row)
-    counted = shares if worth == "both" else (getattr(shares, worth),)
-    if None in counted:
+    if decided != worth or not all(share and share.is_told for share in wanted(row, worth)):
         return f"“{row.title}” keeps most, as far as can be told: {told}"
     return f"“{row.title}” keeps most{_NAMES[worth]}: {told}"
 
 
-# What the answer keeps most of.
+def _is_nothing(share: Share) -> bool:
+    return share.value <= 0 and (share.high is None or share.high <= 0)
+
+
 _NAMES: dict[Worth, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
 
 
-def _overlap(best: Row, other: Row, worth: Worth) -> bool:
+def _overlap(best: Row, other: Row, decided: Worth | None) -> bool:
     """Tell whether the intervals of what two settings are worth overlap."""
-    one, two = worth_of(best, worth), worth_of(other, worth)
+    one, two = (decided and worth_of(row, decided) for row in (best, other))
     if one is None or two is None or one.low is None or two.high is None:
         return False
     return two.high >= one.low
@@ -311,10 +317,14 @@ def _caveats(row: Row, max_risk: float | None) -> list[str]:
     return caveats
 
 
-def _uncertainty(row: Row, tied: list[str], worth: Worth) -> list[str]:
+def _uncertainty(row: Row, tied: list[str], worth: Worth, decided: Worth | None) -> list[str]:
     """Say how far the shares can be trusted, and which settings may be as good."""
     caveats = [_RULES[worth]]
     shares = shares_of(row)
+    if not all(share is None or share.is_told for share in shares):
+        caveats.append(_WIDE)
+    if decided != worth and decided is not None:
+        caveats.append(f"So only {decided} decide here.")
     intervals = [
         f"{name} {say_interval(share)}"
         for name, share in (("lists", shares.lists), ("ratings", shares.ratings))
@@ -327,8 +337,9 @@ def _uncertainty(row: Row, tied: list[str], worth: Worth) -> list[str]:
         )
     if shares.ratings is None and row.raw_gain is not None:
         caveats.append(
-            f"A share of a gain is told only if the gain's own 95 % interval lies above 0 and is "
-            f"not wider than the gain. In RMSE, that of the raw table is {row.raw_gain:.4f}"
+            f"A share of a gain is told only if at least {FEWEST_JUDGED} people are judged, and "
+            f"the gain's own 95 % interval lies above 0 and is not wider than the gain. In RMSE, "
+            f"that of the raw table is {row.raw_gain:.4f}"
             f"{_ends(row.raw_gain_low, row.raw_gain_high)}."
         )
     if tied:
@@ -338,6 +349,10 @@ def _uncertainty(row: Row, tied: list[str], worth: Worth) -> list[str]:
     return [*caveats, *_by_whom(row)]
 
 
+_WIDE = (
+    "A share is not told if its interval is wider than 100 points. Shares that are told of no safe "
+    "setting decide nothing."
+)
 _RULES: dict[Worth, str] = {
     "both": "Both lists and ratings count: a setting is worth the smaller of its two shares.",
     "lists": "Only lists count here: what the setting does to ratings was not asked for.",

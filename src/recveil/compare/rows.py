@@ -55,6 +55,12 @@ class Row(NamedTuple):
     is_gain_told : bool or None
         Whether the gain of the raw data themselves is large enough for shares of it to mean
         anything; see `recveil.evaluate.Measured.is_told`.
+    gain_not_told : str or None
+        Why it is not.
+    n_judged : int or None
+        How many people's ratings were predicted.
+    is_below_averages : bool or None
+        Whether the release's RMSE is above that of averages of the raw data, whoever is judged.
     raw_gain, raw_gain_low, raw_gain_high : float or None
         That gain, in RMSE: how far `raw_rmse` lies below `averages_rmse`.
     raw_rmse, averages_rmse : float or None
@@ -74,6 +80,9 @@ class Row(NamedTuple):
         chosen there, with its 95 % interval. Rankings can lose much where RMSE loses nothing.
     is_ndcg_told : bool or None
         As `is_gain_told`, of the raw data's lists.
+    ndcg_not_told : str or None
+    n_ranked : int or None
+        How many people's lists were judged: those with something relevant held out.
     raw_ranker : str or None
         That recommender.
     best_ranker, best_ndcg, best_ndcg_kept : str or float or None
@@ -118,6 +127,9 @@ class Row(NamedTuple):
     gain_low: float | None = None
     gain_high: float | None = None
     is_gain_told: bool | None = None
+    gain_not_told: str | None = None
+    n_judged: int | None = None
+    is_below_averages: bool | None = None
     raw_gain: float | None = None
     raw_gain_low: float | None = None
     raw_gain_high: float | None = None
@@ -136,6 +148,8 @@ class Row(NamedTuple):
     ndcg_low: float | None = None
     ndcg_high: float | None = None
     is_ndcg_told: bool | None = None
+    ndcg_not_told: str | None = None
+    n_ranked: int | None = None
     raw_ranker: str | None = None
     best_ranker: str | None = None
     best_ndcg: float | None = None
@@ -241,6 +255,9 @@ def _ratings(recipient: dict[str, Any]) -> dict[str, Any]:
         **{f"gain_{end}": kept[end] for end in ("low", "high")},
         "gain_kept": kept["value"],
         "is_gain_told": gain["is_told"],
+        "gain_not_told": gain["why_not_told"],
+        "n_judged": gain["n_judged"],
+        "is_below_averages": _is_below(recipient["release_gain"]["high"]),
         **{f"raw_gain_{end}": gain[end] for end in ("low", "high")},
         "raw_gain": gain["value"],
         "raw_rmse": recipient["raw"]["rmse"],
@@ -260,6 +277,8 @@ def _lists(recipient: dict[str, Any]) -> dict[str, Any]:
         **{f"ndcg_{end}": kept[end] for end in ("low", "high")},
         "ndcg_kept": kept["value"],
         "is_ndcg_told": recipient["raw_lists"]["is_told"],
+        "ndcg_not_told": recipient["raw_lists"]["why_not_told"],
+        "n_ranked": recipient["raw_lists"]["n_ranked"],
         "ranker": chosen["recommender"],
         "ndcg": chosen["ndcg@10"],
         "recall": chosen["recall@10"],
@@ -268,6 +287,10 @@ def _lists(recipient: dict[str, Any]) -> dict[str, Any]:
         "best_ndcg": best["ndcg@10"],
         "best_ndcg_kept": recipient["kept"]["best"]["lists"]["value"],
     }
+
+
+def _is_below(high: float | None) -> bool | None:
+    return None if high is None else high < 0
 
 
 def _order_kept(carried: dict[str, Any] | None) -> float | None:

@@ -1,15 +1,17 @@
 """Worth: how much of what the raw data are good for a setting keeps, for lists and for ratings."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
+
+import numpy as np
 
 from recveil.compare.rows import Row
 from recveil.errors import RecveilError
+from recveil.evaluate import TOO_SMALL, is_share_told
 
 Worth = Literal["both", "ratings", "lists"]
 # Below this share, a sentence says "only".
 _LITTLE = 0.5
-# A share whose interval is wider than from averages to raw counts by its lower end.
-_WIDE = 1.0
 
 
 class Share(NamedTuple):
@@ -18,25 +20,19 @@ class Share(NamedTuple):
     Attributes
     ----------
     value : float
+        If its interval is too wide to tell it, it is never as good as raw: what was measured above
+        raw stands here by the lower end of its interval.
     low, high : float or None
         Its 95 % interval over the people judged; None if there is none.
+    is_told : bool
+        Whether its interval, before it is cut off at raw, is narrow enough to tell it; see
+        `recveil.evaluate.is_share_told`.
     """
 
     value: float
     low: float | None
     high: float | None
-
-    def cautious(self) -> "Share":
-        """Return the share as it counts: by the lower end of its interval, where that is too wide.
-
-        Examples
-        --------
-        >>> Share(0.4, -0.5, 0.9).cautious().value, Share(0.4, 0.1, 0.9).cautious().value
-        (-0.5, 0.4)
-        """
-        if self.low is None or self.high is None or self.high - self.low <= _WIDE:
-            return self
-        return self._replace(value=self.low)
+    is_told: bool = True
 
 
 class Shares(NamedTuple):
@@ -47,17 +43,16 @@ class Shares(NamedTuple):
 
 
 def shares_of(row: Row) -> Shares:
-    """Return what a setting keeps, as far as that can be told.
-
-    A share of the raw data's gain (or of their lists' nDCG) is told if that gain's own 95 %
-    interval lies above 0 and is not wider than the gain; see `recveil.evaluate.Measured.is_told`.
+    """Return what a setting keeps, where a share of the raw data's gain (or nDCG) means anything.
 
     Examples
     --------
     >>> row = Row("padded", 5, "k-anonymity", None, gain_kept=1.33, gain_low=0.9, gain_high=1.5,
     ...           is_gain_told=True, ndcg_kept=0.18, is_ndcg_told=True)
-    >>> shares_of(row).ratings, shares_of(row).lists
-    (Share(value=1, low=0.9, high=1), Share(value=0.18, low=None, high=None))
+    >>> shares_of(row).ratings, shares_of(row).lists.value
+    (Share(value=1, low=0.9, high=1, is_told=True), 0.18)
+    >>> shares_of(row._replace(gain_low=0.02, gain_high=2.66)).ratings
+    Share(value=0.02, low=0.02, high=1, is_told=False)
     >>> shares_of(row._replace(is_gain_told=False)).ratings
     """
     return Shares(
@@ -69,8 +64,7 @@ def shares_of(row: Row) -> Shares:
 def worth_of(row: Row, worth: Worth = "both") -> Share | None:
     """Return what a setting is worth: with "both", the smaller of its two shares.
 
-    A share whose interval is wider than 100 points counts by its lower end.
-    Where one of the two cannot be told, the other counts alone; None if nothing can be told.
+    None if a share of it means nothing. Which shares count among several settings, `deciding` says.
 
     Parameters
     ----------
@@ -85,16 +79,67 @@ def worth_of(row: Row, worth: Worth = "both") -> Share | None:
     >>> worth_of(row).value, worth_of(row, "ratings").value
     (0.18, 1)
     """
-    shares = shares_of(row)
-    wanted = shares if worth == "both" else (getattr(shares, worth),)
-    told = [share.cautious() for share in wanted if share is not None]
-    if not told:
+    counted = [share for share in wanted(row, worth) if share is not None]
+    if not counted:
         return None
-    lows = [share.value if share.low is None else share.low for share in told]
-    highs = [share.value if share.high is None else share.high for share in told]
-    known = all(share.low is not None for share in told)
-    ends = (min(lows), min(highs)) if known else (None, None)
-    return Share(min(share.value for share in told), *ends)
+    lows = [share.value if share.low is None else share.low for share in counted]
+    highs = [share.value if share.high is None else share.high for share in counted]
+    known = all(share.low is not None for share in counted)
+    low, high = (min(lows), min(highs)) if known else (None, None)
+    is_told = all(share.is_told for share in counted)
+    return Share(min(share.value for share in counted), low, high, is_told)
+
+
+def wanted(row: Row, worth: Worth) -> tuple[Share | None, ...]:
+    """Return the shares that were asked for."""
+    shares = shares_of(row)
+    return shares if worth == "both" else (getattr(shares, worth),)
+
+
+def deciding(rows: Iterable[Row], worth: Worth) -> Worth | None:
+    """Return which shares decide between settings: those asked for that are told of any of them.
+
+    Shares that are told of none decide nothing, whatever was measured.
+
+    Examples
+    --------
+    >>> wide = Row("padded", 5, "k-anonymity", None, gain_kept=0.3, gain_low=-0.7, gain_high=0.9,
+    ...            is_gain_told=True, ndcg_kept=0.98, is_ndcg_told=True)
+    >>> deciding([wide], "both"), deciding([wide], "ratings")
+    ('lists', None)
+    """
+    shares = [shares_of(row) for row in rows]
+    names: list[Worth] = ["ratings", "lists"]
+    told = [
+        name
+        for name in names
+        if worth in ("both", name)
+        and any(share is not None and share.is_told for share in (getattr(s, name) for s in shares))
+    ]
+    return "both" if len(told) == len(names) else told[0] if told else None
+
+
+def order_of(row: Row, decided: Worth | None, high: float) -> tuple[float, ...]:
+    """Sort the best first: by what decides, then by lists and ratings as measured, then by risk.
+
+    Where nothing decides, the risk comes first. No setting comes before another one that is as
+    safe, and better in one measured share without being worse in the other.
+
+    Parameters
+    ----------
+    row : Row
+    decided : {"both", "ratings", "lists"} or None
+        From `deciding`.
+    high : float
+        The upper end of the measured risk.
+    """
+    shares = shares_of(row)
+    lists, ratings = (0.0 if s is None else -s.value for s in (shares.lists, shares.ratings))
+    last = high, float(-(row.k or 0))
+    if decided is None:
+        return (0.0, high, lists, ratings, *last)
+    share = worth_of(row, decided)
+    return (np.inf if share is None else -share.value, lists, ratings, *last)
 
 
 def check_worth(worth: str) -> None:
@@ -114,7 +159,12 @@ def say_lists(row: Row) -> str:
     """
     share = shares_of(row).lists
     if share is None:
-        return "lists cannot be told, since those of the raw table itself are too poor to tell"
+        why = row.ndcg_not_told or TOO_SMALL
+        if why == TOO_SMALL:
+            return "lists cannot be told, since those of the raw table itself are too poor to tell"
+        return f"lists cannot be told: of those of the raw table, {why}"
+    if not share.is_told:
+        return f"lists not told ({say_interval(share)} of raw)"
     if share.value >= 1:
         return "lists as good as raw"
     return f"lists {_only(share)}{percent(share.value)} of raw"
@@ -132,16 +182,26 @@ def say_ratings(row: Row) -> str:
     'ratings 85% of the raw gain'
     """
     share = shares_of(row).ratings
+    worse = "ratings worse than averages"
     if share is None:
-        return (
-            f"for ratings, the gain of the raw table itself is too small to tell "
+        why = row.gain_not_told or TOO_SMALL
+        gain = "the gain of the raw table itself is too small to tell"
+        told = (
+            f"for ratings, {gain if why == TOO_SMALL else f'a share cannot be told, since {why}'} "
             f"(RMSE {_number(row.rmse)}; raw {_number(row.raw_rmse)}, averages "
             f"{_number(row.averages_rmse)})"
         )
+        return f"{worse}; {told}" if row.is_below_averages else told
+    if row.is_below_averages or (share.high is not None and share.high < 0):
+        return worse
+    if share.value <= 0 and (share.high is None or share.high <= 0):
+        return "ratings no better than averages"
+    if share.value <= 0:
+        return f"ratings not told from averages ({say_interval(share)} of the raw gain)"
+    if not share.is_told:
+        return f"ratings not told ({say_interval(share)} of the raw gain)"
     if share.value >= 1:
         return "ratings as good as raw"
-    if share.value <= 0:
-        return "ratings no better than averages"
     return f"ratings {_only(share)}{percent(share.value)} of the raw gain"
 
 
@@ -155,6 +215,8 @@ def say_share(share: Share | None) -> str:
     """
     if share is None:
         return "cannot be told"
+    if not share.is_told:
+        return "not told"
     return "as good as raw" if share.value >= 1 else percent(share.value)
 
 
@@ -198,7 +260,11 @@ def _share(
 ) -> Share | None:
     if value is None or not is_told:
         return None
-    return Share(min(value, 1), *(None if end is None else min(end, 1) for end in (low, high)))
+    told = is_share_told(value, low, high)
+    if not told and value >= 1 and low is not None:
+        value = low
+    low, high = (None if end is None else min(end, 1) for end in (low, high))
+    return Share(min(value, 1), low, high, told)
 
 
 def _only(share: Share) -> str:

@@ -20,15 +20,19 @@ from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.fidelity import Fidelity, fidelity, item_correlations
 from recveil.evaluate.gain import (
+    FEWEST_JUDGED,
+    TOO_SMALL,
     Kept,
     Measured,
     gain_interval,
     gain_kept,
+    is_share_told,
     kept,
     lists_interval,
     lists_kept,
     raw_gain,
     raw_lists,
+    release_gain,
 )
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
@@ -63,6 +67,8 @@ from recveil.evaluate.split import HeldOut, Matched, Split, match_held_out, spli
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
 
 __all__ = [
+    "FEWEST_JUDGED",
+    "TOO_SMALL",
     "CarryOver",
     "Deviation",
     "Evaluated",
@@ -104,6 +110,7 @@ __all__ = [
     "gain_interval",
     "gain_kept",
     "inner_splits",
+    "is_share_told",
     "item_correlations",
     "kendall_tau",
     "kept",
@@ -118,6 +125,7 @@ __all__ = [
     "raw_gain",
     "raw_lists",
     "recall",
+    "release_gain",
     "relevant_items",
     "rmse",
     "self_rank",

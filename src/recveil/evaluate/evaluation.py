@@ -11,7 +11,7 @@ from recveil.brief import brief
 from recveil.evaluate.carry_over import CarryOver
 from recveil.evaluate.deviations import Deviation, SelfRank
 from recveil.evaluate.fidelity import Fidelity
-from recveil.evaluate.gain import Kept, Measured
+from recveil.evaluate.gain import Kept, Measured, is_share_told
 from recveil.evaluate.recipient import AVERAGES, Served, Utility
 from recveil.verify.links import LinkPosterior
 
@@ -38,6 +38,8 @@ class Evaluation:
     raw_gain, raw_lists : Measured
         What there is to keep: how far the raw ratings' RMSE lies below that of averages, and the
         nDCG of their lists; see `recveil.evaluate.raw_gain`.
+    release_gain : Measured
+        The same of the release's RMSE, against the same averages: below 0 it is worse than these.
     kept : Kept
         The shares of both that the release keeps, by the recommenders that a recipient of either
         would choose; these are what headlines take.
@@ -76,6 +78,7 @@ class Evaluation:
     release: Served
     raw_gain: Measured
     raw_lists: Measured
+    release_gain: Measured
     kept: Kept
     best_kept: Kept
     carry_over: CarryOver
@@ -108,9 +111,11 @@ class Evaluation:
             ``raw`` and ``release`` (``recommender`` and its ``rmse``, ``ranker`` and its
             ``ndcg@10``), ``best`` being the best of those run, on the test ratings, which nobody
             could know beforehand; ``raw_gain`` and ``raw_lists`` (``value``, ``low``, ``high``,
-            and ``is_told``: whether a share of it means anything); ``kept`` with ``chosen`` and
-            ``best``, each with ``ratings`` and ``lists`` (``value``, ``low``, ``high``; 1 is as
-            good as raw, above is better); ``gain_kept`` with its interval ``gain_low`` and
+            ``n_judged`` or ``n_ranked`` people, ``is_told``: whether a share of it means
+            anything, and ``why_not_told``); ``release_gain``, the same of the release; ``kept``
+            with ``chosen`` and ``best``, each with ``ratings`` and ``lists`` (``value``, ``low``,
+            ``high``, ``n_judged`` or ``n_ranked``, ``is_told``; 1 is as good as raw);
+            ``gain_kept`` with its interval ``gain_low`` and
             ``gain_high`` (``ratings`` of ``chosen`` again); ``recommenders`` (for each, ``raw``
             and ``release``); ``absent`` (``raw`` and ``release``; or None); ``carry_over``;
             ``fidelity``; ``disclosure`` (or None); ``people``, ``served``, ``absent``,
@@ -150,11 +155,12 @@ class Evaluation:
             "lists": {"raw": _lists(self.raw), "release": _lists(self.release)},
             "chosen": self._taken(best=False),
             "best": self._taken(best=True),
-            "raw_gain": {**self.raw_gain._asdict(), "is_told": self.raw_gain.is_told},
-            "raw_lists": {**self.raw_lists._asdict(), "is_told": self.raw_lists.is_told},
+            "raw_gain": _whole(self.raw_gain, "n_judged"),
+            "raw_lists": _whole(self.raw_lists, "n_ranked"),
+            "release_gain": _figure(self.release_gain, "n_judged"),
             "kept": {
-                "chosen": _parts(self.kept),
-                "best": _parts(self.best_kept),
+                "chosen": self._parts(self.kept),
+                "best": self._parts(self.best_kept),
             },
             "gain_kept": self.kept.ratings.value,
             "gain_low": self.kept.ratings.low,
@@ -167,6 +173,19 @@ class Evaluation:
                 for name in self.raw.utilities
             },
             "absent": absent,
+        }
+
+    def _parts(self, kept: Kept) -> dict[str, Any]:
+        parts = {
+            "ratings": (kept.ratings, self.raw_gain, "n_judged"),
+            "lists": (kept.lists, self.raw_lists, "n_ranked"),
+        }
+        return {
+            name: {
+                **_figure(share, people),
+                "is_told": whole.is_told and is_share_told(*share[:3]),
+            }
+            for name, (share, whole, people) in parts.items()
         }
 
     def _taken(self, *, best: bool) -> dict[str, Any]:
@@ -214,14 +233,14 @@ def _told(share: Measured, whole: Measured) -> str:
 
     Examples
     --------
-    >>> whole = Measured(0.04, 0.03, 0.05)
+    >>> whole = Measured(0.04, 0.03, 0.05, 99)
     >>> _told(Measured(0.5, 0.4, 1.2), whole), _told(Measured(1.3, 0.9, 1.7), whole)
     ('50.0% (40.0% to 100.0%)', 'as good as raw (90.0% at least)')
     >>> _told(Measured(0.5, 0.4, 0.6), Measured(0.01, -0.01, 0.03))
-    'too little to tell'
+    'not told'
     """
-    if not whole.is_told:
-        return "too little to tell"
+    if not whole.is_told or not is_share_told(*share[:3]):
+        return "not told"
     if share.value >= 1:
         return f"as good as raw ({min(1, share.low):.1%} at least)"
     return f"{share.value:.1%} ({share.low:.1%} to {min(1, share.high):.1%})"
@@ -248,8 +267,13 @@ def _taken(served: Served, *, best: bool) -> dict[str, Any]:
     }
 
 
-def _parts(kept: Kept) -> dict[str, Any]:
-    return {"ratings": kept.ratings._asdict(), "lists": kept.lists._asdict()}
+def _figure(told: Measured, people: str) -> dict[str, Any]:
+    return {"value": told.value, "low": told.low, "high": told.high, people: told.n_people}
+
+
+def _whole(told: Measured, people: str) -> dict[str, Any]:
+    why = told.why_not_told
+    return {**_figure(told, people), "is_told": not why, "why_not_told": why or None}
 
 
 def _utility(name: str, utility: Utility) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from recveil.evaluate.disclosure import (
 )
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.fidelity import fidelity
-from recveil.evaluate.gain import Measured, kept, raw_gain, raw_lists
+from recveil.evaluate.gain import Measured, kept, raw_gain, raw_lists, release_gain
 from recveil.evaluate.recipient import Served, fit_all, serve
 from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.split import HeldOut, Split
@@ -134,6 +134,7 @@ class Evaluator:
             release=served,
             raw_gain=self._raw_gain,
             raw_lists=self._raw_lists,
+            release_gain=release_gain(self.raw, served, seed=self.seed),
             kept=kept(self.raw, served, seed=self.seed),
             best_kept=kept(self.raw, served, best=True, seed=self.seed),
             carry_over=carry_over(self.raw.utilities, served.utilities),

@@ -8,6 +8,15 @@ from numpy.typing import NDArray
 from recveil.errors import RecveilError
 from recveil.evaluate.recipient import AVERAGES, PersonUtility, Served
 
+# A bootstrap over fewer people says nothing: over one person, it has no width at all.
+FEWEST_JUDGED = 20
+# Why a share of most figures is not told.
+TOO_SMALL = "it is too small to tell"
+# A share whose interval is wider than from averages to raw is not told.
+_WIDEST = 1.0
+# Differences below this share of a figure come from the order of summing.
+_NOISE = 1e-9
+
 
 class Measured(NamedTuple):
     """A figure with its 95 % interval over the people judged.
@@ -16,27 +25,77 @@ class Measured(NamedTuple):
     ----------
     value, low, high : float
         nan where nothing can be measured.
+    n_people : int
+        How many people were judged; for lists, how many have something relevant held out.
     """
 
     value: float
     low: float
     high: float
+    n_people: int = 0
 
     @property
     def is_told(self) -> bool:
-        """Whether a share of it means anything.
-
-        It does if its interval lies above 0, and is not wider than the figure itself: else such a
-        share could be half or double, by the choice of the people alone.
+        """Whether a share of it means anything; see `why_not_told`.
 
         Examples
         --------
-        >>> Measured(0.03, 0.02, 0.04).is_told, Measured(0.03, 0.01, 0.05).is_told
+        >>> Measured(0.03, 0.02, 0.04, 99).is_told, Measured(0.03, 0.01, 0.05, 99).is_told
         (True, False)
-        >>> Measured(0.03, -0.001, 0.02).is_told, Measured(np.nan, np.nan, np.nan).is_told
+        >>> Measured(0.03, 0.02, 0.04, 19).is_told, Measured(np.nan, np.nan, np.nan).is_told
         (False, False)
         """
-        return bool(self.low > 0 and self.high - self.low <= self.value)
+        return not self.why_not_told
+
+    @property
+    def why_not_told(self) -> str:
+        """Why a share of it would mean nothing; empty if it means something.
+
+        At least `FEWEST_JUDGED` people must be judged; the interval must have a width, lie above
+        0, and be not wider than the figure itself: else such a share could be half or double, by
+        the choice of the people alone.
+
+        Examples
+        --------
+        >>> Measured(1.0, 1.0, 1.0, 50).why_not_told
+        'nothing could be told apart: it is 1.0000 whoever is judged'
+        >>> Measured(0.3, 0.3, 0.3, 1).why_not_told
+        'only 1 of the 20 people that it takes could be judged'
+        """
+        if self.n_people < FEWEST_JUDGED:
+            return (
+                f"only {self.n_people} of the {FEWEST_JUDGED} people that it takes could be judged"
+            )
+        if self.low == self.high:
+            return f"nothing could be told apart: it is {self.value:.4f} whoever is judged"
+        if self.low > 0 and self.high - self.low <= self.value:
+            return ""
+        return TOO_SMALL
+
+
+def is_share_told(value: float | None, low: float | None, high: float | None) -> bool:
+    """Tell whether a share of something that is told is itself told.
+
+    Its interval, as measured, must not be wider than 100 points: that is from averages to raw. One
+    without any width is no interval, unless all is exactly as with raw.
+
+    Parameters
+    ----------
+    value, low, high : float or None
+        Not cut off at 1. Without an interval, the value alone is looked at.
+
+    Examples
+    --------
+    >>> is_share_told(0.9, 0.7, 1.2), is_share_told(1.33, 0.02, 2.66), is_share_told(0.5, 0.5, 0.5)
+    (True, False, False)
+    >>> is_share_told(1.0, 1.0, 1.0), is_share_told(None, None, None)
+    (True, False)
+    """
+    if value is None or np.isnan(value):
+        return False
+    if low is None or high is None:
+        return True
+    return bool(high - low <= _WIDEST and (low < high or value == 1))
 
 
 class Kept(NamedTuple):
@@ -69,9 +128,14 @@ def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> 
     """
     of_ratings = gain_kept(raw, release, best=best)
     of_lists = lists_kept(raw, release, best=best)
+    people = raw.people
+    n_ranked = 0 if people is None else _n_ranked(people.ndcg.get(_ranker(raw, best)))
     return Kept(
-        Measured(of_ratings, *gain_interval(raw, release, best=best, seed=seed)),
-        Measured(of_lists, *lists_interval(raw, release, best=best, seed=seed)),
+        Measured(
+            *(of_ratings, *gain_interval(raw, release, best=best, seed=seed)),
+            0 if people is None else people.cells.size,
+        ),
+        Measured(of_lists, *lists_interval(raw, release, best=best, seed=seed), n_ranked),
     )
 
 
@@ -91,14 +155,24 @@ def raw_gain(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
     >>> bool(gain.low < gain.value < gain.high), gain.is_told
     (True, True)
     """
-    gain = raw.utilities[AVERAGES].rmse - raw.of_chosen.rmse
-    people = raw.people
-    if people is None or np.isnan(gain):
+    return release_gain(raw, raw, seed=seed, draws=draws)
+
+
+def release_gain(raw: Served, release: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
+    """Return how far the release's RMSE lies below that of averages of the raw data.
+
+    Where its interval lies below 0, the release is worse than averages, whatever the gain of the
+    raw data is. The parameters are those of `gain_interval`.
+    """
+    gain = raw.utilities[AVERAGES].rmse - release.of_chosen.rmse
+    sides = _same_people(raw, release)
+    if sides is None or np.isnan(gain):
         return Measured(gain, np.nan, np.nan)
-    columns = people.cells, people.squares[AVERAGES], people.squares[raw.chosen]
+    one, other = sides
+    columns = one.cells, one.squares[AVERAGES], other.squares[release.chosen]
     sums = _resample(np.column_stack(columns), seed, draws)
-    averages, best = np.sqrt(sums[:, 1:] / sums[:, :1]).T
-    return _measured(gain, averages - best)
+    averages, served = np.sqrt(sums[:, 1:] / sums[:, :1]).T
+    return _measured(gain, averages - served, one.cells.size)
 
 
 def raw_lists(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
@@ -109,7 +183,7 @@ def raw_lists(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
     gained = raw.people.ndcg[raw.ranker or raw.chosen]
     judged = gained[~np.isnan(gained)]
     sums = _resample(np.column_stack([np.ones(judged.size), judged]), seed, draws)
-    return _measured(ndcg, sums[:, 1] / sums[:, 0])
+    return _measured(ndcg, sums[:, 1] / sums[:, 0], judged.size)
 
 
 def gain_kept(raw: Served, release: Served, *, best: bool = False) -> float:
@@ -250,10 +324,14 @@ def _resample(columns: NDArray[np.float64], seed: int, draws: int) -> NDArray[np
     )
 
 
-def _measured(value: float, drawn: NDArray[np.float64]) -> Measured:
+def _n_ranked(gained: NDArray[np.float64] | None) -> int:
+    return 0 if gained is None else int(np.count_nonzero(~np.isnan(gained)))
+
+
+def _measured(value: float, drawn: NDArray[np.float64], n_people: int) -> Measured:
     low = np.quantile(drawn, 0.025, method="lower")
     high = np.quantile(drawn, 0.975, method="higher")
-    return Measured(value, min(float(low), value), max(float(high), value))
+    return Measured(value, *_around(value, float(low), float(high)), n_people)
 
 
 def _share_interval(
@@ -265,4 +343,10 @@ def _share_interval(
     high = np.quantile(np.where(whole > 0, shares, np.inf), 0.975, method="higher")
     if not np.isfinite([low, high]).all():
         return np.nan, np.nan
-    return min(float(low), value), max(float(high), value)
+    return _around(value, float(low), float(high))
+
+
+def _around(value: float, low: float, high: float) -> tuple[float, float]:
+    """Return an interval that holds the value; without width if only the order of sums made one."""
+    low, high = min(low, value), max(high, value)
+    return (value, value) if high - low <= _NOISE * abs(value) else (low, high)

@@ -109,6 +109,8 @@ def _kept(share: dict[str, Any] | None) -> str:
     """
     if share is None:
         return "cannot be told"
+    if not share.get("is_told", True):
+        return "not told"
     if share["value"] <= -1:
         return "below -100%"
     return "as raw" if share["value"] >= 1 else as_percent(share["value"])

@@ -119,7 +119,8 @@ def draw_frontier(
     Parameters
     ----------
     rows : list of dict
-        As in `recveil.compare.Comparison.to_dict`. Those without risk or the share are left out.
+        As in `recveil.compare.Comparison.to_dict`. Those without risk, or without a
+        share that is told, are left out.
     utility : Utility
     chosen : str or None
         The title of the setting that is the answer; it gets a ring.
@@ -132,7 +133,7 @@ def draw_frontier(
     drawn = [
         row | {"share": row["kept"][utility.name]["value"]}
         for row in rows
-        if row["risk"] is not None and row.get("kept", {}).get(utility.name) is not None
+        if row["risk"] is not None and _is_told(row.get("kept", {}).get(utility.name))
     ]
     if not drawn:
         return None
@@ -156,6 +157,10 @@ def draw_frontier(
     # Names stand at the edge, and a reader's letters may be wider than those that were measured.
     svg = _svg(chart.properties(width=_WIDTH, height=_HEIGHT), right=34)
     return Chart(svg, [], True, True), _spots(svg, points, span)
+
+
+def _is_told(share: dict[str, Any] | None) -> bool:
+    return share is not None and bool(share.get("is_told", True))
 
 
 def _kind(row: dict[str, Any]) -> str:
