@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import recveil.report.audit_page as audit_pages
 from recveil.attack import PRESETS, Candidates
 from recveil.audit import draw_figures, run_attack
 from recveil.errors import RecveilError
@@ -120,7 +121,7 @@ def test_all_sections_are_there(page):
     for section in SECTIONS:
         assert f'<section id="{section}">' in page
     places = [page.index(f'<section id="{section}">') for section in SECTIONS]
-    assert page.index('class="warnings"') < page.index("<h1>") < min(places)
+    assert page.index("<h1>") < page.index('class="warnings"') < min(places)
     assert places == sorted(places)
 
 
@@ -136,9 +137,9 @@ def test_the_release_comes_before_the_raw_table(page, result):
         assert text.index(sentence) > before
     # What stands in the box of warnings is not said twice.
     assert text.count("20 are skipped.") == 1
-    assert (
-        text.index("20 are skipped.") < text.index("One check failed.") < text.index("finds 6.2%")
-    )
+    assert text.index(release["headline"]) < text.index("Read this first")
+    assert text.index("20 are skipped.") < text.index("finds 6.2%") < before
+    assert before < text.index("One check failed.")
 
 
 def test_without_a_release_the_table_is_the_headline(result):
@@ -153,6 +154,18 @@ def test_no_interval_reaches_above_what_is_proven(result):
     release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.12, "trials": 300}
     assert "9.0% 7.0% – 10.0%" in _text(audit_page({"release": release}))
     assert "9.0% 7.0% – 12.0%" in _text(audit_page({"release": release | {"claim": "co-rated"}}))
+
+
+def test_the_chart_of_the_release_ends_at_what_is_proven_too(result, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(audit_pages, "draw_rates", lambda rows, title: drawn.append(rows))
+    release = json.loads(json.dumps(result["release"]))
+    release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.3, "trials": 300}
+    audit_page({"release": release | {"attacks": []}})
+    for claim, high in (("identical-rows", 0.1), ("co-rated", 0.3)):
+        audit_pages._chart_release(release | {"claim": claim})
+        (found,) = (row for row in drawn[-1] if "person" in row["series"])
+        assert found["high"] == high
 
 
 def test_charts_are_drawn_for_all_figures(page, result):

@@ -172,13 +172,18 @@ def _fill(
     return [cell for cell in cells.values() if cell is not None], len(open_settings)
 
 
+# What is told of the recommender that makes the lists, not of the one that predicts ratings.
+_OF_LISTS = "ndcg@10", "recall@10", "coverage@10", "inner_ndcg"
+
+
 def _reference(cells: Iterable[Cell]) -> dict[str, Any] | None:
     """Return what the raw ratings serve, which all cells tell alike."""
     for cell in cells:
         if cell["evaluation"] is not None:
             told = cell["evaluation"]["recipient"]
-            lists = {name: told["lists"]["raw"][name] for name in ("ndcg@10", "recall@10")}
-            raw = {**told["raw"], **lists, "ranker": told["lists"]["raw"]["recommender"]}
+            ranked = told["lists"]["raw"]
+            lists = {name: ranked[name] for name in _OF_LISTS if name in ranked}
+            raw = {**told["raw"], **lists, "ranker": ranked["recommender"]}
             gain = {"raw_gain": told["raw_gain"], "raw_lists": told["raw_lists"]}
             return {"raw": raw, "averages": told["averages"], **gain}
     return None

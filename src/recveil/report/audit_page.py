@@ -112,9 +112,19 @@ def _chart_release(release: dict[str, Any] | None) -> Chart | None:
         "the group is found": "group_found",
         "the person is found in it": "person_found",
     }
-    return _chart_rates(
-        (release or {}).get("attacks") or [], measures, "share of people looked for"
-    )
+    release = release or {}
+    attacks = release.get("attacks") or []
+    if release.get("claim") == "identical-rows":
+        attacks = [attack | {"person_found": _promised(attack)} for attack in attacks]
+    return _chart_rates(attacks, measures, "share of people looked for")
+
+
+def _promised(attack: dict[str, Any]) -> dict[str, Any]:
+    """Return the interval of the people found, which ends at what is promised, as in the table."""
+    found = attack["person_found"]
+    if found["high"] is None or attack.get("bound") is None:
+        return dict(found)
+    return found | {"high": max(found["rate"] or 0, min(found["high"], attack["bound"]))}
 
 
 def _chart_rates(
