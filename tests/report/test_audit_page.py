@@ -1,6 +1,7 @@
 """The page stands alone, hides nothing that it was given, and trusts no label."""
 
 import html
+import importlib
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import recveil.report.audit_page as audit_pages
 from recveil.attack import PRESETS, Candidates
 from recveil.audit import draw_figures, run_attack
 from recveil.errors import RecveilError
@@ -16,6 +16,8 @@ from recveil.ratings import Ratings
 from recveil.report import audit_page, write_audit_page
 from recveil.report.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 
+# The package has the function of the same name.
+audit_pages = importlib.import_module("recveil.report.audit_page")
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
 RATE = {"rate": 0.1234, "low": 0.1012, "high": 0.1456, "trials": 300}
 
