@@ -138,7 +138,7 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
     table = Table()
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
     kept = "lists kept\nnDCG@10", "ratings kept\nRMSE"
-    for name in ("setting", "promises", "found", "proven", *kept):
+    for name in ("setting", "promises", "found\nproven", *kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
         if row.problem:
@@ -149,18 +149,18 @@ def _show(comparison: "Comparison", plain: dict[str, Any]) -> None:
         table.add_row(
             row.title + star,
             row.promise,
-            "[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval,
-            "" if row.bound is None else f"≤ {percent(row.bound)}",
+            ("[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval)
+            + ("" if row.bound is None else f"\n≤ {percent(row.bound)}"),
             _kept(shares_of(row).lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}"),
             _kept(shares_of(row).ratings) + ("" if row.rmse is None else f"\n{row.rmse:.4f}"),
         )
     console.print(table)
     console.print(
         "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
-        "interval, which ends at what is proven. Kept: 100 % (as raw) serves as well as the raw "
-        "data; 0 % of ratings is no better than averages. Its interval is about the people "
-        "judged, on this one split; nDCG and RMSE are those of the recommenders that a recipient "
-        "would choose. "
+        "interval, and the most that is proven (≤), where it ends. Kept: 100 % (as raw) serves as "
+        "well as the raw data; 0 % of ratings is no better than averages. Its interval is about "
+        "the people judged, on this one split; nDCG and RMSE are those of the recommenders that a "
+        "recipient would choose. "
         "★: no setting that promises anything is both safer and better."
     )
     if any(row.risk is None and not row.problem for row in comparison.rows):
