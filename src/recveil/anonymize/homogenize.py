@@ -275,6 +275,7 @@ def _count_items(
     return counts
 
 
+@compiled()
 def _pad(
     rows: NDArray[Any],
     offset: NDArray[Any],
