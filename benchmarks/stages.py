@@ -18,12 +18,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
 from recveil.datasets import make_ratings
 from recveil.group.k_gather import KGather
 from recveil.io import read_ratings, write_ratings
 from recveil.predict import FunkSVD, Padding
 from recveil.ratings import Ratings
+from recveil.release.groups import Groups
 from recveil.verify import verify
 
 RANK = 50

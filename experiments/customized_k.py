@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.homogenize import Groups, homogenize_simple
+from recveil.anonymize.homogenize import homogenize_simple
 from recveil.attack import Adversary, ReleasedTable, attack_release
 from recveil.evaluate import HeldOut, split_ratings
 from recveil.group import BisectingKGather, BisectingOneKGather, LevelGather, sse
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD, ItemMean
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.groups import Groups
 
 NAMES = ("BKG", "BOKG", "LevelGather")
 # The lower level, the higher one, and how many users have it (None: half of them).

@@ -28,20 +28,21 @@ import numpy as np
 from scipy import sparse
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.diversity import (
+from recveil.anonymize.diversifying import (
     Coverage,
     add_edges,
     diversify,
     gather_coverage,
     padded_labels,
 )
-from recveil.anonymize.homogenize import Groups, homogenize_simple
+from recveil.anonymize.homogenize import homogenize_simple
 from recveil.attack import Adversary, ReleasedTable, attack_release
 from recveil.evaluate import HeldOut, split_ratings
 from recveil.group import BisectingKGather
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.groups import Groups
 from recveil.verify.diversity import check_diversity
 
 K, L = 5, 3

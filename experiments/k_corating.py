@@ -54,7 +54,7 @@ from recveil.group.k_gather import KGather
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 N_USERS, N_ITEMS, SCALE = 943, 1682, RatingScale(1, 5, 1)
 FILLS = "trust", "similarity", "item-mean", "random"

@@ -13,7 +13,7 @@ import pytest
 
 import recveil
 from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, anonymize
-from recveil.anonymize.diversity import gather_coverage
+from recveil.anonymize.diversifying import gather_coverage
 from recveil.anonymize.homogenize import homogenize_simple
 from recveil.attack import (
     Adversary,

@@ -52,4 +52,4 @@ def test_no_kernel_lost_its_compiler():
                 names = {getattr(getattr(d, "func", d), "id", "") for d in node.decorator_list}
                 if "compiled" not in names:
                     plain.append(f"{file.relative_to(SOURCE)}: {node.name}")
-    assert plain == ["attack/nearest.py: find_nearest"]  # a step passes over all records
+    assert plain == ["attack/closest.py: find_nearest"]  # a step passes over all records

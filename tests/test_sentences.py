@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recveil.attack import Interval
-from recveil.attack.membership import describe_membership
+from recveil.attack.members import describe_membership
 from recveil.attack.stronger import MEMBERSHIP, PADDED
 
 ROOT = Path(__file__).parents[1]

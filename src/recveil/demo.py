@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.folder import check_target
 from recveil.attack import Matches, match_known_ratings
 from recveil.brief import brief
 from recveil.datasets import make_ratings
+from recveil.publish.folder import check_target
 from recveil.ratings import Ratings
 from recveil.verify import Verification
 

@@ -10,7 +10,7 @@ from recveil.anonymize import (
     AdditiveNoise,
     Claim,
     GlobalItemMeans,
-    Noise,
+    LabelNoise,
     PredictiveAnonymizer,
     RandomValues,
     RawRelease,
@@ -185,14 +185,14 @@ class TestRandomValues:
 class TestAdditiveNoise:
     @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
     def test_noise_has_the_stated_variance_and_no_mean(self, kind):
-        drawn = Noise(kind, 0.7).draw(100_000, np.random.default_rng(1))
+        drawn = LabelNoise(kind, 0.7).draw(100_000, np.random.default_rng(1))
         # Standard errors: 0.7 / √100,000 = 0.0022 of the mean, at most 0.0022 of the variance.
         assert abs(drawn.mean()) < 5 * 0.0023
         assert abs(drawn.var() - 0.49) < 5 * 0.0023
 
     @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
     def test_the_density_is_that_of_what_is_drawn(self, kind):
-        noise = Noise(kind, 0.7)
+        noise = LabelNoise(kind, 0.7)
         drawn = noise.draw(100_000, np.random.default_rng(1))
         points = np.linspace(-4, 4, 8001)
         density = noise.density(points)
@@ -216,7 +216,7 @@ class TestAdditiveNoise:
         }
 
     def test_a_quarter_of_the_range_by_default(self):
-        assert AdditiveNoise().noise(RatingScale(-10, 10)) == Noise("gaussian", 5.0)
+        assert AdditiveNoise().noise(RatingScale(-10, 10)) == LabelNoise("gaussian", 5.0)
 
     @pytest.mark.parametrize(
         ("kind", "scale", "problem"),

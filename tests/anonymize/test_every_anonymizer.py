@@ -13,7 +13,7 @@ from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import item_keys
+from recveil.release.records import item_keys
 
 GROUPINGS = ("k-gather", "bisecting", "predictive", "bounded-t-means")
 PREDICTIVE = {

@@ -3,10 +3,10 @@ import pytest
 from sklearn.cluster import KMeans
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.as_given import count_as_given
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, ItemMean, UserKNN
+from recveil.release.as_given import count_as_given
 
 
 def _groups_of(release) -> np.ndarray:

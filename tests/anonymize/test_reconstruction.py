@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.anonymize import Noise, histogram_recovery, reconstruct_distribution
+from recveil.anonymize import LabelNoise, histogram_recovery, reconstruct_distribution
 from recveil.anonymize import reconstruction as reconstruction_module
 from recveil.errors import RecveilError
 
-FROM_MINUS_ONE_TO_ONE = Noise("uniform", scale=1 / 3**0.5)
+FROM_MINUS_ONE_TO_ONE = LabelNoise("uniform", scale=1 / 3**0.5)
 
 
 def slow_round(noisy, noise, grid, shares):
@@ -59,7 +59,7 @@ class TestByHand:
     seed=st.integers(0, 1000),
 )
 def test_each_round_is_bayes_rule_and_makes_the_values_likelier(kind, scale, n, seed):
-    rng, grid, noise = np.random.default_rng(seed), np.arange(1, 6), Noise(kind, scale)
+    rng, grid, noise = np.random.default_rng(seed), np.arange(1, 6), LabelNoise(kind, scale)
     noisy = rng.integers(1, 6, n) + noise.draw(n, rng)
     shares = np.full(5, 0.2)
     for done in range(1, 4):
@@ -77,7 +77,7 @@ def test_each_round_is_bayes_rule_and_makes_the_values_likelier(kind, scale, n, 
 @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
 @pytest.mark.parametrize("n", [20_000, 100_000])  # the latter are gathered into intervals
 def test_recovers_a_known_distribution(kind, n):
-    rng, noise = np.random.default_rng(3), Noise(kind, 0.8)
+    rng, noise = np.random.default_rng(3), LabelNoise(kind, 0.8)
     original = np.repeat(np.arange(1, 6), np.array([5, 10, 25, 40, 20]) * n // 100)
     found = histogram_recovery(original, original + noise.draw(n, rng), noise, np.arange(1, 6))
     assert found.original.tolist() == [0.05, 0.1, 0.25, 0.4, 0.2]
@@ -85,7 +85,7 @@ def test_recovers_a_known_distribution(kind, n):
 
 
 def test_intervals_hardly_change_the_result(monkeypatch):
-    rng, noise = np.random.default_rng(3), Noise("uniform", 0.8)
+    rng, noise = np.random.default_rng(3), LabelNoise("uniform", 0.8)
     noisy = rng.integers(1, 6, 30_000) + noise.draw(30_000, rng)
     exact = reconstruct_distribution(noisy, noise, np.arange(1, 6))
     monkeypatch.setattr(reconstruction_module, "_MOST_VALUES", 1000)
@@ -94,7 +94,7 @@ def test_intervals_hardly_change_the_result(monkeypatch):
 
 def test_the_histogram_of_no_noise_is_kept():
     original = np.repeat([1.0, 2.0, 3.0], [6, 1, 3])
-    found = histogram_recovery(original, original[::-1], Noise("gaussian", 0.01), [1, 2, 3])
+    found = histogram_recovery(original, original[::-1], LabelNoise("gaussian", 0.01), [1, 2, 3])
     assert found.noisy_distance == 0
     assert found.reconstructed_distance == pytest.approx(0, abs=1e-12)
 

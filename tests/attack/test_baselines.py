@@ -14,11 +14,11 @@ from recveil.attack import (
     draw_knowledge,
     membership,
 )
-from recveil.attack.nearest import find_nearest
+from recveil.attack.closest import find_nearest
 from recveil.audit.outcome import run_attack
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 KNOWS = Adversary(known=6, right=5, rating_error=1)
 

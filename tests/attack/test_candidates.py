@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from recveil.attack import Candidates
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 
 def test_by_hand():

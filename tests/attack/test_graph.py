@@ -18,7 +18,7 @@ from recveil.attack import (
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records, item_keys
+from recveil.release.records import Records, item_keys
 
 ITEMS = ["English Patient", "Godfather", "Pretty in Pink", "Star Wars"]
 ENGLISH_PATIENT, GODFATHER, PRETTY_IN_PINK, STAR_WARS = range(4)

@@ -8,16 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.homogenize import Groups, homogenize_simple
+from recveil.anonymize.homogenize import homogenize_simple
 from recveil.anonymize.parts import GROUPINGS
-from recveil.anonymize.release import Claim, Private, Published, Release
 from recveil.attack import PRESETS, Adversary, Candidates, draw_knowledge
-from recveil.attack.membership import _all_scores, _choose, _only, membership
+from recveil.attack.members import _all_scores, _choose, _only, membership
 from recveil.attack.on_release import attack_release
 from recveil.attack.released import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.sides import Private, Published
 
 # Who knows sixteen exact ratings knows more of most of these people than is left.
 STRONG = Adversary(known=16)

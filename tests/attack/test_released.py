@@ -7,13 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.homogenize import Groups, homogenize_simple
-from recveil.anonymize.release import Claim, Private, Published, Release
+from recveil.anonymize.homogenize import homogenize_simple
 from recveil.attack import released
 from recveil.attack.released import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.sides import Private, Published
 
 
 def release_in_groups(ratings, labels, k=2):

@@ -10,7 +10,7 @@ from recveil.attack import Adversary, Candidates, Knowledge, Scoreboard, draw_kn
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 ERRORS = st.sampled_from([(0, None), (None, None), (1, None), (0, 14), (1, 3), (None, 30)])
 

@@ -22,7 +22,7 @@ from recveil.attack import (
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 STARS = RatingScale(1, 5, 1)
 

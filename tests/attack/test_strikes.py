@@ -12,7 +12,7 @@ from recveil.attack.on_release import find_co_rated_strikes
 from recveil.attack.strikes import STRIKES, find_strikes, left_untried, strike_out
 from recveil.predict import UserKNN
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 STARS = RatingScale(1, 5, 1)
 KNOWS_AN_ITEM = Adversary(known=1, rating_error=None)

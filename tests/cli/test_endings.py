@@ -16,7 +16,7 @@ from recveil.cli.endings import orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
-COMPARE = importlib.import_module("recveil.compare.compare")
+COMPARE = importlib.import_module("recveil.compare.comparing")
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
 
 
 # The package has the function of the same name.
-MODULE = importlib.import_module("recveil.compare.compare")
+MODULE = importlib.import_module("recveil.compare.comparing")
 
 
 class _Evaluation:

@@ -17,7 +17,7 @@ from recveil.evaluate import (
 )
 from recveil.evaluate.deviations import find_labels
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 stars = RatingScale(1, 5, 1)
 

@@ -5,7 +5,7 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, Release
 from recveil.attack import Candidates, ReleasedTable, choose_targets
-from recveil.audit.published import attack_published
+from recveil.audit.attacking import attack_published
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.evaluate import (
@@ -22,8 +22,8 @@ from recveil.evaluate import (
 )
 from recveil.evaluate.disclosure import fitted_presets
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
-from recveil.verify.links import link_posterior
+from recveil.release.records import Records
+from recveil.verify.link_posterior import link_posterior
 
 stars = RatingScale(1, 5, 1)
 

@@ -20,7 +20,7 @@ from recveil.evaluate import (
     split_ratings,
 )
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 stars = RatingScale(1, 5, 1)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
-from recveil.group.base import number_by_lowest_member
 from recveil.group.bisection import bisecting_k_gather, draw_left_centres, mark_lowest
+from recveil.group.clusterer import number_by_lowest_member
 
 
 def gather(X, k, n_bisections=10, seed=0):

@@ -9,9 +9,9 @@ from hypothesis.extra.numpy import arrays
 
 from recveil.errors import RecveilError
 from recveil.group import MDAV, KGather, sse
-from recveil.group.base import number_by_lowest_member
+from recveil.group.clusterer import number_by_lowest_member
 from recveil.group.exchange import Leaf, Noise, dissolve, exchange, mdav_of_leaf
-from recveil.group.k_gather import Groups
+from recveil.group.k_gather import Gathered
 from recveil.group.mdav import _mdav
 from recveil.group.voronoi import voronoi_leaves
 
@@ -243,7 +243,7 @@ def crowds(n, d=5, seed=0):
 class TestGroups:
     def test_closeness_rises_by_what_the_sse_falls(self):
         X = crowds(900).astype(np.float32)
-        groups = Groups(X, 4, np.random.default_rng(0))
+        groups = Gathered(X, 4, np.random.default_rng(0))
         for number in range(4):
             before, closeness = sse(X, groups.labels), groups.closeness
             groups.exchange(temperature=float(number), dissolving=number > 1)
@@ -254,7 +254,7 @@ class TestGroups:
 
     def test_without_noise_no_round_makes_it_worse(self):
         X = crowds(900).astype(np.float32)
-        groups = Groups(X, 4, np.random.default_rng(0))
+        groups = Gathered(X, 4, np.random.default_rng(0))
         found = [groups.closeness]
         while groups.exchange(temperature=0, dissolving=False):
             found.append(groups.closeness)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.group import KMember
-from recveil.group.base import number_by_lowest_member
+from recveil.group.clusterer import number_by_lowest_member
 from recveil.group.k_member import _grow_groups, _join_groups
 
 

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather, BisectingOneKGather, LevelGather, armse, sse
-from recveil.group.base import number_by_lowest_member
 from recveil.group.bisection import bisecting_k_gather
+from recveil.group.clusterer import number_by_lowest_member
 from recveil.group.level_gather import _gather, _gather_level_by_level
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.group import MDAV
-from recveil.group.base import number_by_lowest_member
+from recveil.group.clusterer import number_by_lowest_member
 from recveil.group.mdav import _mdav
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
 from recveil.group import BisectingKGather, BisectingOneKGather
-from recveil.group.base import number_by_lowest_member
+from recveil.group.clusterer import number_by_lowest_member
 from recveil.group.one_k_gather import _bisecting_one_k_gather
 
 

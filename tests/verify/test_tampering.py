@@ -549,12 +549,21 @@ def test_an_entry_of_a_dictionary_that_nobody_has_is_found(copy_of):
     assert any("dictionary of 'user_id'" in problem for problem in problems)
 
 
+OF_EACH_METHOD = ["predictive-padded", "predictive-simple-csv", "k-corating"]
+
+
+@pytest.mark.parametrize("name", OF_EACH_METHOD)
+def test_releases_of_format_2_hold_for_ever(name):
+    verdict = verify(Path(__file__).parent / "format_2" / name)
+    assert verdict.holds, verdict.violations
+
+
 class TestFormat1:
     """Releases that an older recveil wrote."""
 
     FOLDER = Path(__file__).parent / "format_1"
 
-    @pytest.fixture(params=["predictive-padded", "predictive-simple-csv", "k-corating"])
+    @pytest.fixture(params=OF_EACH_METHOD)
     def old(self, request, tmp_path) -> Path:
         return Path(shutil.copytree(self.FOLDER / request.param, tmp_path / "old"))
 

@@ -1,10 +1,10 @@
-"""Floor 2: from ratings to a release."""
+"""From ratings to a release."""
 
-from recveil.anonymize.anonymize import Anonymized, anonymize
+from recveil.anonymize.anonymizing import Anonymized, anonymize
 from recveil.anonymize.baselines import BASELINE_DESCRIPTIONS, BASELINES, NOT_ATTACKED
-from recveil.anonymize.homogenize import Groups, homogenize_padded, homogenize_simple
+from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
 from recveil.anonymize.k_corating import KCoRater
-from recveil.anonymize.noise import AdditiveNoise, Noise
+from recveil.anonymize.noise import AdditiveNoise, LabelNoise
 from recveil.anonymize.perturbation import Baseline, GlobalItemMeans, RandomValues, RawRelease
 from recveil.anonymize.predictive import PredictiveAnonymizer
 from recveil.anonymize.reconstruction import (
@@ -12,8 +12,11 @@ from recveil.anonymize.reconstruction import (
     histogram_recovery,
     reconstruct_distribution,
 )
-from recveil.anonymize.release import Claim, Private, Published, Release
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.publish.release import Release
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.sides import Private, Published
 
 __all__ = [
     "BASELINES",
@@ -28,7 +31,7 @@ __all__ = [
     "Groups",
     "HistogramRecovery",
     "KCoRater",
-    "Noise",
+    "LabelNoise",
     "PredictiveAnonymizer",
     "Private",
     "Published",

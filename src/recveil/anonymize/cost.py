@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.diversity import AddedEdges, Coverage
+from recveil.anonymize.diversifying import AddedEdges, Coverage
 from recveil.ratings import Ratings
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.homogenize import Groups
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
+from recveil.release.groups import Groups
 
 
 def gecom(ratings: Ratings, k: int) -> Groups:

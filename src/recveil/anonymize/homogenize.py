@@ -8,68 +8,25 @@ the number of users.
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict import Padded
 from recveil.ratings import Ratings
-from recveil.records import Records
+from recveil.release.groups import Groups
+from recveil.release.records import Records
 
 # Cells of a block of padded rows, and ratings of a simple one: small enough to forget.
 _BLOCK_CELLS = 1 << 23
 _BLOCK_RATINGS = 1 << 22
 # Cells of a tile, some items of a block's users: it stays in the cache between product and sum.
 _TILE_CELLS = 1 << 19
-
-
-@brief
-class Groups(NamedTuple):
-    """Who is in which group, in the order in which the groups will be published.
-
-    Attributes
-    ----------
-    members : ndarray of int64, shape (n_users,)
-        User positions, group after group.
-    starts : ndarray of int64, shape (n_groups + 1,)
-        Group g is ``members[starts[g]:starts[g + 1]]``.
-    """
-
-    members: NDArray[np.int64]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def from_labels(cls, labels: ArrayLike, order: ArrayLike | None = None) -> Self:
-        """Gather the users of each group, 0 to n_groups - 1, put into a given order.
-
-        Examples
-        --------
-        >>> groups = Groups.from_labels([0, 1, 0, 1, 1], order=[1, 0])
-        >>> groups.members, groups.starts
-        (array([1, 3, 4, 0, 2]), array([0, 3, 5]))
-        """
-        labels = np.asarray(labels, dtype=np.int64)
-        n_groups = int(labels.max()) + 1
-        rank = np.arange(n_groups)
-        if order is not None:
-            rank[np.asarray(order)] = np.arange(n_groups)
-        places = rank[labels]
-        sizes = np.bincount(places, minlength=n_groups)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(np.argsort(places, kind="stable"), starts)
-
-    def _facts(self) -> dict[str, object]:
-        return {"people": self.members.size, "groups": self.starts.size - 1}
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of members of each group, shape (n_groups,)."""
-        return np.diff(self.starts)
 
 
 def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:

@@ -13,22 +13,26 @@ from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.expected import expect
+from recveil.anonymize.base import check_seed
 from recveil.anonymize.fills import Fill, count_statements, learn, make_fill
 from recveil.anonymize.gecom import gecom, union_of_items
-from recveil.anonymize.homogenize import Groups
 from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.predictive import label_step
-from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.io import StatedTrust
 from recveil.predict import FunkSVD
+from recveil.publish.expected import expect
+from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ends import refuse_doubts
 from recveil.ratings.likes import PUBLISHED, refuse_likes
-from recveil.records import Records
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Records
+from recveil.release.sides import Private, Published
 
 Protect = Literal["none", "labels", "mean", "shuffle"]
 # Cells of a block: enough for a thread, and little enough to hold some of them. There are at least

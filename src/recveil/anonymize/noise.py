@@ -15,7 +15,7 @@ NoiseKind = Literal["gaussian", "uniform"]
 
 
 @dataclass(frozen=True)
-class Noise:
+class LabelNoise:
     """Random numbers around zero, all drawn from one distribution.
 
     Parameters
@@ -32,7 +32,7 @@ class Noise:
 
     Examples
     --------
-    >>> noise = Noise("uniform", scale=1 / 3**0.5)  # from -1 to 1
+    >>> noise = LabelNoise("uniform", scale=1 / 3**0.5)  # from -1 to 1
     >>> noise.density([-1.5, 0.0, 0.5])
     array([0. , 0.5, 0.5])
     """
@@ -114,15 +114,15 @@ class AdditiveNoise(SameCells):
         self.scale = scale
         self.seed = seed
 
-    def noise(self, scale: RatingScale) -> Noise:
+    def noise(self, scale: RatingScale) -> LabelNoise:
         """Return the noise for ratings on some scale, to draw from or to undo.
 
         Examples
         --------
         >>> AdditiveNoise().noise(RatingScale(1, 5, 1))
-        Noise(kind='gaussian', scale=1.0)
+        LabelNoise(kind='gaussian', scale=1.0)
         """
-        return Noise(self.kind, (scale.range / 4 or 1.0) if self.scale is None else self.scale)
+        return LabelNoise(self.kind, (scale.range / 4 or 1.0) if self.scale is None else self.scale)
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)

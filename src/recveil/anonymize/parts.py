@@ -20,8 +20,8 @@ from recveil.group import (
     PredictiveGrouping,
     UnionSplit,
 )
-from recveil.group.base import Grouping
-from recveil.group.levels import LevelGrouping
+from recveil.group.clusterer import Grouping
+from recveil.group.level_grouping import LevelGrouping
 from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
 from recveil.release.settings import OF_ITS_OWN
 

@@ -12,12 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.homogenize import Groups, homogenize_simple
+from recveil.anonymize.base import check_seed
+from recveil.anonymize.homogenize import homogenize_simple
 from recveil.anonymize.predictive import label_step
-from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
+from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Records
+from recveil.release.sides import Private, Published
 
 # Ratings of a block.
 _BLOCK_RATINGS = 1 << 22

@@ -9,33 +9,33 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.anonymize.as_given import count_as_given
+from recveil.anonymize.base import check_seed
 from recveil.anonymize.cost import DiversityCost
-from recveil.anonymize.diversity import (
+from recveil.anonymize.diversifying import (
     AddedEdges,
     add_edges,
     diversify,
     gather_coverage,
     padded_labels,
 )
-from recveil.anonymize.expected import expect
 from recveil.anonymize.fills import learn
-from recveil.anonymize.homogenize import (
-    Groups,
-    count_items,
-    homogenize_padded,
-    homogenize_simple,
-)
+from recveil.anonymize.homogenize import count_items, homogenize_padded, homogenize_simple
 from recveil.anonymize.parts import make_grouping, make_predictor, settings_of, told
-from recveil.anonymize.release import Claim, Private, Published, Release, check_seed, fresh_prefix
 from recveil.errors import RecveilError
-from recveil.group.levels import checked_levels
+from recveil.group.level_grouping import checked_levels
 from recveil.predict import Padded, Predictor, padded_by
+from recveil.publish.expected import expect
+from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ends import refuse_doubts
-from recveil.ratings.levels import levels_by_rule
+from recveil.ratings.level_rules import levels_by_rule
 from recveil.ratings.likes import PUBLISHED, refuse_likes
-from recveil.records import Records
+from recveil.release.as_given import count_as_given
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Records
+from recveil.release.sides import Private, Published
 from recveil.verify.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]

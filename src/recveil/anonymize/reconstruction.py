@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.anonymize.noise import Noise
+from recveil.anonymize.noise import LabelNoise
 from recveil.brief import brief
 from recveil.errors import RecveilError
 
@@ -17,7 +17,7 @@ _INTERVALS = 1 << 14
 
 def reconstruct_distribution(
     noisy: ArrayLike,
-    noise: Noise,
+    noise: LabelNoise,
     grid: ArrayLike,
     *,
     tolerance: float = 1e-7,
@@ -29,7 +29,7 @@ def reconstruct_distribution(
     ----------
     noisy : array-like of float, shape (n,)
         Original values plus independent noise, not clipped.
-    noise : Noise
+    noise : LabelNoise
         Anything with a `density`.
     grid : array-like of float, shape (m,)
         The values that an original can have, such as a scale's levels; for continuous originals
@@ -64,7 +64,7 @@ def reconstruct_distribution(
     --------
     Noise from -1 to 1: three values stem from 0, one from 1, and 0.5 can stem from either.
 
-    >>> noise = Noise("uniform", scale=1 / 3**0.5)
+    >>> noise = LabelNoise("uniform", scale=1 / 3**0.5)
     >>> reconstruct_distribution([-0.5, -0.25, -0.1, 0.5, 1.5], noise, [0, 1]).round(6)
     array([0.75, 0.25])
     """
@@ -115,7 +115,7 @@ class HistogramRecovery(NamedTuple):
 
 
 def histogram_recovery(
-    original: ArrayLike, noisy: ArrayLike, noise: Noise, grid: ArrayLike
+    original: ArrayLike, noisy: ArrayLike, noise: LabelNoise, grid: ArrayLike
 ) -> HistogramRecovery:
     """Say how far `reconstruct_distribution` recovers the histogram of the original values.
 
@@ -125,14 +125,14 @@ def histogram_recovery(
         Only the owner has them.
     noisy : array-like of float, shape (n,)
         In any order.
-    noise : Noise
+    noise : LabelNoise
     grid : array-like of float, shape (m,)
         Ascending.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> original, noise = np.repeat([1, 2, 3], [6000, 1000, 3000]), Noise("gaussian", 0.5)
+    >>> original, noise = np.repeat([1, 2, 3], [6000, 1000, 3000]), LabelNoise("gaussian", 0.5)
     >>> found = histogram_recovery(original, original + noise.draw(10_000, rng), noise, [1, 2, 3])
     >>> found.noisy_distance > 5 * found.reconstructed_distance
     True

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.homogenize import Groups
-from recveil.anonymize.noise import Noise
+from recveil.anonymize.noise import LabelNoise
 from recveil.anonymize.parts import PREDICTORS
 from recveil.anonymize.perturbation import Baseline, Blocks, everybody_alone, places_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padder, Padding
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.groups import Groups
+from recveil.release.records import Records
 
 Space = Literal["padded", "latent"]
 # An orthogonal matrix of items × items takes 800 MB at this number, and a minute to draw.
@@ -111,7 +111,7 @@ class RotationPerturbation(Baseline):
         """Return what is added to every row, shape (n_items,)."""
         return np.zeros(n_items)
 
-    def _noise(self, scale: RatingScale) -> Noise | None:
+    def _noise(self, scale: RatingScale) -> LabelNoise | None:
         """Return the noise that is added to every label."""
         return None
 
@@ -192,8 +192,10 @@ class GeometricPerturbation(RotationPerturbation):
     ) -> NDArray[np.float64]:
         return rng.uniform(-scale.range / 2, scale.range / 2, n_items)
 
-    def _noise(self, scale: RatingScale) -> Noise:
-        return Noise("gaussian", (scale.range / 10 or 1.0) if self.scale is None else self.scale)
+    def _noise(self, scale: RatingScale) -> LabelNoise:
+        return LabelNoise(
+            "gaussian", (scale.range / 10 or 1.0) if self.scale is None else self.scale
+        )
 
     def _settings(self, scale: RatingScale) -> dict[str, Any]:
         return {**super()._settings(scale), "scale": self._noise(scale).scale}

@@ -1,7 +1,8 @@
-"""Floor 2: what an adversary can do with a table."""
+"""What an adversary can do with a table."""
 
 from recveil.attack.adversary import PRESETS, Adversary
 from recveil.attack.candidates import Candidates
+from recveil.attack.closest import Nearby, find_nearest
 from recveil.attack.graph import (
     Matches,
     Profiles,
@@ -13,8 +14,7 @@ from recveil.attack.graph import (
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attack.likelihood import Likelihood
-from recveil.attack.membership import Anonymizer, Membership, membership
-from recveil.attack.nearest import Nearby, find_nearest
+from recveil.attack.members import Membership, membership
 from recveil.attack.on_release import RatingErrors, ReleaseAttack, attack_release
 from recveil.attack.released import ReleasedTable
 from recveil.attack.scoreboard import Lineups, Scoreboard
@@ -33,6 +33,7 @@ from recveil.attack.statistics import (
     wilson_interval,
 )
 from recveil.attack.theory import items_needed, items_needed_for_lineup
+from recveil.release.anonymizer import Anonymizer
 
 __all__ = [
     "PRESETS",

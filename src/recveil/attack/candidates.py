@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 # Labels are stored as a code of one or two bytes; finer ones than this are rounded for the search.
 _MOST_LEVELS = 1 << 16

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
+from recveil.attack.closest import Nearby, find_nearest
 from recveil.attack.fitting import without_dates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.likelihood import Likelihood
-from recveil.attack.nearest import Nearby, find_nearest
 from recveil.attack.released import ReleasedTable
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import (
@@ -27,7 +27,7 @@ from recveil.attack.strikes import find_strikes, strike_out
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
-from recveil.records import Records
+from recveil.release.records import Records
 
 # How far the ratings behind a label may spread, as shares of the scale.
 SPREADS = (0, 1 / 8, 1 / 4)

@@ -20,11 +20,11 @@ from recveil.attack.candidates import Candidates
 from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import Ratings
-from recveil.records import Records
 from recveil.release.manifest import FORMATS
+from recveil.release.records import Records
 
 if TYPE_CHECKING:
-    from recveil.anonymize import Release
+    from recveil.release.sides import Sides
 
 _ROWS_AT_ONCE = 1 << 20
 
@@ -79,12 +79,12 @@ class ReleasedTable:
     co_rated: bool = False
 
     @classmethod
-    def from_release(cls, release: "Release", ratings: Ratings) -> Self:
+    def from_release(cls, release: "Sides", ratings: Ratings) -> Self:
         """Take a release that is still in memory.
 
         Parameters
         ----------
-        release : Release
+        release : Sides
         ratings : Ratings
             The ratings that it was made from; further users may stand in them.
 

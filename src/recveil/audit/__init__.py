@@ -1,11 +1,11 @@
-"""Floor 3: how easily are the people in a table found again?"""
+"""How easily are the people in a table found again?"""
 
-from recveil.audit.audit import Audit, audit
+from recveil.audit.auditing import Audit, audit
+from recveil.audit.controls import Check, check_attack, selftest
 from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for
 from recveil.audit.risk import Risk, measure_risk
-from recveil.audit.selftest import Check, check_attack, selftest
 
 __all__ = [
     "Audit",

@@ -3,8 +3,8 @@
 from typing import Any
 
 from recveil.attack import Interval
+from recveil.audit.controls import Check
 from recveil.audit.outcome import Outcome
-from recveil.audit.selftest import Check
 
 # Of the targets asked for, so many must have been attacked before a low rate may reassure.
 COVERAGE = 0.95

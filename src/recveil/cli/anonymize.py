@@ -11,7 +11,7 @@ from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_s
 
 if TYPE_CHECKING:
     from recveil.anonymize import Release
-    from recveil.anonymize.expected import Expected
+    from recveil.publish.expected import Expected
 
 
 def anonymize(

@@ -84,7 +84,7 @@ def compare(
     from recveil.cli.show import show_read, write_json
     from recveil.compare import compare
     from recveil.compare.cells import PAGE
-    from recveil.report.compare_page import write_compare_page
+    from recveil.report.page_of_comparison import write_compare_page
 
     refuse_source_as_json(json, source)
     comparison = compare(

@@ -1,7 +1,7 @@
-"""Floor 3: many settings side by side, so that the choice is made by looking."""
+"""Many settings side by side, so that the choice is made by looking."""
 
 from recveil.compare.choice import Choice, cheapest, frontier
-from recveil.compare.compare import compare
+from recveil.compare.comparing import compare
 from recveil.compare.comparison import Comparison
 from recveil.compare.methods import ALL, METHODS, PROMISES, Method, choose_methods
 from recveil.compare.rows import Row

@@ -14,6 +14,7 @@ from recveil.brief import brief
 from recveil.compare.methods import METHODS
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
+from recveil.publish import write_release
 
 Cell: TypeAlias = dict[str, Any]
 
@@ -206,7 +207,7 @@ def _judge(
     if method.promise != "nothing":
         # The checker knows files only, as everybody would get them.
         with folder_beside(out, WORK) as folder:
-            found = release.write(folder / "release", allow_large=ground.allow_large)
+            found = write_release(release, folder / "release", allow_large=ground.allow_large)
         verified = {
             "claim": found.claim,
             "k_required": found.k_required,

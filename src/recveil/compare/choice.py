@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from recveil.attack import Interval
-from recveil.attack.membership import describe_membership
+from recveil.attack.members import describe_membership
 from recveil.attack.stronger import PADDED
 from recveil.audit.verdict import COVERAGE
 from recveil.compare.rows import Row

@@ -1,6 +1,6 @@
-"""Floor 1: data to try things on, invented or fetched."""
+"""Data to try things on, invented or fetched."""
 
-from recveil.datasets.generate import generate
+from recveil.datasets.generating import generate
 from recveil.datasets.movielens import fetch_movielens
 from recveil.datasets.synthetic import make_ratings
 

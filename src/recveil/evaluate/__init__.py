@@ -1,6 +1,6 @@
-"""Floor 3: what a release is still worth, side by side with the original."""
+"""What a release is still worth, side by side with the original."""
 
-from recveil.evaluate.carry_over import CarryOver, carry_over, kendall_tau
+from recveil.evaluate.carried import CarryOver, carry_over, kendall_tau
 from recveil.evaluate.deviations import (
     Deviation,
     Missing,
@@ -14,11 +14,10 @@ from recveil.evaluate.deviations import (
     similar_user_deviation,
     target_deviation,
 )
-from recveil.evaluate.evaluate import Evaluated, evaluate
+from recveil.evaluate.evaluating import Evaluated, evaluate
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.factors import RidgeFactors
-from recveil.evaluate.fidelity import Fidelity, fidelity, item_correlations
 from recveil.evaluate.gain import (
     FEWEST_JUDGED,
     TOO_SMALL,
@@ -36,16 +35,6 @@ from recveil.evaluate.gain import (
 )
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
-from recveil.evaluate.ranking import (
-    Ranking,
-    coverage,
-    list_items,
-    ndcg,
-    ranking,
-    recall,
-    relevant_items,
-    top_items,
-)
 from recveil.evaluate.recipient import (
     Served,
     Utility,
@@ -64,7 +53,18 @@ from recveil.evaluate.similarity import (
     weighted_squared,
 )
 from recveil.evaluate.split import HeldOut, Matched, Split, match_held_out, split_ratings
+from recveil.evaluate.top_lists import (
+    Ranking,
+    coverage,
+    list_items,
+    ndcg,
+    ranking,
+    recall,
+    relevant_items,
+    top_items,
+)
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
+from recveil.evaluate.whole_table import Fidelity, fidelity, item_correlations
 
 __all__ = [
     "FEWEST_JUDGED",

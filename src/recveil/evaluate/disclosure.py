@@ -10,19 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.anonymize import Release
+from recveil.anonymize.again import same_again
 from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
 from recveil.attack.fitting import with_wrong_items
 from recveil.attack.on_release import without_unpublished
-from recveil.audit.published import Published, attack_table, same_again
+from recveil.audit.attacked import AttackedRelease
+from recveil.audit.attacking import attack_table
 from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
-from recveil.evaluate.links import link_disclosure
+from recveil.evaluate.real_links import link_disclosure
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.ratings import Ratings
-from recveil.verify.links import LinkPosterior, links_of_rows
+from recveil.release.sides import Sides
+from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 
-Released: TypeAlias = Release | ReleasedTable | TrainingTable | str | PathLike[str]
+Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str]
 # What is known of a release that was given as a bare table.
 _NO_MANIFEST: dict[str, Any] = {
     "claim": "unknown",
@@ -70,7 +72,7 @@ class Opened:
                 )
             why = "the table was given without who is where"
             return cls("table", release, None, _NO_MANIFEST, unknown=why)
-        if isinstance(release, Release):
+        if isinstance(release, Sides):
             lone = release.private.lone_ratings
             table = ReleasedTable.from_release(release, train)
             share = None if lone is None else float(lone.rating_share)
@@ -117,7 +119,7 @@ class Opened:
         return cls(name, table, released, manifest, lone_share)
 
 
-def manifest_of(release: Release) -> dict[str, Any]:
+def manifest_of(release: Sides) -> dict[str, Any]:
     """Return what release.json will say of a release in memory, as far as it is needed here."""
     published = release.published
     return {
@@ -157,7 +159,7 @@ def disclose(
     n_targets: int,
     seed: int,
     anonymizer: Anonymizer | None,
-) -> Published | None:
+) -> AttackedRelease | None:
     """Attack a release with every preset adversary; None if nobody knows who is where.
 
     Parameters

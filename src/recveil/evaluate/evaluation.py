@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from recveil.audit.published import Published
+from recveil.audit.attacked import AttackedRelease
 from recveil.brief import brief
-from recveil.evaluate.carry_over import CarryOver
+from recveil.evaluate.carried import CarryOver
 from recveil.evaluate.deviations import Deviation, SelfRank
-from recveil.evaluate.fidelity import Fidelity
 from recveil.evaluate.gain import Kept, Measured, is_share_told
 from recveil.evaluate.recipient import AVERAGES, Served, Utility
-from recveil.verify.links import LinkPosterior
+from recveil.evaluate.whole_table import Fidelity
+from recveil.verify.link_posterior import LinkPosterior
 
 
 @brief
@@ -47,7 +47,7 @@ class Evaluation:
         The same by the recommenders that turned out best, which nobody could know beforehand.
     carry_over : CarryOver
     fidelity : Fidelity
-    disclosure : Published or None
+    disclosure : AttackedRelease or None
         What the adversaries of the audit achieve against the release.
     links : LinkPosterior or None
         How sure a row makes it that a member rated an item, given the real shares of raters. Also
@@ -83,7 +83,7 @@ class Evaluation:
     best_kept: Kept
     carry_over: CarryOver
     fidelity: Fidelity
-    disclosure: Published | None
+    disclosure: AttackedRelease | None
     links: LinkPosterior | None
     raw_absent: Served | None
     release_absent: Served | None

@@ -12,7 +12,7 @@ import numpy as np
 
 from recveil.attack import Anonymizer
 from recveil.errors import RecveilError
-from recveil.evaluate.carry_over import carry_over
+from recveil.evaluate.carried import carry_over
 from recveil.evaluate.deviations import (
     NullRule,
     check_null_rule,
@@ -29,12 +29,12 @@ from recveil.evaluate.disclosure import (
     disclose_links,
 )
 from recveil.evaluate.evaluation import Evaluation
-from recveil.evaluate.fidelity import fidelity
 from recveil.evaluate.gain import Measured, kept, raw_gain, raw_lists, release_gain
 from recveil.evaluate.recipient import Served, fit_all, serve
 from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.split import HeldOut, Split
 from recveil.evaluate.training import TrainingTable, UserRows
+from recveil.evaluate.whole_table import fidelity
 
 
 class Evaluator:

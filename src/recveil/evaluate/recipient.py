@@ -17,7 +17,9 @@ from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
-from recveil.evaluate.ranking import (
+from recveil.evaluate.recommender import Recommender, Setting
+from recveil.evaluate.split import HeldOut
+from recveil.evaluate.top_lists import (
     Ranking,
     list_items,
     ndcg,
@@ -25,8 +27,6 @@ from recveil.evaluate.ranking import (
     relevance_threshold,
     relevant_items,
 )
-from recveil.evaluate.recommender import Recommender, Setting
-from recveil.evaluate.split import HeldOut
 from recveil.evaluate.training import TrainingTable, UserRows, inner_splits
 from recveil.ratings import RatingScale
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from recveil.evaluate.ranking import list_items, ndcg, relevance_threshold, relevant_items
+from recveil.evaluate.top_lists import list_items, ndcg, relevance_threshold, relevant_items
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
 from recveil.ratings import RatingScale
 

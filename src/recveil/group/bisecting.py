@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.group.base import Grouping, RandomState, at_least
 from recveil.group.bisection import bisecting_k_gather
+from recveil.group.clusterer import Grouping, RandomState, at_least
 
 
 class BisectingKGather(Grouping):

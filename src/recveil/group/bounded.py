@@ -8,7 +8,7 @@ from scipy import sparse
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.group.base import Grouping, RandomState, at_least, number_by_lowest_member
+from recveil.group.clusterer import Grouping, RandomState, at_least, number_by_lowest_member
 
 
 class BoundedTMeans(Grouping):

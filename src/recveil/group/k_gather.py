@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.group.base import Grouping, RandomState, at_least
+from recveil.group.clusterer import Grouping, RandomState, at_least
 from recveil.group.exchange import (
     Leaf,
     Noise,
@@ -104,7 +104,7 @@ class KGather(Grouping):
         if k == 1:
             return np.arange(len(X))
         with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-            groups = Groups(X, k, rng, pool.map)
+            groups = Gathered(X, k, rng, pool.map)
             best, closest, unit = groups.labels, groups.closeness, 0.0
             for number in range(self.n_rounds):
                 before, left = groups.closeness, 1 - number / max(self.n_rounds - 1, 1)
@@ -118,7 +118,7 @@ class KGather(Grouping):
         return best
 
 
-class Groups:
+class Gathered:
     """The groups as they stand, and what a round does to them.
 
     Parameters

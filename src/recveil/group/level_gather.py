@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.group.base import RandomState, at_least
 from recveil.group.bisection import (
     bisecting_k_gather,
     centroid_of,
     random_bisections,
     sse_between,
 )
+from recveil.group.clusterer import RandomState, at_least
 from recveil.group.distances import squared_distances
-from recveil.group.levels import LevelGrouping
+from recveil.group.level_grouping import LevelGrouping
 
 # A part of the rows is gathered level by level once it is below this many times its highest level.
 # Above, the groups at its edges, which are all that a cut can spoil, hardly count.

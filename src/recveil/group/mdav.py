@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.group.base import Grouping, RandomState
+from recveil.group.clusterer import Grouping, RandomState
 from recveil.group.distances import lowest, squared_distances
 
 

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
-from recveil.group.base import RandomState, at_least
 from recveil.group.bisection import (
     best_bisection,
     centroid_of,
@@ -15,8 +14,9 @@ from recveil.group.bisection import (
     most_distant_and_closest,
     move_to_front,
 )
+from recveil.group.clusterer import RandomState, at_least
 from recveil.group.distances import squared_distances
-from recveil.group.levels import LevelGrouping
+from recveil.group.level_grouping import LevelGrouping
 
 
 class BisectingOneKGather(LevelGrouping):

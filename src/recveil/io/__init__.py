@@ -1,9 +1,9 @@
-"""Floor 1: readers and writers of rating files."""
+"""Readers and writers of rating files."""
 
-from recveil.io.convert import convert
+from recveil.io.converting import convert
 from recveil.io.formats import FORMATS
 from recveil.io.intake import read_ratings, understand
-from recveil.io.levels import read_levels
+from recveil.io.level_file import read_levels
 from recveil.io.pipes import spooled
 from recveil.io.read import frame_table, read_table
 from recveil.io.reading import ReadColumn, Reading

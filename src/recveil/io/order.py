@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import UnknownOrderError
-from recveil.io.levels import users_in_levels
+from recveil.io.level_file import users_in_levels
 from recveil.io.source import Source
 from recveil.io.trust import users_in_trust
 

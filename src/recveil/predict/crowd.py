@@ -49,7 +49,7 @@ class Crowd(NamedTuple):
 
 
 @brief
-class Baseline(NamedTuple):
+class Offsets(NamedTuple):
     """What is predicted before anybody is asked: ``of_users[u] + of_items[i]``, in rating points.
 
     Attributes
@@ -62,7 +62,7 @@ class Baseline(NamedTuple):
     of_items: NDArray[np.float64]
 
 
-def user_means(ratings: Ratings) -> Baseline:
+def user_means(ratings: Ratings) -> Offsets:
     """Take each user's mean rating, and nothing for the item.
 
     Whoever has no ratings gets the mean of all; without any rating, that is the scale's low end.
@@ -74,12 +74,12 @@ def user_means(ratings: Ratings) -> Baseline:
     """
     sums = np.bincount(ratings.user_positions(), ratings.values, minlength=ratings.n_users)
     means = sums / np.maximum(ratings.activity, 1)
-    return Baseline(
+    return Offsets(
         np.where(ratings.activity > 0, means, _overall(ratings)), np.zeros(ratings.n_items)
     )
 
 
-def biases(ratings: Ratings) -> Baseline:
+def biases(ratings: Ratings) -> Offsets:
     """Take how much each user and each item lie above the mean of all ratings.
 
     Both are pulled towards zero, as if users had ten and items 25 ratings more that equal what is
@@ -99,14 +99,14 @@ def biases(ratings: Ratings) -> Baseline:
         of_items = left / (ratings.support + _ITEM_PULL)
         left = np.bincount(users, above - of_items[ratings.indices], ratings.n_users)
         of_users = left / (ratings.activity + _USER_PULL)
-    return Baseline(mean + of_users, of_items)
+    return Offsets(mean + of_users, of_items)
 
 
 def _overall(ratings: Ratings) -> float:
     return float(ratings.values.mean(dtype=np.float64)) if ratings.n_ratings else ratings.scale.low
 
 
-def gather(ratings: Ratings, baseline: Baseline) -> Crowd:
+def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
     """List by how much all ratings deviate from the baseline.
 
     Examples

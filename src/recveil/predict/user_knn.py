@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.errors import RecveilError
-from recveil.predict.crowd import Baseline, Crowd, biases, gather, user_means
+from recveil.predict.crowd import Crowd, Offsets, biases, gather, user_means
 from recveil.predict.nearest import (
     Answers,
     ask_listed,
@@ -74,7 +74,7 @@ class UserKNN:
 
     weighing_: Weighing
     nearest_: Links | None
-    baseline_: Baseline
+    baseline_: Offsets
     scale_: RatingScale
 
     def __init__(

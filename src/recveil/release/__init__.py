@@ -1,1 +1,1 @@
-"""Floor 1: the form of a published folder, the one home of those who write and who check it."""
+"""The form of a published folder, the one home of those who write and who check it."""

@@ -50,7 +50,7 @@ _SHARE_AXIS: dict[str, Any] = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8
 _WIDTH, _HEIGHT = 420, 265
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """How a series is drawn.
 
     Attributes
@@ -75,7 +75,7 @@ class Chart(NamedTuple):
     Attributes
     ----------
     svg : str
-    looks : list of Look
+    looks : list of Style
         One for each series, in the order of the data.
     has_shapes, has_lines : bool
         What the drawing consists of.
@@ -84,13 +84,13 @@ class Chart(NamedTuple):
     """
 
     svg: str
-    looks: list[Look]
+    looks: list[Style]
     has_shapes: bool
     has_lines: bool
     has_hollow: bool = False
 
 
-def draw_looks(series: Iterable[str]) -> list[Look]:
+def draw_looks(series: Iterable[str]) -> list[Style]:
     """Choose for each series a look that no other has, even in black and white.
 
     Two measures of one adversary share colour and shape, and differ in their dashes.
@@ -115,7 +115,7 @@ def draw_looks(series: Iterable[str]) -> list[Look]:
         i = owners.index(owner)
         dash = measures.index(measure) if len(measures) > 1 else i
         shape, stroke = SHAPES[i % len(SHAPES)], DASHES[dash % len(DASHES)]
-        looks.append(Look(name, COLOURS[i % len(COLOURS)], shape, stroke))
+        looks.append(Style(name, COLOURS[i % len(COLOURS)], shape, stroke))
     return looks
 
 
@@ -224,7 +224,7 @@ def _split(series: str) -> tuple[str, str]:
     return series, ""
 
 
-def _dress(points: list[dict[str, Any]], looks: list[Look]) -> list[dict[str, Any]]:
+def _dress(points: list[dict[str, Any]], looks: list[Style]) -> list[dict[str, Any]]:
     """Write its look into each point, so that no scale has to be told twice."""
     look_of = {look.series: look for look in looks}
     return [point | look_of[point["series"]]._asdict() for point in points]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import vl_convert
 
-from recveil.report.charts import CONFIG, DASHES, SHAPES, Chart, Look
+from recveil.report.charts import CONFIG, DASHES, SHAPES, Chart, Style
 
 # Of Okabe & Ito's colours, one for each kind of method; its members differ in shape and dashes.
 KINDS = {
@@ -43,7 +43,7 @@ class Spot(NamedTuple):
     title: str
 
 
-class Utility(NamedTuple):
+class Upward(NamedTuple):
     """What a large drawing has upwards: one of the two shares that are kept.
 
     Attributes
@@ -61,8 +61,8 @@ class Utility(NamedTuple):
 
 
 UTILITIES = (
-    Utility("lists", "Lists", "no list holds anything right"),
-    Utility("ratings", "Ratings", "no better than averages"),
+    Upward("lists", "Lists", "no list holds anything right"),
+    Upward("ratings", "Ratings", "no better than averages"),
 )
 
 
@@ -89,7 +89,7 @@ class Panel(NamedTuple):
     references: list[tuple[str, float]]
 
 
-def looks_of(rows: Iterable[dict[str, Any]]) -> list[Look]:
+def looks_of(rows: Iterable[dict[str, Any]]) -> list[Style]:
     """Choose a look for each method: colours tell kinds, shapes and dashes tell their members.
 
     Examples
@@ -100,19 +100,19 @@ def looks_of(rows: Iterable[dict[str, Any]]) -> list[Look]:
     [('padded', '#0072B2', [1, 0]), ('raw', '#666666', [1, 0]), ('padded-mdav', '#0072B2', [6, 3])]
     """
     members: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    looks: dict[str, Look] = {}
+    looks: dict[str, Style] = {}
     for row in rows:
         method, kind = row["method"], _kind(row)
         if method not in looks:
             at, offset = len(members[kind]), list(KINDS).index(kind)
             members[kind].append(method)
             shape = SHAPES[(at + offset) % len(SHAPES)]
-            looks[method] = Look(method, KINDS[kind], shape, DASHES[at % len(DASHES)])
+            looks[method] = Style(method, KINDS[kind], shape, DASHES[at % len(DASHES)])
     return list(looks.values())
 
 
 def draw_frontier(
-    rows: list[dict[str, Any]], utility: Utility, chosen: str | None
+    rows: list[dict[str, Any]], utility: Upward, chosen: str | None
 ) -> tuple[Chart, list[Spot]] | None:
     """Draw a share that is kept against risk, one line a method, with names and numbers.
 
@@ -121,7 +121,7 @@ def draw_frontier(
     rows : list of dict
         As in `recveil.compare.Comparison.to_dict`. Those without risk, or without a
         share that is told, are left out.
-    utility : Utility
+    utility : Upward
     chosen : str or None
         The title of the setting that is the answer; it gets a ring.
 
@@ -223,7 +223,7 @@ def _frontier_layers(
     points: list[dict[str, Any]],
     names: list[dict[str, Any]],
     span: tuple[float, float],
-    utility: Utility,
+    utility: Upward,
     chosen: str | None,
 ) -> alt.LayerChart:
     x = alt.Scale(type="log", domain=[_LEAST_RISK, 1], nice=False)

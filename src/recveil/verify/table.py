@@ -14,11 +14,11 @@ from recveil.errors import RecveilError
 from recveil.io import Source, frame_table, read_table
 from recveil.io.order import order_of, refuse_guess
 from recveil.ratings.labels import encode_labels
-from recveil.records import Records
+from recveil.release.records import Records
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import check_diversity
 from recveil.verify.not_covered import not_covered_of_table
-from recveil.verify.published import MOST_PEOPLE
+from recveil.verify.published_file import MOST_PEOPLE
 from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from recveil.brief import brief
 from recveil.verify.diversity import Diversity
-from recveil.verify.links import LinkPosterior
+from recveil.verify.link_posterior import LinkPosterior
 
 _TOLD_OF_LINKS = ("mean", "highest", "uncovered_share")
 

@@ -1,0 +1,312 @@
+"""AttackedRelease: the same adversaries against a release of the same people."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recveil.anonymize.again import same_again
+from recveil.attack import (
+    Adversary,
+    Membership,
+    ReleaseAttack,
+)
+from recveil.attack.members import describe_membership
+from recveil.attack.stronger import PADDED
+from recveil.audit.verdict import COVERAGE, not_covered
+from recveil.brief import brief
+from recveil.release.as_given import AsGiven
+
+
+@brief
+@dataclass(frozen=True)
+class AttackedRelease:
+    """What the adversaries achieve against a release.
+
+    Parameters
+    ----------
+    name : str
+        The release's folder.
+    manifest : dict
+        The content of its release.json.
+    attacks : list of (Adversary, ReleaseAttack)
+    membership : Membership or None
+        Whether the adversary can tell who was in the data, measured on a release that was made in
+        the same way without a fifth of the people.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are because
+        nobody else in the group rated the item.
+    unmeasured : str
+        Why membership could not be measured, if it was tried.
+    unprotected : int or None
+        With privacy levels, the people whose records promise nothing, because their level is 1
+        and they share them with nobody of a higher one.
+    lowest_level : int or None
+        With privacy levels, the smallest k above 1 that a record promises; None if none does.
+    untried : str
+        Which labels of a co-rated release were not struck out, because to find them takes too long.
+    as_given : AsGiven or None
+        How many of all ratings stand in the release exactly, and how many labels are ratings.
+    """
+
+    name: str
+    manifest: dict[str, Any]
+    attacks: list[tuple[Adversary, ReleaseAttack]]
+    membership: Membership | None
+    lone_share: float | None
+    unmeasured: str = ""
+    unprotected: int | None = None
+    lowest_level: int | None = None
+    untried: str = ""
+    as_given: AsGiven | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        return {
+            "name": self.name,
+            "claim": self.manifest["claim"],
+            "k": self.manifest["k"],
+            "levels": bool(self.manifest.get("levels")),
+            "layout": self.manifest["layout"],
+            "settings": self.manifest["settings"],
+            "unprotected": self.unprotected,
+            "lowest_level": self.lowest_level,
+            "columns": columns_of(self.manifest),
+            "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
+            "membership": self.membership
+            and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
+            "ratings_as_they_are": self.lone_share,
+            "ratings_exact": self.as_given and self.as_given.exact_share,
+            "labels_exact": self.as_given and self.as_given.label_share,
+            "headline": headline(self),
+            "verdict": self.verdict(),
+            "warnings": self.warnings(),
+        }
+
+    def warnings(self) -> list[str]:
+        """Say what was not measured, or on too few of the people to show anything."""
+        warnings = [
+            not_covered(f"In the release, “{adversary.name}”", attack.skipped, attack.requested)
+            for adversary, attack in self.attacks
+            if attack.requested - attack.skipped < COVERAGE * attack.requested
+        ]
+        if self.untried:
+            warnings.append(
+                f"The release has too many labels to strike out {self.untried}; who takes the time "
+                f"may find more people."
+            )
+        why = self.unmeasured and (
+            f"because no such release can be made of four fifths of the people: {self.unmeasured}"
+        )
+        why = why or (_cannot_be_repeated(self.manifest) if self.membership is None else "")
+        if why:
+            warnings.append(
+                f"Whether an adversary can tell who was in the data was not measured, {why}."
+            )
+        return warnings
+
+    def verdict(self) -> list[str]:
+        """Say in plain words what was found, and what it means."""
+        return write_release_verdict(self)
+
+    def _facts(self) -> dict[str, object]:
+        found = max((attack.person_found.rate for _, attack in self.attacks), default=None)
+        return {
+            "claim": self.manifest.get("claim"),
+            "k": self.manifest.get("k"),
+            "adversaries": len(self.attacks),
+            "found by the strongest": None if found is None else f"{found:.1%}",
+        }
+
+
+def _cannot_be_repeated(manifest: dict[str, Any]) -> str:
+    """Say why no such release can be made of other people; nothing, if one can or nobody asks."""
+    if manifest.get("levels"):
+        return (
+            "because it needs a release without some of the people, and with privacy levels they "
+            "would take theirs along"
+        )
+    if same_again(manifest, 0) is not None:
+        return ""
+    if manifest["settings"].get("method") == "k-coRating":
+        return "because the release's fill, or who trusts whom, is not at hand"
+    return "because the release's predictor or grouping was given as an object, and is not at hand"
+
+
+def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
+    errors = attack.rating_errors
+    return {
+        "name": adversary.name,
+        "description": adversary.description,
+        "attack": attack.attack,
+        "targets_requested": attack.requested,
+        "targets_attacked": attack.requested - attack.skipped,
+        "targets_skipped": attack.skipped,
+        "group_found": attack.group_found._asdict(),
+        "person_found": attack.person_found._asdict(),
+        "baseline": attack.baseline,
+        "bound": attack.bound,
+        "link_precision": _number(attack.link_precision.mean),
+        "link_baseline": _number(attack.link_baseline.mean),
+        "rating_rmse": _number(errors.rmse),
+        "item_mean_rmse": _number(errors.item_mean_rmse),
+        "exact_share": _number(attack.exact.rate),
+    }
+
+
+def _number(value: float) -> float | None:
+    """Return None for nan, which JSON does not know."""
+    return None if np.isnan(value) else float(value)
+
+
+def columns_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """Name the rates: records of a co-rated release stand for one person each.
+
+    Examples
+    --------
+    >>> columns_of({"claim": "co-rated"})["group_found"]
+    'the very record alone on top'
+    """
+    names = {"group_found": "group found", "person_found": "person found", "bound": "bound"}
+    if manifest["claim"] == "co-rated":
+        names["group_found"] = "the very record alone on top"
+        names["person_found"] = "person found, ties shared"
+    if manifest.get("levels"):
+        names["bound"] = "mean of 1/k"
+    return names
+
+
+def headline(published: AttackedRelease) -> str:
+    """Say in one sentence how many are found in a release, and what is promised."""
+    worst, attack = _strongest(published)
+    if attack.skipped == attack.requested:
+        return "Nobody could be looked for in the release, which shows nothing."
+    person = attack.person_found
+    promise = f"the promise is at most {attack.bound:.1%}"
+    if published.manifest["claim"] != "identical-rows":
+        promise = "nothing is promised against those who know ratings"
+    elif published.unprotected:
+        promise = _alone(published.unprotected)
+    return (
+        f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
+        f"{_high(published, attack):.1%}) by “{worst.name}”; {promise}."
+    )
+
+
+def write_release_verdict(published: AttackedRelease) -> list[str]:
+    """Say in plain words what was found in a release, and what it means."""
+    worst, attack = _strongest(published)
+    sentences = []
+    if attack.skipped < attack.requested:
+        sentences.append(_found(published, worst, attack))
+    sentences += published.warnings()
+    if attack.exact.rate > 0:
+        sentences.append(_exact(published, attack))
+    sentences += _as_given(published)
+    if published.manifest["settings"].get("homogenize") == "padded":
+        sentences.append(PADDED)
+    if published.membership is not None:
+        sentences.append(describe_membership(published.membership.auc))
+    return sentences
+
+
+def _strongest(published: AttackedRelease) -> tuple[Adversary, ReleaseAttack]:
+    return max(published.attacks, key=lambda pair: pair[1].person_found.rate)
+
+
+def _high(published: AttackedRelease, attack: ReleaseAttack) -> float:
+    """Return the interval's upper end; it does not reach above what is proven."""
+    person = attack.person_found
+    if published.manifest["claim"] == "identical-rows":
+        return max(person.rate, min(person.high, attack.bound))
+    return person.high
+
+
+def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) -> str:
+    """Say how many people the strongest adversary finds, and what is promised."""
+    person, group = attack.person_found, attack.group_found
+    if published.manifest["claim"] == "co-rated":
+        found = f"of {attack.requested:,} people the very record of"
+        promise = _no_promise(published)
+        if struck := attack.attack.partition(", without ")[2]:
+            found = f"{found.removesuffix(' of')}, with {struck} struck out, of"
+    else:
+        found = (
+            f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
+            f"person in it, by a blind pick among the group, of"
+        )
+        promise = f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to "
+        promise += "that."
+        if published.unprotected is not None:
+            promise = _promise_of_levels(published)
+    return (
+        f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
+        f"{_high(published, attack):.1%}); {promise}"
+    )
+
+
+def _alone(unprotected: int | None) -> str:
+    if unprotected == 1:
+        return "1 person stands alone and is not protected"
+    return f"{unprotected:,} people stand alone and are not protected"
+
+
+def _promise_of_levels(published: AttackedRelease) -> str:
+    """Say whom privacy levels protect: an average over people is promised to nobody."""
+    alone, lowest = _alone(published.unprotected), published.lowest_level
+    if lowest is None:
+        return f"{alone}, and nobody is promised more."
+    return (
+        f"{alone}; whoever looks for one of the others finds them with at most 1/{lowest} = "
+        f"{1 / lowest:.1%}. Better attacks may find more, up to all of those who stand alone."
+    )
+
+
+def _exact(published: AttackedRelease, attack: ReleaseAttack) -> str:
+    """Say how many ratings that were not known the adversary reads off."""
+    group, row = "group", "the group's row"
+    if published.manifest["claim"] == "co-rated":
+        group, row = "record", "it"
+    more = ""
+    if published.manifest["settings"]["method"] == "k-coRating":
+        more = " Of the others many are invented; who works the fill out again sees which."
+    return (
+        f"Of the unknown ratings of those whose {group} was found, {attack.exact.rate:.1%} stand "
+        f"in {row} exactly as they were given.{more}"
+    )
+
+
+def _as_given(published: AttackedRelease) -> list[str]:
+    """Say how many of all ratings the release shows, and how surely a label is one of them."""
+    given = published.as_given
+    if given is None or not given.exact_share:
+        return []
+    why = ""
+    if published.lone_share:
+        why = (
+            f" ({published.lone_share:.1%} because nobody else in the group rated the item, the "
+            f"others because all who rated it agree, or their rounded mean is the rating)"
+        )
+    sentence = f"Of all ratings, {given.exact_share:.1%} stand in the release as they were given"
+    if given.label_share is None:
+        return [f"{sentence}{why}. How well they can be told from means was not measured."]
+    return [
+        f"{sentence}{why}. Of the labels that are values of the scale, {given.label_share:.1%} are "
+        f"the exact rating of everybody behind them who rated the item."
+    ]
+
+
+def _no_promise(published: AttackedRelease) -> str:
+    """Say what a release does not promise whose records share their items and not their labels."""
+    words = (
+        f"nothing is promised against those who know ratings: only the items of a record are "
+        f"shared by {published.manifest['k']} people, which hides nobody from those who can tell "
+        f"invented labels from real ones, and "
+    )
+    if published.manifest["settings"].get("protect") == "shuffle":
+        return words + (
+            "the real ratings of a group stand in its records, dealt among them. These attacks "
+            "look at single records: whoever takes those with the same items together finds the "
+            "right ones more often than that."
+        )
+    return words + "the real ratings stand in it as they were given. Better attacks may find more."

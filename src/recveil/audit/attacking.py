@@ -1,0 +1,135 @@
+"""Attacking: the adversaries of an audit against a release of the same people."""
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize import Groups
+from recveil.anonymize.again import same_again
+from recveil.attack import (
+    Adversary,
+    Anonymizer,
+    ReleasedTable,
+    attack_release,
+    choose_targets,
+    membership,
+)
+from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
+from recveil.attack.strikes import left_untried
+from recveil.audit.attacked import AttackedRelease
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.as_given import AsGiven, count_as_given
+from recveil.release.records import Records
+
+
+def attack_published(
+    ratings: Ratings,
+    folder: str | PathLike[str],
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> AttackedRelease:
+    """Attack a release with every adversary, and judge by its private twin.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that were released.
+    folder : path
+        The published folder; `folder` + ".private" tells who is where.
+    adversaries : list of Adversary
+        Homogenized rows carry no dates, so what they know of dates is left out.
+    targets : ndarray of int64
+    seed : int
+
+    Raises
+    ------
+    RecveilError
+        If the release or its twin cannot be read, or is not one of these ratings.
+    """
+    folder = Path(folder).resolve()  # its name is needed, and . has none
+    table = ReleasedTable.from_folder(folder, ratings)
+    manifest = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    private = folder.with_name(f"{folder.name}.private")
+    twin = json.loads((private / "private.json").read_text(encoding="utf-8"))
+    lone = twin.get("lone_ratings")
+    return attack_table(
+        *(ratings, table, manifest, adversaries, targets, seed),
+        name=folder.name,
+        anonymizer=same_again(manifest, seed),
+        lone_share=lone and float(lone["rating_share"]),
+    )
+
+
+def attack_table(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: dict[str, Any],
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    *,
+    name: str = "release",
+    anonymizer: Anonymizer | None = None,
+    lone_share: float | None = None,
+) -> AttackedRelease:
+    """Attack a release that was read already with every adversary.
+
+    Parameters
+    ----------
+    ratings, adversaries, targets, seed
+        As in `attack_published`.
+    table : ReleasedTable
+    manifest : dict
+        Its claim, k, layout and settings, as in release.json.
+    name, lone_share
+        As in `AttackedRelease`.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it membership is not measured.
+    """
+    # Whoever is not in the release cannot be found in it, and must not lower the rates.
+    released = np.flatnonzero(table.record_of >= 0)
+    inside = targets[np.isin(targets, released)]
+    if inside.size < min(targets.size, released.size):
+        inside = released[choose_targets(released.size, targets.size, seed)]
+    adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
+    strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
+    attacks = [
+        (adversary, attack_release(ratings, table, adversary, inside, seed, strikes=strikes))
+        for adversary in adversaries
+    ]
+    strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
+    told, unmeasured = None, ""
+    if anonymizer is not None:
+        try:
+            told = membership(ratings, anonymizer, strongest, seed=seed)
+        except RecveilError as error:  # four fifths of the people may be fewer than k
+            unmeasured = str(error)
+    unprotected, lowest = _levels(table) if manifest.get("levels") else (None, None)
+    return AttackedRelease(
+        *(name, manifest, attacks, told, lone_share, unmeasured, unprotected, lowest),
+        untried=left_untried(table.candidates, strikes) if table.co_rated else "",
+        as_given=_count_as_given(ratings, table),
+    )
+
+
+def _count_as_given(ratings: Ratings, table: ReleasedTable) -> AsGiven | None:
+    """Compare everybody's ratings with the record that they stand behind."""
+    released = np.flatnonzero(table.record_of >= 0)
+    if not released.size:
+        return None
+    groups = Groups.from_labels(table.record_of[released])
+    rows = Records(table.candidates.sizes, table.indptr, table.indices, table.values)
+    return count_as_given(ratings, Groups(released[groups.members], groups.starts), [rows])
+
+
+def _levels(table: ReleasedTable) -> tuple[int, int | None]:
+    """Return how many people are promised nothing, and the least that the others are."""
+    nothing = table.promised <= 1
+    lowest = None if nothing.all() else int(table.promised[~nothing].min())
+    return int(table.candidates.sizes[nothing].sum()), lowest

@@ -1,0 +1,266 @@
+"""audit: how easily are the people in this table found again?"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack import (
+    PRESETS,
+    Adversary,
+    Candidates,
+    choose_targets,
+    items_needed,
+)
+from recveil.attack.fitting import with_wrong_items, without_dates
+from recveil.audit.attacked import AttackedRelease
+from recveil.audit.attacking import attack_published
+from recveil.audit.controls import Check, check_attack
+from recveil.audit.figures import Figure, draw_figures
+from recveil.audit.outcome import Outcome, run_attack
+from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
+from recveil.audit.risk import Risk, measure_risk
+from recveil.audit.verdict import warnings_of, write_verdict
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.io import Reading, spooled, understand
+from recveil.io.keywords import refuse_unknown_keywords
+from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
+from recveil.ratings import Ratings
+
+_SHARES = (0.5, 0.9)
+_MOST_KNOWN = 16
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    reading : Reading
+        What was understood of the table.
+    attacks : list of Outcome
+        One for each adversary.
+    figures : list of Figure
+    checks : list of Check
+        The positive controls: does the attack itself work on this data?
+    sufficient : list of dict
+        The smallest number of known ratings that finds half, and nine tenths, of the people.
+    risk : Risk or None
+        How often each user is found (private).
+    suspects : list of Suspects
+        The best candidates for each target of somebody's own file.
+    published : AttackedRelease or None
+        What the adversaries achieve against a release of the same people.
+    knowledge : Reading or None
+        What was understood of somebody's own file of outside knowledge.
+    """
+
+    ratings: Ratings
+    reading: Reading
+    attacks: list[Outcome]
+    figures: list[Figure]
+    checks: list[Check]
+    sufficient: list[dict[str, Any]]
+    risk: Risk | None
+    suspects: list[Suspects]
+    published: AttackedRelease | None
+    knowledge: Reading | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data, for JSON and for the page."""
+        ratings = self.ratings
+        # What is to be published comes first; what the raw table gives away is the "before".
+        released = {"release": self.published.to_dict()} if self.published else {}
+        return {
+            **released,
+            "data": {
+                "source": self.reading.name,
+                "users": ratings.n_users,
+                "items": ratings.n_items,
+                "ratings": ratings.n_ratings,
+                "density": ratings.density,
+                "scale": str(ratings.scale),
+                "times": ratings.days is not None,
+                **self.reading.to_dict(),
+            },
+            "verdict": write_verdict(self.attacks, self.checks, self.sufficient),
+            "warnings": self._warnings(),
+            "attacks": [outcome.to_dict() for outcome in self.attacks],
+            "figures": [figure.to_dict() for figure in self.figures],
+            "checks": [check._asdict() for check in self.checks],
+            "sufficient": self.sufficient,
+            "risk": self.risk and self.risk.to_dict(),
+            "release": released.get("release"),
+            "suspects": [suspects.to_dict() for suspects in self.suspects],
+            "theory": _theory(ratings.n_users),
+        }
+
+    def _warnings(self) -> list[str]:
+        """Say what makes the numbers less worth: of what was read, and of the attacks."""
+        known = self.knowledge
+        of_knowledge = [f"{known.name}: {note}" for note in known.notes] if known else []
+        return [*self.reading.notes, *of_knowledge, *warnings_of(self.attacks, self.checks)]
+
+    def _facts(self) -> dict[str, object]:
+        found = max((outcome.found.rate for outcome in self.attacks), default=None)
+        return {
+            "people": self.ratings.n_users,
+            "ratings": self.ratings.n_ratings,
+            "adversaries": len(self.attacks),
+            "found by the strongest": None if found is None else f"{found:.1%}",
+            "release attacked": None if self.published is None else True,
+        }
+
+
+def audit(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    release: str | PathLike[str] | None = None,
+    adversaries: Iterable[Adversary] | None = None,
+    targets: int | None = 1_000,
+    draws: int = 1,
+    seed: int = 0,
+    curves: bool = True,
+    aux: str | PathLike[str] | None = None,
+    **reading: Any,
+) -> Audit:
+    """Attack a table as if it had been published with the names removed.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+    release : path, optional
+        A release of the same people, to be attacked, too; its private twin judges.
+    adversaries : iterable of Adversary, optional
+        All of `PRESETS` if not given. Without their dates if none were recognized; and where no
+        value could be wrong without them, or a preset's value could not (all ratings are equal,
+        say), wrong entries are items that the target never rated. The descriptions say so.
+    targets : int or None
+        How many people each adversary looks for; None for all.
+    draws : int
+        How often knowledge is drawn for each of them.
+    seed : int
+    curves : bool
+        Whether to compute the curves and everybody's risk, too.
+    aux : path, optional
+        Somebody's own file of outside knowledge: (target, item, rating[, date]).
+    **reading
+        Passed to `understand`. Of `aux`, columns with these names are read if it has them, else
+        those with the usual names; and `duplicates` holds for it, too.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    RecveilError
+        If a file cannot be read, a number makes no sense, or an adversary of somebody's own is to
+        have wrong values where none can be wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import generate
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ratings.csv")
+    ...     _ = generate(file, users=80, items=40, ratings=900)
+    ...     found = audit(file, targets=20, curves=False)
+    >>> len(found.attacks), found.attacks[0].requested
+    (6, 20)
+    """
+    for name, number in (("targets", targets), ("draws", draws)):
+        if number is not None and number < 1:
+            raise RecveilError(f"{name} is {number}; expected at least 1")
+    refuse_unknown_keywords("audit", reading, "k", "people_in")
+    if release is not None:
+        refuse_no_path("a release folder", release=release)
+    if aux is not None:
+        refuse_no_path("a file of outside knowledge", aux=aux)
+    refuse_two_standard_inputs(source=source, aux=aux)
+    read = understand(source, **reading).settled()
+    ratings = read.ratings
+    candidates = Candidates.from_ratings(ratings)
+    # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.
+    known = None if aux is None else _knowledge(aux, reading)
+    suspects = [] if known is None else look_for(ratings, candidates, known)
+    chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+    users = choose_targets(ratings.n_users, targets, seed)
+    published = None if release is None else attack_published(ratings, release, chosen, users, seed)
+    attacks = [
+        run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
+        for adversary in chosen
+    ]
+    figures = draw_figures(ratings, candidates, users, seed) if curves else []
+    return Audit(
+        ratings=ratings,
+        reading=read,
+        attacks=attacks,
+        figures=figures,
+        checks=check_attack(ratings, seed),
+        sufficient=_sufficient(ratings, candidates, chosen, users, seed) if curves else [],
+        risk=measure_risk(ratings, candidates, attacks, seed) if curves else None,
+        suspects=suspects,
+        published=published,
+        knowledge=known,
+    )
+
+
+def _knowledge(aux: str | PathLike[str], reading: dict[str, Any]) -> Reading:
+    """Read somebody's own file with what was said of the table, as far as it fits."""
+    with spooled(aux) as file:
+        return read_knowledge(file, **reading_of(file, reading))
+
+
+def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Take away what nobody can know about this table, and errors that nobody can make in it."""
+    if ratings.days is None:
+        adversary = without_dates(ratings, adversary, "no column of dates was recognized")
+    # A preset is made for any table; an adversary of somebody's own is taken at his word.
+    return with_wrong_items(ratings, adversary) if adversary.name in PRESETS else adversary
+
+
+def _sufficient(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversaries: list[Adversary],
+    users: NDArray[np.int64],
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Find the smallest number of ratings, all right, with which enough people are found."""
+    found = []
+    for adversary in adversaries:
+        rates = {}
+        for known in range(1, _MOST_KNOWN + 1):
+            more = replace(adversary, known=known, right=known)
+            rates[known] = run_attack(ratings, candidates, more, users, seed=seed).found.rate
+            if rates[known] >= max(_SHARES):
+                break
+        for share in _SHARES:
+            enough = [known for known, rate in rates.items() if rate >= share]
+            known_or_none = min(enough) if enough else None
+            found.append({"adversary": adversary.name, "share": share, "known": known_or_none})
+    return found
+
+
+def _theory(n_users: int) -> list[dict[str, Any]]:
+    """Return Theorem 1's number of items for some errors."""
+    return [
+        {
+            "epsilon": epsilon,
+            "delta": delta,
+            "items": items_needed(n_users, epsilon, delta),
+            "text": f"so many random entries of a record, each known closely, find a record that "
+            f"agrees with the target on {1 - delta:.0%} of its entries, with probability "
+            f"{1 - epsilon:.0%} (Narayanan & Shmatikov, Theorem 1)",
+        }
+        for epsilon, delta in ((0.05, 0.5), (0.01, 0.5), (0.01, 0.1))
+    ]

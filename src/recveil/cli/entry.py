@@ -1,0 +1,108 @@
+"""The command line. Each verb is a thin call of the library function of its name."""
+
+import os
+import shlex
+import sys
+import traceback
+from typing import NoReturn
+
+import typer
+
+from recveil.cli.anonymize import anonymize
+from recveil.cli.audit import audit
+from recveil.cli.compare import compare
+from recveil.cli.convert import convert
+from recveil.cli.demo import demo
+from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
+from recveil.cli.evaluate import evaluate
+from recveil.cli.generate import generate
+from recveil.cli.selftest import selftest
+from recveil.cli.verify import verify
+from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
+
+app = typer.Typer(
+    name="recveil",
+    help="Publish rating data without giving its people away.",
+    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
+    "130 interrupted, 143 terminated.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo, audit, anonymize, verify, evaluate, compare, selftest, convert, generate):
+    app.command()(interruptible(verb))
+
+
+@app.callback(invoke_without_command=True)
+def about(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:
+    """Publish rating data without giving its people away."""
+    if version:
+        from importlib import metadata
+
+        print(metadata.version("recveil"))
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; bad input ends with a message on standard error and code 2."""
+    with patient_streams(), orderly_signals():
+        _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
+    ways = ""
+    try:
+        _run_to_the_end(arguments)
+    except KeyboardInterrupt as stop:
+        sys.exit(code_of(stop))
+    except SystemExit as stop:
+        # Before a verb begins, typer makes a 1 of Ctrl-C, which would say that a claim fails.
+        if isinstance(stop.__context__, typer.Abort):
+            sys.exit(code_of(stop.__context__.__cause__))
+        raise
+    except UnknownOrderError as error:
+        message = str(error)
+        ways = _ways(error, sys.argv[1:] if arguments is None else arguments)
+    except RecveilError as error:
+        message = str(error)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        message = f"{where}{error.strerror or error}"
+    except Exception as error:
+        # Code 1 says that a claim does not hold, so a fault of ours must not end with it.
+        if "RECVEIL_TRACEBACK" in os.environ:
+            traceback.print_exc()
+        message = (
+            f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
+            f"report it (set RECVEIL_TRACEBACK=1 to see where)"
+        )
+    print(f"error: {within_limit(message)}{ways}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _run_to_the_end(arguments: list[str] | None) -> None:
+    """Run a verb, and let what it has shown arrive while an error can still be told."""
+    try:
+        app(arguments)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+
+
+def _ways(error: UnknownOrderError, arguments: list[str]) -> str:
+    """Return what there is to see in the columns, and the commands to choose from."""
+    facts = [f"  {fact}" for fact in error.facts]
+    commands = [
+        "  " + shlex.join(["recveil", *arguments, *_missing(choice, arguments)])
+        for choice in error.choices
+    ]
+    return "\n".join(["", *facts, "type" if len(commands) == 1 else "type one of", *commands])
+
+
+def _missing(choice: dict[str, str], arguments: list[str]) -> list[str]:
+    """Return the options of a choice that were not typed already."""
+    typed = {argument.partition("=")[0] for argument in arguments}
+    words = [(f"--{role}", place) for role, place in choice.items()]
+    return [word for option, place in words if option not in typed for word in (option, place)]

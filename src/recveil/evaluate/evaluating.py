@@ -1,0 +1,182 @@
+"""evaluate: from files to what a release is worth, and gives away, in one call."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recveil.anonymize.again import same_again
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.evaluate.deviations import NullRule
+from recveil.evaluate.disclosure import read_manifest
+from recveil.evaluate.evaluation import Evaluation
+from recveil.evaluate.evaluator import Evaluator
+from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
+from recveil.io import Reading, understand
+from recveil.io.keywords import refuse_unknown_keywords
+from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.likes import PREDICTED, refuse_likes
+
+
+@brief
+class Evaluated(NamedTuple):
+    """What was read, and what was found out.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+    train : Ratings
+        What the evaluated release was made from.
+    readings : tuple of Reading
+        What was understood of each file.
+    release : str
+        The name of the folder.
+    share : float or None
+        The share that was held out here; None if the test ratings came in a file. Then the
+        evaluated release was made here from the rest, as the folder says that its own was made.
+    matched : Matched or None
+        Which ratings of the test file could be used.
+    seed : int
+    """
+
+    evaluation: Evaluation
+    train: Ratings
+    readings: tuple[Reading, ...]
+    release: str
+    share: float | None
+    matched: Matched | None
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data: `Evaluation.to_json`, and how it came about."""
+        left_out = self.matched and {
+            "unknown_users": self.matched.unknown_users,
+            "unknown_items": self.matched.unknown_items,
+            "unknown_cells": self.matched.left_out,
+            "also_in_training": self.matched.also_in_training,
+        }
+        return {
+            "release": self.release,
+            "made_anew": self.share is not None,
+            "split": self.share,
+            "seed": self.seed,
+            "left_out": left_out,
+            "readings": [{"source": read.name, **read.to_dict()} for read in self.readings],
+            **self.evaluation.to_json(),
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return self.evaluation._facts()
+
+
+def evaluate(
+    release: str | PathLike[str],
+    source: str | PathLike[str] | Ratings | Any | None = None,
+    *,
+    train: str | PathLike[str] | Ratings | Any | None = None,
+    test: str | PathLike[str] | Ratings | Any | None = None,
+    split: float | None = None,
+    null_rule: NullRule = "zero",
+    targets: int = 1_000,
+    seed: int = 0,
+    with_membership: bool = True,
+    **reading: Any,
+) -> Evaluated:
+    r"""Judge a release folder by ratings that were held out.
+
+    Give `train` and `test`, or `source` and `split`.
+
+    Parameters
+    ----------
+    release : path
+        The published folder. With `train` its private twin, if it lies beside it, says who is
+        where.
+    train, test : path, Ratings, or data frame, optional
+        The table that the release was made from, and one with other ratings of the same people.
+    source : path, Ratings, or data frame, optional
+        A table of ratings, to be split here. A release of all of it has seen what is held out and
+        cannot be judged by it. So another one is made, in memory, from the rest of the ratings
+        with the public settings of `release`, and that one is judged.
+    split : float, optional
+        The share of each user's ratings that is held out.
+    null_rule
+        See `target_deviation`.
+    targets : int
+        How many people each adversary looks for.
+    seed : int
+        Draws all that is drawn.
+    with_membership
+        See `Evaluator`.
+    **reading
+        Passed to `understand`, for all tables. The scale is the release's own if not given.
+
+    Raises
+    ------
+    RecveilError
+        If the files are too many or too few, cannot be read, or do not belong together; if all
+        training ratings are equal; if the release was made from more than them, where that can be
+        told; or, with `split`, if it does not say how to make another such one.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.anonymize import anonymize
+    >>> from recveil.datasets import generate
+    >>> with TemporaryDirectory() as folder:
+    ...     file, output = Path(folder, "ratings.csv"), Path(folder, "release")
+    ...     _ = generate(file, users=80, items=40, ratings=900)
+    ...     _ = anonymize(file, output, k=5, seed=1)
+    ...     found = evaluate(output, file, split=0.2, targets=20, with_membership=False)
+    >>> found.to_json()["recipient"]["release"]["rmse"] > 0
+    True
+    """
+    refuse_unknown_keywords("evaluate", reading, "k", "people_in", "times")
+    refuse_no_path("a release folder", release=release)
+    by_files = train is not None and test is not None and source is None and split is None
+    by_share = source is not None and split is not None and train is None and test is None
+    if not by_files and not by_share:
+        raise RecveilError(
+            "expected either the file that the release was made from and one of test ratings "
+            "(train and test), or one file and the share to hold out of it (source and split)"
+        )
+    refuse_two_standard_inputs(source=source, train=train, test=test)
+    folder = Path(release).resolve()
+    manifest = read_manifest(folder)
+    scale = _scale_of(manifest, folder)
+
+    def take(table: Any) -> Reading:
+        # Ratings in memory have a scale of their own already.
+        own = {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": scale}
+        return understand(table, times=False, **{**reading, **own}).settled()
+
+    anonymizer = same_again(manifest, seed) if by_share else None
+    if by_share and anonymizer is None:
+        raise RecveilError(
+            f"{folder.name}: its settings do not say how to make another such release, for "
+            f"instance because people have privacy levels of their own; split the ratings "
+            f"yourself, make a release of one part, and give both parts as train and test"
+        )
+    matched = None
+    if by_files:
+        readings: tuple[Reading, ...] = take(train), take(test)
+        matched = match_held_out(readings[0].ratings, readings[1].ratings)
+        parts = Split(readings[0].ratings, matched.test)
+    else:
+        readings = (take(source),)
+        parts = split_ratings(readings[0].ratings, split or 0, seed)
+    refuse_likes(parts.train, PREDICTED)
+    evaluator = Evaluator(parts, null_rule, targets, seed, with_membership=with_membership)
+    judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
+    found = evaluator.evaluate(judged, anonymizer=anonymizer)
+    return Evaluated(found, parts.train, readings, folder.name, split, matched, seed)
+
+
+def _scale_of(manifest: dict[str, Any], folder: Path) -> RatingScale:
+    try:
+        return RatingScale(**manifest["scale"])
+    except TypeError as error:
+        raise RecveilError(
+            f"{folder / 'release.json'}: its scale cannot be read ({error}); write the release "
+            f"again"
+        ) from error

@@ -1,0 +1,306 @@
+"""Writing a release: its two folders, written beside their targets, verified, then renamed."""
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from recveil.ahead import ahead
+from recveil.beside import folder_beside, sweep
+from recveil.errors import RecveilError
+from recveil.progress import track
+from recveil.publish.expected import refuse_too_large
+from recveil.publish.tables import evenly, rating_writer, tables
+from recveil.release.class_list import class_list
+from recveil.release.data_card import data_card
+from recveil.release.manifest import CARD, CLASSES, FORMAT, MANIFEST, RATINGS, to_bytes
+from recveil.release.records import Records, item_keys
+from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
+from recveil.verify import Verification, verify
+
+# What stands in the private folder; docs/release-format.md describes each file.
+PRIVATE_MANIFEST, ASSIGNMENT = "private.json", "assignment.parquet"
+
+
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS}
+_OWN_FILES |= {PRIVATE_MANIFEST, ASSIGNMENT, "risk.csv"}  # the last is an audit's
+
+# Leaves room for ".private" and for what the staging folder adds.
+_LONGEST_NAME = 200
+
+
+def write_release(
+    release: Sides,
+    folder: Path,
+    layout: Layout = "auto",
+    file_format: FileFormat = "parquet",
+    *,
+    force: bool = False,
+    allow_large: bool = False,
+) -> Verification:
+    """Write, verify and put into place; see `Release.write`."""
+    check_form(layout, file_format)
+    published = release.published
+    _check_promise(published)
+    if published.expect is not None and folder.absolute().parent.is_dir():
+        expected = published.expect(layout, file_format)
+        refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
+    in_groups = (published.default_layout if layout == "auto" else layout) == "groups"
+    with _staging(folder, force=force) as (public_folder, private_folder):
+        _write_published(published, public_folder, file_format, in_groups=in_groups)
+        _write_private(release, private_folder, public_folder / MANIFEST, in_groups=in_groups)
+        result = verify(public_folder)
+        if not result.holds:
+            raise RecveilError(
+                f"the release does not keep its own claim and was not written: "
+                f"{result.violations[0].problem}; {_remedy(published)}"
+            )
+    return result
+
+
+def check_form(layout: str, file_format: str) -> None:
+    """Raise a RecveilError unless there are such a layout and such a file format."""
+    if layout not in get_args(Layout):
+        raise RecveilError(f"layout {layout!r}: expected one of {', '.join(get_args(Layout))}")
+    if file_format not in get_args(FileFormat):
+        raise RecveilError(
+            f"file format {file_format!r}: expected one of {', '.join(get_args(FileFormat))}"
+        )
+
+
+def _check_promise(published: Published) -> None:
+    """Refuse a baseline: a folder of that form would pass for something anonymized."""
+    if published.claim.kind == "nothing":
+        raise RecveilError(
+            f"{published.settings['method']!r} promises nothing and is not written as a release; "
+            f"evaluate or attack it in memory, or take an anonymizer that makes a promise"
+        )
+
+
+def _remedy(published: Published) -> str:
+    if published.claim.l > 1:
+        return (
+            "rounding may have made two groups' rows equal, which then count as one; take finer "
+            "labels (--round), or another l"
+        )
+    return "this is a fault in recveil, please report it"
+
+
+def _write_published(
+    published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
+) -> None:
+    ratings_file = folder / f"ratings.{file_format}"
+    people_of: Counter[bytes] = Counter()
+    counts = {"users": published.n_users, "records": 0, "labels": 0}
+    keys = item_keys(published.items)
+    item_seen = np.zeros(published.items.size, bool)
+
+    def counted() -> Iterator[Records]:
+        people = partial(track, total=published.n_users, weigh=lambda block: block.sizes.sum())
+        for block in people(published.blocks(), "Writing the rows of all people"):
+            digests = block.digests(keys, items_only=published.claim.kind == "co-rated")
+            for digest, people in zip(digests, block.sizes.tolist(), strict=True):
+                people_of[digest] += people
+            item_seen[block.indices] = True
+            yield block
+
+    def pieces() -> Iterator[pa.Table]:
+        for table, n_records in tables(published, counted(), in_groups=in_groups):
+            counts["records"] += n_records
+            counts["labels"] += table.num_rows
+            yield table
+
+    with rating_writer(ratings_file, file_format, published, in_groups=in_groups) as writer:
+        for table in ahead(evenly(pieces())):
+            writer.write_table(table)
+    counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
+    counts["alone"] = sum(people == 1 for people in people_of.values())
+    counts["duplicates_dropped"] = published.duplicates_dropped
+    (folder / CLASSES).write_bytes(class_list(people_of))
+    manifest = _manifest(published, counts, in_groups=in_groups)
+    (folder / CARD).write_bytes(data_card(manifest, ratings_file.name).encode())
+    manifest["files"] = {
+        name: _fingerprint(folder / name) for name in (ratings_file.name, CLASSES, CARD)
+    }
+    (folder / MANIFEST).write_bytes(to_bytes(manifest))
+
+
+def _manifest(published: Published, counts: dict[str, int], *, in_groups: bool) -> dict[str, Any]:
+    scale = published.scale
+    return {
+        "format": FORMAT,
+        "recveil": version("recveil"),
+        "claim": published.claim.kind,
+        "k": published.claim.k,
+        "levels": published.claim.levels,
+        "diversity": {"b": published.claim.b, "l": published.claim.l},
+        "layout": "groups" if in_groups else "users",
+        "item_type": "text" if published.items.dtype == object else "integer",
+        "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
+        "settings": published.settings,
+        "counts": counts,
+    }
+
+
+def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: bool) -> None:
+    private: Private = release.private
+    groups = private.groups
+    if in_groups:
+        pseudonyms = release.published.pseudonyms(0, groups.sizes.size)
+        of_member = np.repeat(np.array(pseudonyms, dtype=object), groups.sizes)
+    else:
+        of_member = np.array(release.published.pseudonyms(0, groups.members.size), dtype=object)
+    columns = {"user_id": pa.array(private.users[groups.members]), "published_id": of_member}
+    if private.levels is not None:
+        columns["k"] = pa.array(private.levels[groups.members])
+    pq.write_table(pa.table(columns), folder / ASSIGNMENT)
+    about = {
+        "note": "Keep this folder secret: it tells who is behind every published row.",
+        "release": _fingerprint(manifest),
+        "seed": private.seed,
+        "settings": private.settings,
+        "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
+        "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    _write_json(folder / PRIVATE_MANIFEST, about)
+    for file in folder.iterdir():
+        file.chmod(0o600)
+
+
+def _fingerprint(file: Path) -> dict[str, Any]:
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": file.stat().st_size}
+
+
+def _write_json(file: Path, content: dict[str, Any]) -> None:
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+@contextmanager
+def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
+    """Give two folders to write to; rename them into place if all went well.
+
+    An old release goes before its twin and a new one comes after, so that at any moment there is
+    either no release, or a release with the twin that belongs to it.
+    """
+    folder, private = _targets(folder)
+    check_target(folder, force=force)
+    try:
+        with folder_beside(folder.parent, _prefix(folder)) as staging:
+            try:
+                (staging / "private").mkdir(mode=0o700)
+                (staging / "published").mkdir()
+                yield staging / "published", staging / "private"
+                _put_into_place(staging, folder, private, force=force)
+            except OSError as error:
+                raise RecveilError(
+                    f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
+                ) from error
+    except OSError as error:
+        raise RecveilError(
+            f"{folder.parent}: cannot write here ({error.strerror}); choose another output"
+        ) from error
+
+
+def _put_into_place(staging: Path, folder: Path, private: Path, *, force: bool) -> None:
+    """Rename both folders to their targets; undo all if a step fails or is interrupted.
+
+    Old ones are moved out of the way only by force: without it, renaming onto a folder that came
+    meanwhile fails.
+    """
+    away = [(folder, staging / "old-published"), (private, staging / "old-private")]
+    into_place = [(staging / "private", private), (staging / "published", folder)]
+    done = []
+    try:
+        for source, target in (away if force else []) + into_place:
+            if source.exists():
+                # Noted first: a signal may come between the renaming and the next line.
+                done.append((source, target))
+                source.rename(target)
+    except BaseException:
+        for source, target in reversed(done):
+            if target.exists() and not source.exists():
+                target.rename(source)
+        raise
+
+
+def check_target(folder: str | PathLike[str], *, force: bool) -> None:
+    """Raise a RecveilError unless a release could be written to `folder`.
+
+    Asked before the long work begins, and again before writing. What killed runs left behind is
+    put in order first.
+    """
+    published, private = _targets(folder)
+    if not published.parent.is_dir():
+        raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
+    _settle_leftovers(published, private)
+    if (published.parent / MANIFEST).exists():
+        raise RecveilError(
+            f"{folder}: {published.parent} is a release, to be published; choose an output outside"
+        )
+    for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
+        if not target.exists() and not target.is_symlink():
+            continue
+        if not force:
+            raise RecveilError(
+                f"{target} exists; choose another output, or replace the release with force "
+                f"(--force)"
+            )
+        if target.is_symlink() or not (target / sign).is_file():
+            raise RecveilError(
+                f"{target} exists and is not a release of recveil's (no {sign}); "
+                f"force (--force) replaces releases only; choose another output"
+            )
+        if others := sorted({file.name for file in target.iterdir()} - _OWN_FILES):
+            raise RecveilError(
+                f"{target} holds more than a release ({', '.join(others[:3])}); "
+                f"move that away, or choose another output"
+            )
+
+
+def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
+    published = Path(folder).absolute()
+    if not 0 < len(os.fsencode(published.name)) <= _LONGEST_NAME:
+        raise RecveilError(
+            f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
+        )
+    return published, published.with_name(f"{published.name}.private")
+
+
+def _settle_leftovers(folder: Path, private: Path) -> None:
+    """Finish the renaming that a killed run had begun; remove all else that it left.
+
+    Renaming begins when both new folders are complete and verified, and moves the private one
+    before the published one.
+    """
+
+    def settle(staging: Path) -> None:
+        new = (staging / "published").exists()
+        if new and not (staging / "private").exists():
+            (staging / "published").rename(folder)
+        elif new and (staging / "old-published").exists():
+            (staging / "old-published").rename(folder)
+            if (staging / "old-private").exists():
+                (staging / "old-private").rename(private)
+
+    # Either as `folder_beside` names them, or as once: the number of a process, and letters.
+    sweep(folder.parent, rf"{re.escape(_prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)", settle)
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name}.partial-"

@@ -1,0 +1,55 @@
+"""Release: both sides of anonymized ratings, and how they are written."""
+
+from os import PathLike
+from pathlib import Path
+
+from recveil.publish.folder import write_release
+from recveil.release.sides import FileFormat, Layout, Sides
+from recveil.verify import Verification
+
+
+class Release(Sides):
+    """Anonymized ratings: `published` for the world, `private` for the owner alone."""
+
+    def write(
+        self,
+        folder: str | PathLike[str],
+        *,
+        layout: Layout = "auto",
+        file_format: FileFormat = "parquet",
+        force: bool = False,
+        allow_large: bool = False,
+    ) -> Verification:
+        """Write the release to `folder` and its private twin to `folder` + ".private".
+
+        Both are written beside their targets, verified, and then renamed, so that a killed run
+        leaves no release or a whole one.
+
+        Parameters
+        ----------
+        folder : path
+            Must not exist, unless `force`.
+        layout : {"auto", "users", "groups"}
+            One row of labels a user, or one a group with its size. "auto" takes what suits the
+            method: groups for padded rows, users for the rest.
+        file_format : {"parquet", "csv"}
+        force : bool
+            Replace an older release at the same place; nothing else is ever replaced.
+        allow_large : bool
+            Write more than 100 labels for each rating, too, as padded rows of many items that few
+            people rated may take.
+
+        Returns
+        -------
+        Verification
+            What the checker says of the written files; it always holds.
+
+        Raises
+        ------
+        RecveilError
+            If the release promises nothing, is too large, the folder exists or cannot be written,
+            or the written release does not verify; then nothing is left behind.
+        """
+        return write_release(
+            self, Path(folder), layout, file_format, force=force, allow_large=allow_large
+        )

@@ -1,0 +1,102 @@
+"""From blocks of records to the rows of the published file, in either layout."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from recveil.release.records import Records
+from recveil.release.sides import FileFormat, Published
+
+# Rows of the published file that are laid out at a time.
+_ROWS_AT_ONCE = 1 << 22
+
+
+def rating_writer(
+    file: Path, file_format: FileFormat, published: Published, *, in_groups: bool
+) -> AbstractContextManager[Any]:
+    """Open the published file for writing table after table."""
+    fields = {
+        "user_id": pa.string(),
+        "item_id": pa.array(published.items).type,
+        "rating": pa.float64(),
+    }
+    if in_groups:
+        fields["group_size"] = pa.int64()
+    if published.claim.levels:
+        fields["k"] = pa.int64()
+    schema = pa.schema(fields)
+    if file_format == "csv":
+        return pa_csv.CSVWriter(str(file), schema)
+    # Items ascend within a record, mostly by small steps, which take a few bits each.
+    steps = {"item_id": "DELTA_BINARY_PACKED"} if pa.types.is_integer(schema.field(1).type) else {}
+    return pq.ParquetWriter(
+        str(file),
+        schema,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=[name for name in schema.names if name not in steps],
+        column_encoding=steps or None,
+    )
+
+
+def tables(
+    published: Published, blocks: Iterator[Records], *, in_groups: bool
+) -> Iterator[tuple[pa.Table, int]]:
+    """Yield tables of published rows, each with the number of records in it."""
+    items = pa.array(published.items)
+    n_before = 0
+    for block in blocks:
+        copies = np.ones_like(block.sizes) if in_groups else block.sizes
+        record_of = np.repeat(np.arange(len(block)), copies)
+        lengths = np.diff(block.indptr)[record_of]
+        for first, last in _chunks(lengths):
+            records, rows = record_of[first:last], lengths[first:last]
+            # Position in the block of each row: a run of neighbours for each record.
+            runs = np.repeat(block.indptr[records] - np.cumsum(rows) + rows, rows)
+            places = runs + np.arange(rows.sum())
+            names = pa.array(published.pseudonyms(n_before + first, n_before + last))
+            row_of = np.repeat(np.arange(last - first, dtype=np.int32), rows)
+            columns = {
+                "user_id": pa.DictionaryArray.from_arrays(row_of, names).dictionary_decode(),
+                "item_id": items.take(pa.array(block.indices[places])),
+                "rating": pa.array(block.values[places]),
+            }
+            if in_groups:
+                columns["group_size"] = pa.array(np.repeat(block.sizes[records], rows))
+            if block.promised is not None:
+                columns["k"] = pa.array(np.repeat(block.promised[records], rows))
+            yield pa.table(columns), last - first
+        n_before += record_of.size
+
+
+def evenly(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Cut the rows anew into pieces of one length.
+
+    Blocks are cut by the size of the private data, and a Parquet file keeps its pieces apart.
+    """
+    rest = None
+    for piece in pieces:
+        table = piece if rest is None else pa.concat_tables([rest, piece])
+        while table.num_rows >= _ROWS_AT_ONCE:
+            yield table.slice(0, _ROWS_AT_ONCE)
+            table = table.slice(_ROWS_AT_ONCE)
+        rest = table
+    if rest is not None and rest.num_rows:
+        yield rest
+
+
+def _chunks(lengths: Any) -> Iterator[tuple[int, int]]:
+    """Cut records into runs of about `_ROWS_AT_ONCE` rows, at least one record each."""
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < lengths.size:
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + _ROWS_AT_ONCE, "right")))
+        yield first, last
+        first = last

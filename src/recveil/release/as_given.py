@@ -1,0 +1,135 @@
+"""AsGiven: how many ratings stand in the published rows exactly as they were given."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.compiled import compiled
+from recveil.ratings import Ratings
+from recveil.release.groups import Groups
+from recveil.release.records import Records
+
+# How far a label and a rating that is held in single precision may lie apart and be the same.
+_ABSOLUTE, _RELATIVE = 1e-9, float(np.finfo(np.float32).eps)
+
+
+class AsGiven(NamedTuple):
+    """Ratings that stand in published rows exactly as they were given.
+
+    Attributes
+    ----------
+    rating_share : float
+        Share of all ratings whose item nobody else in the group rated, between 0 and 1. Simple
+        homogenizing publishes each of these as it is.
+    user_share : float
+        Share of the users who have at least one such rating.
+    exact_share : float
+        Share of all ratings that are equal to their label: those of `rating_share` in a simple
+        release, and more, where all who rated an item agree or their rounded mean is the rating.
+    label_share : float or None
+        Of the published labels that are values of the scale, the share that is the rating of
+        everybody in the group who rated the item. So sure is whoever takes such a label for a
+        rating. None if no label is, or the scale is continuous.
+    """
+
+    rating_share: float
+    user_share: float
+    exact_share: float
+    label_share: float | None
+
+
+def count_as_given(ratings: Ratings, groups: Groups, blocks: Iterable[Records]) -> AsGiven:
+    """Count the ratings that published records show as they were given.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings.
+    groups : Groups
+        Who stands behind which record. Ratings of others are not counted.
+    blocks : iterable of Records
+        The published records, one for each group, in the order of the groups.
+
+    Notes
+    -----
+    One pass over the records and the ratings; nothing of their size is kept.
+
+    Examples
+    --------
+    Item a is lone, of b the mean is 2.5, and c is rated 4 by both: three of five ratings stand in
+    the row. Of its two labels on the scale, 5 and 4, both are what all their raters gave.
+
+    >>> from recveil.anonymize.homogenize import homogenize_simple
+    >>> from recveil.ratings import RatingScale
+    >>> stars = RatingScale(1, 5, 1)
+    >>> ratings = Ratings.from_columns([1, 1, 1, 2, 2], list("abcbc"), [5, 1, 4, 4, 4], scale=stars)
+    >>> groups = Groups.from_labels([0, 0])
+    >>> count_as_given(ratings, groups, homogenize_simple(ratings, groups))
+    AsGiven(rating_share=0.2, user_share=0.5, exact_share=0.6, label_share=1.0)
+    """
+    lone = np.zeros(groups.members.size, np.int64)
+    totals = np.zeros(4, np.int64)  # ratings, exact ones, labels on the scale, exact ones
+    first, step = 0, ratings.scale.step
+    for block in blocks:
+        starts = groups.starts[first : first + len(block) + 1]
+        on_scale = np.zeros(block.values.size, np.bool_)
+        if step is not None:
+            on_scale = np.abs(ratings.scale.round(block.values, step) - block.values) <= _ABSOLUTE
+        _count(
+            *(groups.members, starts, ratings.indptr, ratings.indices, ratings.values),
+            *(block.indptr, block.indices, block.values, on_scale, ratings.n_items, lone, totals),
+        )
+        first += len(block)
+    n_ratings, n_exact, n_labels, n_exact_labels = totals.tolist()
+    return AsGiven(
+        rating_share=float(lone.sum() / max(n_ratings, 1)),
+        user_share=float(np.mean(lone > 0)) if lone.size else 0.0,
+        exact_share=n_exact / max(n_ratings, 1),
+        label_share=n_exact_labels / n_labels if n_labels else None,
+    )
+
+
+@compiled()
+def _count(
+    members: NDArray[Any],
+    starts: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    row_indptr: NDArray[Any],
+    row_indices: NDArray[Any],
+    labels: NDArray[Any],
+    on_scale: NDArray[Any],
+    n_items: int,
+    lone: NDArray[Any],
+    totals: NDArray[Any],
+) -> None:
+    """Compare the rows of some groups with what their members gave, and add to what was counted."""
+    label_of = np.full(n_items, np.nan)
+    raters, equal = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
+    for group in range(starts.size - 1):
+        row = slice(row_indptr[group], row_indptr[group + 1])
+        label_of[row_indices[row]] = labels[row]
+        for place in range(starts[group], starts[group + 1]):
+            user = members[place]
+            totals[0] += indptr[user + 1] - indptr[user]
+            for at in range(indptr[user], indptr[user + 1]):
+                apart = abs(label_of[indices[at]] - values[at])  # nan without a label
+                raters[indices[at]] += 1
+                equal[indices[at]] += apart <= _ABSOLUTE + _RELATIVE * abs(values[at])
+        for at in range(row_indptr[group], row_indptr[group + 1]):
+            item = row_indices[at]
+            totals[1] += equal[item]
+            totals[2] += on_scale[at]
+            totals[3] += on_scale[at] and raters[item] > 0 and equal[item] == raters[item]
+        for place in range(starts[group], starts[group + 1]):
+            user = members[place]
+            for at in range(indptr[user], indptr[user + 1]):
+                lone[place] += raters[indices[at]] == 1
+        for place in range(starts[group], starts[group + 1]):
+            user = members[place]
+            for at in range(indptr[user], indptr[user + 1]):
+                raters[indices[at]] = equal[indices[at]] = 0
+        label_of[row_indices[row]] = np.nan

@@ -1,0 +1,122 @@
+"""Sides: what of a release is for the world, and what is for its owner alone."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+from recveil.ratings import RatingScale
+from recveil.release.as_given import AsGiven
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.pseudonyms import pseudonyms
+from recveil.release.records import Records
+
+Layout = Literal["auto", "users", "groups"]
+FileFormat = Literal["parquet", "csv"]
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Published:
+    """All that the world will see.
+
+    Parameters
+    ----------
+    claim : Claim
+    items : ndarray, shape (n_items,)
+        Item labels, ascending.
+    scale : RatingScale
+        Labels lie between its ends, but those of baselines that add noise or rotate.
+    settings : dict
+        How the release was made, in words and numbers that everybody may know.
+    n_users : int
+        Number of people behind the records.
+    prefix : str
+        What pseudonyms begin with; chosen so that no pseudonym equals an original id.
+    blocks : callable
+        Returns a fresh iterator over blocks of records each time it is called.
+    default_layout : {"users", "groups"}
+        One row of labels a user, or one a group with its size.
+    expect : callable, optional
+        Takes a layout and a file format, and tells what writing them will take; baselines, which
+        are never written, cannot tell.
+    duplicates_dropped : int
+        Rows of the input that were left out, as their user had rated the item more than once.
+    """
+
+    claim: Claim
+    items: NDArray[Any]
+    scale: RatingScale
+    settings: dict[str, Any]
+    n_users: int
+    prefix: str
+    blocks: Callable[[], Iterator[Records]]
+    default_layout: Literal["users", "groups"]
+    expect: Callable[[Layout, FileFormat], Any] | None = None
+    duplicates_dropped: int = 0
+
+    def pseudonyms(self, first: int, last: int) -> list[str]:
+        """Return the user ids of the published rows `first` to `last - 1`."""
+        return pseudonyms(self.prefix, self.n_users, first, last)
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.settings.get("method"),
+            "claim": self.claim.kind,
+            "k": self.claim.k,
+            "people": self.n_users,
+            "items": self.items.size,
+            "scale": str(self.scale),
+        }
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Private:
+    """What only the owner may see; it undoes the release.
+
+    Parameters
+    ----------
+    users : ndarray, shape (n_users,)
+        Original user ids.
+    groups : Groups
+        Who is in which group, in published order.
+    seed : int
+        Fixes everything random about the release.
+    settings : dict
+        The full settings of predictor and grouping.
+    lone_ratings : AsGiven or None
+        With simple homogenizing, the ratings that are published as they are: because nobody else
+        in the group rated the item, and for whatever reason.
+    levels : ndarray of int64, shape (n_users,), or None
+        Each user's own privacy level.
+    diversity_cost : DiversityCost or None
+        What diversity cost; see `recveil.anonymize.cost.DiversityCost`.
+    """
+
+    users: NDArray[Any]
+    groups: Groups
+    seed: int
+    settings: dict[str, Any] = field(default_factory=dict)
+    lone_ratings: AsGiven | None = None
+    levels: NDArray[np.int64] | None = None
+    diversity_cost: Any = None
+
+    def _facts(self) -> dict[str, object]:
+        return {"": "for its owner alone", "people": self.users.size}
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Anonymized ratings: `published` for the world, `private` for the owner alone."""
+
+    published: Published
+    private: Private
+
+    def _facts(self) -> dict[str, object]:
+        return self.published._facts()

@@ -1,0 +1,153 @@
+"""The page of a comparison: one HTML file from which the owner of the data chooses a setting."""
+
+import math
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from recveil.attack.stronger import MEMBERSHIP
+from recveil.compare.cells import write_beside
+from recveil.report.frontier import UTILITIES, Panel, draw_frontier, draw_panel, looks_of
+from recveil.report.page_of_audit import as_count, as_percent
+
+# What each promise is called, where it must be short.
+_LABELS = {
+    "k-anonymity": "k-anonymity",
+    "co-rated": "co-rated: hidden only from who knows no ratings and cannot tell fills apart",
+    "nothing": "promises nothing",
+}
+# The rung of the ladder that is the headline if nobody asked for another.
+_USUAL_RISK = 0.1
+
+
+def compare_page(result: dict[str, Any]) -> str:
+    """Return a comparison as one HTML page that needs nothing else: no script, font or network.
+
+    Parameters
+    ----------
+    result : dict
+        What `recveil.compare.Comparison.to_dict` returns.
+
+    Examples
+    --------
+    >>> page = compare_page({"rows": [], "methods": {}, "ladder": []})
+    >>> page[:15], "Nothing was compared." in page
+    ('<!DOCTYPE html>', True)
+    """
+    text = files("recveil.report").joinpath("compare_page.html.jinja").read_text(encoding="utf-8")
+    environment = Environment(  # names come from outside: everything is escaped
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"percent": as_percent, "count": as_count, "kept": _kept}
+    rows = result["rows"]
+    answer = _headline(result)
+    chosen = answer["row"] if answer else None
+    drawn = [(utility, draw_frontier(rows, utility, chosen)) for utility in UTILITIES]
+    panels = [(panel, draw_panel(rows, panel)) for panel in _panels(result.get("reference"))]
+    return environment.from_string(text).render(
+        data=result.get("data"),
+        settings=result.get("settings"),
+        methods=result["methods"],
+        labels=_LABELS,
+        ladder=result["ladder"],
+        warnings=result.get("warnings", []),
+        answer=answer,
+        asked=result.get("answer") is not None,
+        rows=rows,
+        by_title={row["title"]: row for row in rows},
+        best=result.get("frontier", []),
+        drawings=[(utility, *drawing) for utility, drawing in drawn if drawing],
+        not_drawn=[utility.title.lower() for utility, drawing in drawn if not drawing],
+        looks={look.series: look for look in looks_of(rows)},
+        weak_test=MEMBERSHIP,
+        whole=(result.get("reference") or {}).get("raw_gain"),
+        raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
+        panels=[(panel, drawing) for panel, drawing in panels if drawing],
+        beyond_attack=[row["title"] for row in rows if not row["problem"] and row["risk"] is None],
+    )
+
+
+def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
+    """Write the page of a comparison; a run that is killed leaves the old file or none.
+
+    Parameters
+    ----------
+    result : dict
+        See `compare_page`.
+    path : path
+        Is replaced if it exists.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     page = Path(folder, "index.html")
+    ...     write_compare_page({"rows": [], "methods": {}, "ladder": []}, page)
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['index.html']
+    """
+    page = compare_page(result)
+    target = Path(path).resolve()  # a link stays a link, and its target is replaced
+    write_beside(target, lambda beside: beside.write_text(page, encoding="utf-8"))
+
+
+def _kept(share: dict[str, Any] | None) -> str:
+    """Write a share that is kept, which is as good as raw at most.
+
+    Examples
+    --------
+    >>> _kept({"value": 1, "low": 0.9, "high": 1}), _kept({"value": -56.2}), _kept(None)
+    ('as raw', 'below -100%', 'cannot be told')
+    """
+    if share is None:
+        return "cannot be told"
+    if not share.get("is_told", True):
+        return "not told"
+    if share["value"] <= -1:
+        return "below -100%"
+    return "as raw" if share["value"] >= 1 else as_percent(share["value"])
+
+
+def _headline(result: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer that was asked for, or else that to a usual question."""
+    if result.get("answer") is not None:
+        return dict(result["answer"])
+    usual = [choice for choice in result["ladder"] if math.isclose(choice["max_risk"], _USUAL_RISK)]
+    return dict(usual[0]) if usual else None
+
+
+def _panels(reference: dict[str, Any] | None) -> list[Panel]:
+    """Return the small drawings, with the raw data's heights where there are such."""
+
+    def of(field: str) -> list[tuple[str, float]]:
+        names = {"raw": "raw data", "averages": "averages"}
+        return [
+            (names[table], told[field])
+            for table, told in (reference or {}).items()
+            if table in names and told and told.get(field) is not None
+        ]
+
+    def raw_only(field: str) -> list[tuple[str, float]]:
+        return [line for line in of(field) if line[0] == "raw data"]
+
+    return [
+        Panel("risk", "People found", "down", ".0%", []),
+        Panel("link_precision", "Items told rightly", "down", ".0%", []),
+        Panel("membership", "Who is in the data? (AUC)", "down", ".2f", [("a coin", 0.5)]),
+        Panel("target_rmse_present", "RMSE of one’s own labels", "down", ".2f", []),
+        Panel("target_absent", "Own ratings without a label", "down", ".0%", []),
+        Panel("rmse", "RMSE", "down", ".3f", of("rmse")),
+        Panel("ndcg", "nDCG@10", "up", ".3f", raw_only("ndcg@10")),
+        Panel("recall", "Recall@10", "up", ".3f", raw_only("recall@10")),
+        Panel("order_kept", "Order of recommenders kept (τ)", "up", ".1f", []),
+        Panel("popularity_correlation", "Popularity of items kept (ρ)", "up", ".2f", []),
+        Panel("item_mean_rmse", "Item means off by", "down", ".2f", []),
+    ]

@@ -1,0 +1,122 @@
+"""What stands beside the ratings of a release: it must be what recveil writes, to the byte."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from recveil.release.class_list import class_list
+from recveil.release.data_card import data_card
+from recveil.release.manifest import CARD, CLASSES, COUNTS, MANIFEST
+from recveil.verify.classes import Classes
+from recveil.verify.published_file import PublishedFile
+from recveil.verify.verification import Violation
+
+_PRIVATE = ("assignment.parquet", "private.json")
+
+
+def is_as_written(file: Path, manifest: dict[str, Any]) -> bool:
+    """Say whether a file is the one that was written, by its SHA-256."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return bool(digest == manifest["files"][file.name]["sha256"])
+
+
+def wrong_files(
+    folder: Path, manifest: dict[str, Any], checksums: dict[str, bool]
+) -> Iterator[Violation]:
+    """Name each file that was changed, is missing, or is of another size than is said."""
+    for name, right in checksums.items():
+        file = folder / name
+        if not right:
+            there = file.is_file()
+            what = "not the file that was written (SHA-256)" if there else "the file is missing"
+            yield Violation(name, None, None, what)
+        elif manifest["files"][name].get("bytes") != (size := file.stat().st_size):
+            problem = f"files: {name} has {size} bytes, and not as many as it says"
+            yield Violation(MANIFEST, None, None, problem)
+
+
+def foreign_files(folder: Path, ratings_name: str) -> Iterator[Violation]:
+    """Name each file that is no part of a release, above all the private ones."""
+    own = {MANIFEST, CLASSES, CARD, ratings_name}
+    for file in sorted(folder.iterdir()):
+        if file.name in _PRIVATE:
+            problem = "this file tells who is who; take it out of the folder, and out of the world"
+            yield Violation(file.name, None, None, problem)
+        elif file.name not in own or file.is_symlink():
+            problem = "the file is no part of the release; nobody has checked what it tells"
+            yield Violation(file.name, None, None, problem)
+
+
+def wrong_card(folder: Path, manifest: dict[str, Any], ratings_name: str) -> Iterator[Violation]:
+    """Compare the data card with the one that release.json leads to."""
+    file = folder / CARD
+    if file.is_file() and file.read_bytes() != data_card(manifest, ratings_name).encode():
+        problem = "not the data card of this release: words were changed, added or taken out"
+        yield Violation(CARD, None, None, problem)
+
+
+def wrong_classes(folder: Path, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
+    """Compare classes.csv with the classes that the ratings have, both ways, byte for byte."""
+    listing = folder / CLASSES
+    if not listing.is_file():
+        return
+    content = listing.read_bytes()
+    if content == class_list(classes.people):
+        return
+    listed = _listed(content)
+    if listed is not None:
+        yield from _changed_records(listed, classes, file)
+        for digest in sorted(set(listed) - {digest.hex() for digest in classes.people}):
+            problem = f"no record has the digest {digest!r:.40}"
+            yield Violation(CLASSES, None, None, problem)
+    problem = "not the list of the classes of these ratings, line for line"
+    yield Violation(CLASSES, None, None, problem)
+
+
+def _listed(content: bytes) -> dict[str, int] | None:
+    try:
+        lines = content.decode().splitlines()[1:]
+        return {digest: int(people) for digest, people in (line.split(",") for line in lines)}
+    except ValueError:
+        return None
+
+
+def _changed_records(
+    listed: dict[str, int], classes: Classes, file: PublishedFile
+) -> Iterator[Violation]:
+    """Name each record whose content is not among the digests written beside the ratings."""
+    for digest, user_id, row in classes.records:
+        if digest.hex() not in listed:
+            problem = (
+                f"its {file.what} are not those that were written (no such digest in classes.csv)"
+            )
+            yield Violation(file.locate(row), row, user_id, problem)
+        elif classes.people[digest] != listed[digest.hex()]:
+            problem = (
+                f"its {file.what} are shared by {classes.people[digest]} people, "
+                f"but {listed[digest.hex()]} were written (classes.csv)"
+            )
+            yield Violation(file.locate(row), row, user_id, problem)
+
+
+def wrong_counts(
+    manifest: dict[str, Any], classes: Classes, file: PublishedFile
+) -> Iterator[Violation]:
+    """Compare each count with what the ratings hold; the last is the publisher's word."""
+    found = {
+        "users": classes.users,
+        "records": len(classes.records),
+        "labels": file.n_labels,
+        "items": len(file.items),
+        "classes": len(classes.people),
+        "alone": sum(people == 1 for people in classes.people.values()),
+    }
+    for name in COUNTS[manifest["format"]]:
+        told = manifest["counts"].get(name)
+        if name in found and told != found[name]:
+            problem = f"counts {told!r:.40} {name}, but the ratings hold {found[name]}"
+            yield Violation(MANIFEST, None, None, problem)

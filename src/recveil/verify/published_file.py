@@ -1,0 +1,280 @@
+"""Reading the ratings of a release as blocks of records, without trusting their order."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.ahead import ahead
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.progress import track
+from recveil.ratings import RatingScale
+from recveil.ratings.scale import distinct
+from recveil.release.pseudonyms import PREFIX, pseudonyms
+from recveil.release.records import Records, item_keys
+from recveil.release.settings import K_CORATING, label_grid
+from recveil.verify.stored import csv_pieces, parquet_pieces
+from recveil.verify.verification import Violation
+
+# Below that, ten digits do not tell the labels of a grid apart.
+_FINEST_GRID = 1e-8
+
+# More people than there are on earth are nobody's group.
+MOST_PEOPLE = 10**10
+
+
+@brief
+class Block(NamedTuple):
+    """Some records.
+
+    Attributes
+    ----------
+    digests : list of bytes
+        Equal for records of one class of the claim that is checked.
+    own_digests : list of bytes
+        The same for the release's own claim, as they stand in classes.csv.
+    sizes : list of int
+        The people behind each.
+    user_ids : list of str
+    rows : list of int
+        The first row of each, counted from 1.
+    promised : list of int or None
+        How many people each record promises, if they do so one by one.
+    indptr, items : ndarray
+        The items of the records in compressed rows, as numbers that are the same in all blocks.
+    """
+
+    digests: list[bytes]
+    own_digests: list[bytes]
+    sizes: list[int]
+    user_ids: list[str]
+    rows: list[int]
+    promised: list[int] | None
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+
+
+class PublishedFile:
+    """The ratings file of a release.
+
+    Parameters
+    ----------
+    path : Path
+        ``ratings.parquet`` or ``ratings.csv``.
+    manifest : dict
+        The content of release.json.
+    claim : str
+        "identical-rows", or "co-rated": then labels may differ among the people who share a row.
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any], claim: str) -> None:
+        self.path = path
+        self.items_only = claim == "co-rated"
+        self.what = "items" if self.items_only else "labels"  # must be shared
+        self.in_groups = manifest["layout"] == "groups"
+        scale = manifest["scale"]
+        self.scale = RatingScale(scale["low"], scale["high"], scale["step"])
+        self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
+        item_type = pa.string() if manifest["item_type"] == "text" else pa.int64()
+        fields = {"user_id": pa.string(), "item_id": item_type, "rating": pa.float64()}
+        if self.in_groups:
+            fields["group_size"] = pa.int64()
+        self.has_levels = bool(manifest.get("levels"))
+        expected = manifest["counts"].get("labels")
+        self.n_expected = expected if isinstance(expected, int) else None  # for the bar alone
+        self.n_labels = 0  # found until now
+        self._own_items_only = manifest["claim"] == "co-rated"
+        self._one_person_each = manifest["settings"].get("method") == K_CORATING
+        self._grid = label_grid(manifest)
+        self._pseudonyms = _Pseudonyms(manifest["counts"].get("users"))
+        if self.has_levels:
+            fields["k"] = pa.int64()
+        self.schema = pa.schema(fields)
+        self._key_of: dict[Any, list[int]] = {}
+        self.items: list[Any] = []  # by number, in the order in which they were met
+        self._number_of: dict[Any, int] = {}
+        self._seen: set[str] = set()
+
+    def locate(self, row: int) -> str:
+        """Turn a row's number, counted from 1 without the header, into its place in the file."""
+        if self.path.suffix == ".csv":
+            return f"{self.path.name} line {row + 1}"
+        return f"{self.path.name} row {row}"
+
+    def blocks(self, violations: list[Violation]) -> Iterator[Block]:
+        """Yield all records; what is wrong with the rows themselves goes to `violations`."""
+        carried, n_before = None, 0
+        try:
+            for batch in self._batches(violations):
+                table = batch if carried is None else pa.concat_tables([carried, batch])
+                # The last record may go on in the next batch.
+                whole = int(_run_starts(table)[-2]) if table.num_rows else 0
+                if whole:
+                    yield self._block(table.slice(0, whole), n_before, violations)
+                carried, n_before = table.slice(whole), n_before + whole
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise RecveilError(
+                f"{self.path.name}: cannot be read as a release ({reason})"
+            ) from error
+        if carried is not None and carried.num_rows:
+            yield self._block(carried, n_before, violations)
+
+    def _batches(self, violations: list[Violation]) -> Iterator[pa.Table]:
+        """Read the file piece by piece, in columns of the declared types and without gaps."""
+        read = csv_pieces if self.path.suffix == ".csv" else parquet_pieces
+        pieces = read(self.path, self.schema, violations)
+        rows = track(ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows)
+        for table in rows:
+            for name in self.schema.names:
+                if table[name].null_count:
+                    raise RecveilError(
+                        f"{self.path.name}: column {name!r} has gaps; a release has none"
+                    )
+            self.n_labels += table.num_rows
+            yield table
+
+    def _block(self, table: pa.Table, n_before: int, violations: list[Violation]) -> Block:
+        starts = _run_starts(table)
+        user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
+        labels, codes = _ranked(table["item_id"])
+        sizes = np.ones(len(user_ids), np.int64)
+        if self.in_groups:
+            sizes = table["group_size"].to_numpy()[starts[:-1]]
+        promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
+        records = Records(sizes, starts, codes, table["rating"].to_numpy(), promised)
+        for problem, rows in self._problems(table, records, user_ids):
+            for row in rows.tolist():
+                place, user_id = n_before + row + 1, table["user_id"][row].as_py()
+                violations.append(Violation(self.locate(place), place, user_id, problem))
+        rows = (starts[:-1] + n_before + 1).tolist()
+        keys = self._keys(labels)
+        digests = own_digests = records.digests(keys, items_only=self.items_only)
+        if self.items_only != self._own_items_only:
+            own_digests = records.digests(keys, items_only=self._own_items_only)
+        return Block(
+            digests=digests,
+            own_digests=own_digests,
+            sizes=sizes.tolist(),
+            user_ids=user_ids,
+            rows=rows,
+            promised=None if promised is None else promised.tolist(),
+            indptr=starts,
+            items=self._numbers(labels)[codes],
+        )
+
+    def _problems(
+        self, table: pa.Table, records: Records, user_ids: list[str]
+    ) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        """Yield what is wrong with rows, and the positions of such rows in the table."""
+        starts = records.indptr[:-1]
+        again = [self._is_known(user_id) for user_id in user_ids]
+        yield "its record is not in one piece: the user id stands elsewhere too", starts[again]
+        falls = np.flatnonzero(np.diff(records.indices) <= 0) + 1
+        within = falls[~np.isin(falls, starts)]
+        yield "its items are not in ascending order, each once", within
+        off_scale = np.flatnonzero(~self._ends.contains(records.values))
+        yield f"its rating is outside the scale {self.scale}", off_scale
+        if self._grid is not None and self._grid >= _FINEST_GRID:
+            problem = f"its rating does not lie on the grid of {self._grid:g} that settings promise"
+            yield problem, self._off_grid(records.values, self._grid)
+        odd = starts[self._pseudonyms.odd(user_ids)]
+        yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
+        if records.promised is not None:
+            promised = table["k"].to_numpy()
+            expected = np.repeat(records.promised, np.diff(records.indptr))
+            yield "its k changes within the record", np.flatnonzero(promised != expected)
+            yield "its k is below 1", starts[records.promised < 1]
+        if self.in_groups:
+            expected = np.repeat(records.sizes, np.diff(records.indptr))
+            sizes = table["group_size"].to_numpy()
+            yield "group_size changes within the record", np.flatnonzero(sizes != expected)
+            sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
+            yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
+            if self._one_person_each:
+                problem = "group_size is not 1, though records of k-coRating are one person's"
+                yield problem, starts[records.sizes != 1]
+
+    def _off_grid(self, labels: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
+        """Return the positions of labels that rounding to a grid would move."""
+        few = distinct(labels)  # far fewer than labels
+        off = few[self.scale.round(few, grid) != few]
+        return np.flatnonzero(np.isin(labels, off)) if off.size else np.empty(0, np.int64)
+
+    def _is_known(self, user_id: str) -> bool:
+        """Say whether a user has been met before; from now on he has."""
+        before = len(self._seen)
+        self._seen.add(user_id)
+        return len(self._seen) == before
+
+    def _keys(self, labels: NDArray[Any]) -> NDArray[np.uint64]:
+        """Return the items' keys; each label is hashed once for the whole file."""
+        new = [label for label in labels.tolist() if label not in self._key_of]
+        self._key_of.update(zip(new, item_keys(new).tolist(), strict=True))
+        keys = np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
+        return keys.reshape(-1, 2)
+
+    def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the items' numbers; new ones get the next."""
+        for label in labels.tolist():
+            if label not in self._number_of:
+                self._number_of[label] = len(self.items)
+                self.items.append(label)
+        return np.array([self._number_of[label] for label in labels.tolist()], dtype=np.int32)
+
+
+class _Pseudonyms:
+    """Follows the user ids through a release: one prefix, and numbers from 0 on, one after another.
+
+    Names that are anything else may say who somebody is.
+    """
+
+    def __init__(self, n_users: Any) -> None:
+        self.n_users = n_users if isinstance(n_users, int) else 0
+        self.prefix = ""
+        self.next = 0
+
+    def odd(self, user_ids: list[str]) -> NDArray[np.bool_]:
+        """Say which ids of the next records are not the ones that come next."""
+        if not self.prefix and user_ids and (found := PREFIX.match(user_ids[0])):
+            self.prefix = found.group()
+        last = self.next + len(user_ids)
+        expected = pseudonyms(self.prefix, self.n_users, self.next, last)
+        if user_ids == expected and self.prefix:
+            self.next = last
+            return np.zeros(len(user_ids), np.bool_)
+        return np.array([self._is_odd(user_id) for user_id in user_ids], np.bool_)
+
+    def _is_odd(self, user_id: str) -> bool:
+        (expected,) = pseudonyms(self.prefix, self.n_users, self.next, self.next + 1)
+        right = bool(self.prefix) and user_id == expected
+        digits = user_id.removeprefix(self.prefix)
+        if not right and len(user_id) == len(expected) and digits.isascii() and digits.isdigit():
+            self.next = int(digits)  # go on from there, so that a gap is named once
+        self.next += 1
+        return not right
+
+
+def _run_starts(table: pa.Table) -> NDArray[np.int64]:
+    """Return where each run of one user begins, and the number of rows."""
+    _, codes = _encoded(table["user_id"])
+    changes = np.flatnonzero(np.diff(codes)) + 1
+    return np.concatenate([[0], changes, [codes.size]])
+
+
+def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct labels in ascending order, and each row's position among them."""
+    labels, codes = _encoded(column)
+    order = np.argsort(labels)
+    rank = np.empty(order.size, np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    return labels[order], rank[codes]
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    encoded = column.combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_numpy(zero_copy_only=False), encoded.indices.to_numpy()

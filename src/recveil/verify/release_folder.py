@@ -1,0 +1,161 @@
+"""Checking a release folder, block by block, from the published files alone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recveil.errors import RecveilError
+from recveil.release.manifest import MANIFEST, RATINGS, read_manifest
+from recveil.release.settings import K_CORATING
+from recveil.verify.classes import Classes
+from recveil.verify.diversity import Diversity, check_diversity
+from recveil.verify.link_posterior import LinkPosterior, links_of_rows
+from recveil.verify.not_covered import not_covered_of_release
+from recveil.verify.other_files import (
+    foreign_files,
+    is_as_written,
+    wrong_card,
+    wrong_classes,
+    wrong_counts,
+    wrong_files,
+)
+from recveil.verify.published_file import PublishedFile
+from recveil.verify.supports import Supports
+from recveil.verify.verification import Verification, Violation
+
+_UNREAD = "Nothing is told of links, as the ratings cannot be read."
+
+
+def check_release(
+    folder: Path,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    *,
+    claim: str | None = None,
+    links: bool = False,
+) -> Verification:
+    """Check a release against its own claim, or against a given one; see `verify`."""
+    manifest, problems = read_manifest(folder / MANIFEST)
+    required = manifest["k"] if k is None else k
+    checked = manifest["claim"] if claim is None else claim
+    claimed = manifest["diversity"]
+    wanted = (claimed["b"] if b is None else b, claimed["l"] if l is None else l)
+    why_not = _filled_in(manifest)
+    checksums = {name: is_as_written(folder / name, manifest) for name in manifest["files"]}
+    violations = [Violation(MANIFEST, None, None, problem) for problem in problems]
+    violations += wrong_files(folder, manifest, checksums)
+    ratings_name = _ratings_name(manifest, folder)
+    violations += foreign_files(folder, ratings_name)
+    if not problems:  # else the card cannot be right
+        violations += wrong_card(folder, manifest, ratings_name)
+    not_covered = not_covered_of_release(manifest, ratings_name)
+    file = PublishedFile(folder / ratings_name, manifest, checked)
+    classes, supports = Classes(), Supports()
+    own = classes if checked == manifest["claim"] else Classes()
+    try:
+        for block in file.blocks(violations):
+            classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
+            if own is not classes:
+                own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+            if wanted[1] > 1 or links:
+                supports.add(block.digests, block.indptr, block.items)
+    except RecveilError as error:
+        if checksums[ratings_name]:
+            raise RecveilError(f"{error}; write the release again") from error
+        # That it was changed is certain, whatever stands there now.
+        problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
+        unread = Violation(ratings_name, None, None, problem)
+        nothing = _nothing_shown(file, checked, required, [*violations, unread], checksums)
+        return replace(nothing, no_links=_UNREAD if links else "", not_covered=not_covered)
+    violations += classes.below(required, file.locate, file.what)
+    diversity = None
+    if wanted[1] > 1:
+        diversity = check_diversity(supports.matrix(), *wanted, supports.n_groups)
+        violations += _rare_sets(diversity, file)
+    violations += wrong_classes(folder, own, file)
+    violations += wrong_counts(manifest, own, file)
+    return Verification(
+        claim=checked,
+        k_required=required,
+        k_achieved=classes.smallest,
+        users=classes.users,
+        records=len(classes.records),
+        classes=len(classes.people),
+        layout=manifest["layout"],
+        compared=["item", *([] if file.items_only else ["rating"]), *(["k"] * file.has_levels)],
+        violations=violations,
+        checksums=checksums,
+        alone=sum(people == 1 for people in classes.people.values()),
+        has_levels=file.has_levels,
+        diversity=diversity,
+        links=_links(supports, classes) if links and not why_not else None,
+        no_links=why_not if links else "",
+        not_covered=not_covered,
+    )
+
+
+def _nothing_shown(
+    file: PublishedFile,
+    claim: str,
+    k: int,
+    violations: list[Violation],
+    checksums: dict[str, bool],
+) -> Verification:
+    """Return the verdict over ratings that cannot be read: nobody is shown to share anything."""
+    return Verification(
+        claim=claim,
+        k_required=k,
+        k_achieved=0,
+        users=0,
+        records=0,
+        classes=0,
+        layout="groups" if file.in_groups else "users",
+        compared=[],
+        violations=violations,
+        checksums=checksums,
+        has_levels=file.has_levels,
+    )
+
+
+def _filled_in(manifest: dict[str, Any]) -> str:
+    """Say why nothing is told of links: fills hide who rated what, so that it would look safer."""
+    if manifest["claim"] != "co-rated" and manifest["settings"].get("method") != K_CORATING:
+        return ""
+    return (
+        "How sure a row makes it that a member rated an item is not told of k-coRating: the rows "
+        "were filled up, so that the file does not say how many people rated an item, and what it "
+        "lets one estimate is too low."
+    )
+
+
+def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
+    """Return what the rows tell about links; None if all hold the same items."""
+    if supports.n_groups.size < 2:
+        return None
+    places = np.array(list(supports.place_of.values()))
+    sizes = np.array([classes.people[digest] for digest in supports.place_of])
+    return links_of_rows(supports.matrix()[places], sizes)
+
+
+def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]:
+    """Name a set of items that stands in too few groups, if there is one."""
+    if diversity.example is None:
+        return
+    items = ", ".join(str(file.items[number]) for number in diversity.example)
+    items = f"item {items} stands" if diversity.b == 1 else f"items {items} stand"
+    problem = (
+        f"{diversity.below:,} of {diversity.sets:,} sets of b = {diversity.b} items stand in fewer "
+        f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
+    )
+    yield Violation(file.path.name, None, None, problem)
+
+
+def _ratings_name(manifest: dict[str, Any], folder: Path) -> str:
+    for name in manifest["files"]:
+        if name in RATINGS and (folder / name).is_file():
+            return str(name)
+    raise RecveilError(f"{folder}: no ratings.parquet or ratings.csv; write the release again")

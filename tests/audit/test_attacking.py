@@ -1,0 +1,211 @@
+"""What is said of a release, word by word: no more than its claim and the attacks show."""
+
+import re
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize.again import same_again
+from recveil.attack import Adversary, ReleasedTable, strikes
+from recveil.audit.attacking import attack_published, attack_table
+from recveil.datasets import make_ratings
+from recveil.group import BisectingKGather
+from recveil.predict import FunkSVD, UserKNN
+
+BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """All but one have rated as much as the bystander knows, so that nobody needs to be warned."""
+    return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
+
+
+def audited(anonymizer, ratings, folder):
+    anonymizer.anonymize(ratings).write(folder / "out")
+    return attack_published(ratings, folder / "out", [BYSTANDER], np.arange(ratings.n_users))
+
+
+@pytest.fixture(scope="module")
+def co_rated(ratings, tmp_path_factory):
+    rater = KCoRater(5, "similarity", round_fills=False, seed=1)
+    return audited(rater, ratings, tmp_path_factory.mktemp("co-rated"))
+
+
+@pytest.fixture(scope="module")
+def of_levels(ratings, tmp_path_factory):
+    rule = "activity>=40:1,activity<12:9,else:4"
+    anonymizer = PredictiveAnonymizer(4, "simple", privacy_levels=rule, seed=2)
+    return audited(anonymizer, ratings, tmp_path_factory.mktemp("levels"))
+
+
+class TestCoRated:
+    @pytest.fixture
+    def found(self, co_rated):
+        return co_rated
+
+    def test_the_strike_is_named_and_the_claim_limited(self, found):
+        first = found.verdict()[0]
+        assert "the very record, with labels off the scale struck out, of" in first
+        assert "hides nobody from those who can tell invented labels from real ones" in first
+
+    def test_records_are_not_called_groups(self, found):
+        plain = found.to_dict()
+        assert not any("group" in name for name in plain["columns"].values())
+        assert not any("group" in sentence for sentence in plain["verdict"])
+        (exact,) = (line for line in plain["verdict"] if "exactly as they were given" in line)
+        assert exact.startswith("Of the unknown ratings of those whose record was found,")
+
+    def test_only_what_he_struck_out_is_said(self, ratings, tmp_path):
+        found = audited(KCoRater(5, "random", seed=1), ratings, tmp_path)
+        struck = ", without " in found.attacks[0][1].attack
+        assert ("struck out" in found.verdict()[0]) == struck
+
+    def test_what_was_not_tried_is_said(self, ratings, monkeypatch, tmp_path):
+        monkeypatch.setattr(strikes, "MOST_PREDICTED", 10)
+        found = audited(KCoRater(5, "similarity", seed=1), ratings, tmp_path)
+        words = "too many labels to strike out labels that the other rows predict"
+        assert words in " ".join(found.warnings())
+        assert words in " ".join(found.verdict())
+
+    def test_a_fill_that_is_not_at_hand_is_said(self, ratings):
+        release = KCoRater(5, seed=1).anonymize(ratings)
+        table = ReleasedTable.from_release(release, ratings)
+        settings = release.published.settings | {"fill": "Foreign"}
+        manifest = {"claim": "co-rated", "k": 5, "layout": "users", "settings": settings}
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        (warning,) = found.warnings()
+        assert "was not measured, because the release's fill" in warning
+
+
+class TestLevels:
+    @pytest.fixture
+    def found(self, of_levels):
+        return of_levels
+
+    def test_nobody_is_promised_an_average(self, found):
+        text = " ".join(found.verdict())
+        assert "the promise is at most" not in text
+        alone = found.manifest["counts"]["alone"]
+        assert alone > 0
+        assert f"{alone} people stand alone and are not protected" in text
+        assert "whoever looks for one of the others finds them with at most 1/4 = 25.0%" in text
+        assert found.to_dict()["columns"]["bound"] == "mean of 1/k"
+
+    def test_membership_is_not_left_out_silently(self, found):
+        assert found.membership is None
+        (warning,) = found.warnings()
+        assert re.search("who was in the data was not measured, because .* levels", warning)
+        assert warning in found.verdict()
+
+    def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings, tmp_path):
+        alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
+        release = alone.anonymize(ratings)
+        table = ReleasedTable.from_release(release, ratings)
+        manifest = {
+            **{"claim": "identical-rows", "k": 1, "levels": True, "layout": "users"},
+            "settings": release.published.settings,
+        }
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        lone = int(table.candidates.sizes[table.promised == 1].sum())
+        assert found.unprotected == lone
+        assert f"{lone} people stand alone and are not protected" in found.verdict()[0]
+
+
+def test_identical_rows_speak_of_groups(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    assert found.to_dict()["columns"]["group_found"] == "group found"
+    assert "the promise is at most 20.0%" in found.verdict()[0]
+    assert found.warnings() == []
+
+
+class TestLabels:
+    """What stands in the rows as it was given, measured on the very release."""
+
+    @pytest.fixture
+    def release(self, ratings):
+        return PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
+
+    def test_simple_rows_are_said_to_hold_ratings(self, ratings, release, tmp_path):
+        found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
+        given = release.private.lone_ratings
+        text = " ".join(found.verdict())
+        assert f"Of all ratings, {given.exact_share:.1%} stand in the release as" in text
+        assert f"({given.rating_share:.1%} because nobody else in the group rated" in text
+        assert given.label_share > 0.5
+        sure = f"Of the labels that are values of the scale, {given.label_share:.1%} are the exact"
+        assert sure in text
+        plain = found.to_dict()
+        assert plain["ratings_exact"] == given.exact_share
+        assert plain["labels_exact"] == given.label_share
+        assert plain["ratings_as_they_are"] == given.rating_share
+
+    def test_padded_rows_are_said_to_be_fitted(self, ratings, tmp_path):
+        found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+        text = " ".join(found.verdict())
+        assert "Padded rows do not hide who rated what." in text
+        assert "This test is a weak one, and its area a lower bound" in text
+        assert 0 < found.to_dict()["ratings_exact"] < 0.3
+
+    def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
+        assert co_rated.to_dict()["ratings_exact"] == 1
+        assert "Of all ratings, 100.0% stand in the release" in " ".join(co_rated.verdict())
+
+    def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
+        table = ReleasedTable.from_release(release, ratings)
+        table.record_of[:100] = -1
+        manifest = {**{"claim": "identical-rows", "k": 5, "layout": "users"}, "settings": {}}
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        exact = total = 0
+        for user in range(100, ratings.n_users):
+            own = ratings.row(user)
+            row = dict(zip(*table.row(table.record_of[user]), strict=True))
+            exact += sum(abs(row[item] - value) < 1e-6 for item, value in zip(*own, strict=True))
+            total += own[0].size
+        assert found.to_dict()["ratings_exact"] == exact / total
+
+
+def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
+    person = found.attacks[0][1].person_found
+    high = min(person.high, 0.2)
+    assert found.to_dict()["headline"] == (
+        f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
+        f"{high:.1%}) by “bystander”; the promise is at most 20.0%."
+    )
+
+
+def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
+    told = co_rated.to_dict()["headline"]
+    assert told.endswith("nothing is promised against those who know ratings.")
+    assert of_levels.to_dict()["headline"].endswith("people stand alone and are not protected.")
+
+
+def test_a_headline_about_nobody_shows_nothing(ratings):
+    release = PredictiveAnonymizer(5, seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    manifest = {
+        **{"claim": "identical-rows", "k": 5, "layout": "groups"},
+        "settings": release.published.settings,
+    }
+    knows_all = Adversary(known=60, rating_error=None, name="knows all")
+    found = attack_table(ratings, table, manifest, [knows_all], np.arange(20))
+    assert found.to_dict()["headline"].endswith("which shows nothing.")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"predictor": UserKNN()},
+        {"predictor": FunkSVD(rank=3)},
+        {"grouping": BisectingKGather(5, n_bisections=1)},
+    ],
+)
+def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tmp_path):
+    """What only the usual method gives away says nothing about this release."""
+    found = audited(PredictiveAnonymizer(5, seed=1, **own), ratings, tmp_path)
+    assert same_again(found.manifest, seed=1) is None
+    assert found.membership is None
+    (warning,) = found.warnings()
+    assert "not measured, because the release's predictor or grouping was given as" in warning
