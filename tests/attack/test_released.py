@@ -8,12 +8,12 @@ import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.homogenize import homogenize_simple
-from recveil.attack import released
 from recveil.attack.released import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.release import reader
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.sides import Private, Published
@@ -122,7 +122,7 @@ def test_ratings_with_their_items_in_another_order():
 def test_what_is_read_is_what_was_in_memory(
     small, tmp_path, monkeypatch, file_format, layout, homogenize, text
 ):
-    monkeypatch.setattr(released, "_ROWS_AT_ONCE", 50)  # tears records apart
+    monkeypatch.setattr(reader, "_ROWS_AT_ONCE", 50)  # tears records apart
     ratings = with_text_ids(small) if text else small
     release = PredictiveAnonymizer(k=4, homogenize=homogenize, seed=1).anonymize(ratings)
     release.write(tmp_path / "out", layout=layout, file_format=file_format)

@@ -1,17 +1,20 @@
 """What is said of a release, word by word: no more than its claim and the attacks show."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
-from recveil.anonymize.again import same_again
+from recveil.anonymize.methods import same_again
 from recveil.attack import Adversary, ReleasedTable, strikes
 from recveil.audit.attacking import attack_published, attack_table
 from recveil.datasets import make_ratings
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, UserKNN
+from recveil.release.claim import Claim
+from recveil.release.manifest import Manifest
 
 BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
 
@@ -73,7 +76,7 @@ class TestCoRated:
         release = KCoRater(5, seed=1).anonymize(ratings)
         table = ReleasedTable.from_release(release, ratings)
         settings = release.published.settings | {"fill": "Foreign"}
-        manifest = {"claim": "co-rated", "k": 5, "layout": "users", "settings": settings}
+        manifest = replace(Manifest.of(release.published), settings=settings)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
         (warning,) = found.warnings()
         assert "was not measured, because the release's fill" in warning
@@ -87,7 +90,7 @@ class TestLevels:
     def test_nobody_is_promised_an_average(self, found):
         text = " ".join(found.verdict())
         assert "the promise is at most" not in text
-        alone = found.manifest["counts"]["alone"]
+        alone = found.manifest.counts["alone"]
         assert alone > 0
         assert f"{alone} people stand alone and are not protected" in text
         assert "whoever looks for one of the others finds them with at most 1/4 = 25.0%" in text
@@ -103,10 +106,7 @@ class TestLevels:
         alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
         release = alone.anonymize(ratings)
         table = ReleasedTable.from_release(release, ratings)
-        manifest = {
-            **{"claim": "identical-rows", "k": 1, "levels": True, "layout": "users"},
-            "settings": release.published.settings,
-        }
+        manifest = Manifest.of(release.published)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
         lone = int(table.candidates.sizes[table.promised == 1].sum())
         assert found.unprotected == lone
@@ -155,7 +155,7 @@ class TestLabels:
     def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
         table = ReleasedTable.from_release(release, ratings)
         table.record_of[:100] = -1
-        manifest = {**{"claim": "identical-rows", "k": 5, "layout": "users"}, "settings": {}}
+        manifest = Manifest(Claim("identical-rows", 5), "users", {}, ratings.scale)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
         exact = total = 0
         for user in range(100, ratings.n_users):
@@ -185,10 +185,7 @@ def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
 def test_a_headline_about_nobody_shows_nothing(ratings):
     release = PredictiveAnonymizer(5, seed=1).anonymize(ratings)
     table = ReleasedTable.from_release(release, ratings)
-    manifest = {
-        **{"claim": "identical-rows", "k": 5, "layout": "groups"},
-        "settings": release.published.settings,
-    }
+    manifest = Manifest.of(release.published)
     knows_all = Adversary(known=60, rating_error=None, name="knows all")
     found = attack_table(ratings, table, manifest, [knows_all], np.arange(20))
     assert found.to_dict()["headline"].endswith("which shows nothing.")

@@ -2,18 +2,35 @@
 
 import json
 import stat
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.compare import ALL, METHODS, Row, choose_methods, compare
+from recveil.anonymize.methods import Maker, forget, has_k, make_variant, register
+from recveil.compare import Row, choose_methods, compare, usual_methods
 from recveil.compare.cells import Ground, Setting
-from recveil.compare.methods import Method
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.predictive_words import PREDICTIVE
+from recveil.release.registry import all_variants, variant_of
+
+
+@contextmanager
+def made_by(name, make):
+    """A method of that name, as long as it is needed, which promises k-anonymity."""
+    variant = replace(variant_of("simple"), name=name, options={})
+    method = replace(PREDICTIVE, name=name, title=name, variants=(variant,))
+    maker = Maker(method, make)
+    register(maker)
+    try:
+        yield
+    finally:
+        forget(maker)
 
 
 @pytest.fixture
@@ -89,9 +106,7 @@ class TestResuming:
             def anonymize(self, ratings):
                 raise KeyboardInterrupt
 
-        killed = Method("", "k-anonymity", lambda k, seed: Killed())
-        monkeypatch.setitem(METHODS, "killed", killed)
-        with pytest.raises(KeyboardInterrupt):
+        with made_by("killed", lambda k, seed: Killed()), pytest.raises(KeyboardInterrupt):
             run(methods=["simple", "killed"])
         assert files(tmp_path / "out") == ["cells/simple-k3.json", "cells/simple-k5.json"]
 
@@ -137,8 +152,8 @@ class TestFailures:
 
             return Liar()
 
-        monkeypatch.setitem(METHODS, "liar", Method("", "k-anonymity", broken))
-        (row,) = run(methods=["liar"], ks=[3]).rows
+        with made_by("liar", broken):
+            (row,) = run(methods=["liar"], ks=[3]).rows
         assert "does not keep its own claim" in row.problem
         assert row.risk is None
 
@@ -288,17 +303,18 @@ def test_the_real_evaluator_judges(invented, tmp_path):
 
 
 class TestMethods:
-    @pytest.mark.parametrize("name", METHODS)
+    @pytest.mark.parametrize("name", all_variants())
     def test_each_makes_what_it_promises(self, name, invented):
-        release = METHODS[name].make(5, 1).anonymize(invented)
+        release = make_variant(name, 5, 1).anonymize(invented)
         claims = {"k-anonymity": "identical-rows", "co-rated": "co-rated", "nothing": "nothing"}
-        assert release.published.claim.kind == claims[METHODS[name].promise]
-        assert release.published.claim.k == (5 if METHODS[name].has_k else 1)
+        assert release.published.claim.kind == claims[variant_of(name).about_claim.promise]
+        assert release.published.claim.k == (5 if has_k(name) else 1)
 
     def test_all_stands_for_every_kind(self):
         chosen = choose_methods(["all"])
-        assert chosen == list(ALL)
-        assert {METHODS[name].promise for name in chosen} == {"k-anonymity", "co-rated", "nothing"}
+        assert chosen == usual_methods()
+        promises = {variant_of(name).about_claim.promise for name in chosen}
+        assert promises == {"k-anonymity", "co-rated", "nothing"}
         assert choose_methods(["raw", "all"])[0] == "raw"
 
     def test_keys_tell_settings_apart(self):

@@ -8,7 +8,14 @@ from recveil.anonymize.parts import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
 from recveil.datasets import make_ratings
 from recveil.group import KGather
 from recveil.predict import FunkSVD, UserKNN
-from recveil.release import settings as form
+from recveil.release.k_corating_words import CO_RATED_GROUPINGS, FILLS
+from recveil.release.predictive_words import (
+    GROUPING_NAMES,
+    LEVEL_GROUPING_NAMES,
+    PREDICTOR_NAMES,
+)
+from recveil.release.predictive_words import GROUPINGS as GROUPING_CLASSES
+from recveil.release.predictive_words import PREDICTORS as PREDICTOR_CLASSES
 from recveil.release.settings import foreign_names, problems_of_settings
 
 
@@ -25,11 +32,14 @@ def _manifest(release) -> dict:
 
 
 def test_all_groupings_and_predictors_are_known():
+    assert tuple(GROUPINGS) == GROUPING_NAMES
+    assert tuple(LEVEL_GROUPINGS) == LEVEL_GROUPING_NAMES
+    assert tuple(PREDICTORS) == PREDICTOR_NAMES
     known = [kind.__name__ for kind in (*GROUPINGS.values(), *LEVEL_GROUPINGS.values())]
-    assert sorted(form.GROUPINGS) == sorted(known)
-    assert set(form.CO_RATED_GROUPINGS) == {"gecom", "supports", *GROUPINGS}
-    assert {type(make(0)).__name__ for make in PREDICTORS.values()} <= set(form.PREDICTORS)
-    for name in form.FILLS:
+    assert sorted(GROUPING_CLASSES) == sorted(known)
+    assert set(CO_RATED_GROUPINGS) == {"gecom", "supports", *GROUPINGS}
+    assert {type(make(0)).__name__ for make in PREDICTORS.values()} <= set(PREDICTOR_CLASSES)
+    for name in FILLS:
         make_fill(name, 0, None)
 
 

@@ -7,13 +7,15 @@ import re
 import numpy as np
 import pytest
 
-from recveil.compare import METHODS, Row
+from recveil.compare import Row
 from recveil.compare.comparison import Comparison
 from recveil.errors import RecveilError
 from recveil.io import Reading
+from recveil.release.registry import all_variants
 from recveil.report.frontier import UTILITIES, draw_frontier, looks_of
 from recveil.report.page_of_comparison import compare_page, write_compare_page
 
+VARIANTS = all_variants()
 SECTIONS = ("frontier", "ladder", "measures", "promises", "all", "notes")
 
 
@@ -21,7 +23,7 @@ def rows():
     """Three methods of k, two baselines, a failure, and one that the attacks cannot undo."""
     made = []
     for place, name in enumerate(("padded", "simple", "k-corating-item-mean")):
-        promise = METHODS[name].promise
+        promise = VARIANTS[name][1].about_claim.promise
         for k in (2, 5, 50):
             risk = (0.9 if promise == "co-rated" else (0.6 + place / 10) / k) + 0.0012
             made.append(finished(name, k, promise, risk, 0.9 - k / 100 + place / 50))
@@ -207,9 +209,11 @@ def test_methods_are_named_beside_the_drawing(page, result):
 
 
 def test_methods_differ_without_colours(result):
-    everything = [{"method": name, "promise": METHODS[name].promise} for name in METHODS]
+    everything = [
+        {"method": name, "promise": VARIANTS[name][1].about_claim.promise} for name in VARIANTS
+    ]
     looks = looks_of(everything)
-    assert len({look.series for look in looks}) == len(METHODS)
+    assert len({look.series for look in looks}) == len(VARIANTS)
     drawn = looks_of(result["rows"])
     assert len({(look.colour, look.shape, tuple(look.dash)) for look in drawn}) == len(drawn)
 

@@ -23,7 +23,7 @@ from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.release.data_card import data_card
-from recveil.release.manifest import to_bytes
+from recveil.release.manifest import Manifest, to_bytes
 from recveil.verify import verify
 
 METHODS = {
@@ -67,7 +67,7 @@ def _sign(folder: Path, manifest: dict | None = None) -> None:
 
 def _sign_with_new_card(folder: Path, manifest: dict) -> None:
     name = next(iter(manifest["files"]))
-    (folder / "README.md").write_text(data_card(manifest, name))
+    (folder / "README.md").write_text(data_card(Manifest.from_json(manifest), name))
     _sign(folder, manifest)
 
 

@@ -1,9 +1,9 @@
 """From ratings to a release."""
 
 from recveil.anonymize.anonymizing import Anonymized, anonymize
-from recveil.anonymize.baselines import BASELINE_DESCRIPTIONS, BASELINES, NOT_ATTACKED
 from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
 from recveil.anonymize.k_corating import KCoRater
+from recveil.anonymize.methods import BASELINES
 from recveil.anonymize.noise import AdditiveNoise, LabelNoise
 from recveil.anonymize.perturbation import Baseline, GlobalItemMeans, RandomValues, RawRelease
 from recveil.anonymize.predictive import PredictiveAnonymizer
@@ -20,8 +20,6 @@ from recveil.release.sides import Private, Published
 
 __all__ = [
     "BASELINES",
-    "BASELINE_DESCRIPTIONS",
-    "NOT_ATTACKED",
     "AdditiveNoise",
     "Anonymized",
     "Baseline",

@@ -1,9 +1,124 @@
-"""Base: what all anonymizers share."""
+"""Base: what all anonymizers share: the checks, the seed, and putting a release together."""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
+from recveil.publish import Release
+from recveil.publish.expected import Expected
+from recveil.ratings import Ratings
+from recveil.ratings.ends import refuse_doubts
+from recveil.ratings.likes import PUBLISHED, refuse_likes
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Records
+from recveil.release.sides import FileFormat, Layout, Private, Published
+
+Blocks = Callable[[], Iterator[Records]]
 
 
 def check_seed(seed: int | None) -> None:
     """Raise a RecveilError unless the seed is a whole number of at least 0, or not given."""
     if seed is not None and not (isinstance(seed, int) and seed >= 0):
         raise RecveilError(f"seed is {seed!r}; expected a whole number of at least 0")
+
+
+def check_k(k: Any, least: int = 2) -> None:
+    """Raise a RecveilError unless k is a whole number of at least `least`."""
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < least:
+        raise RecveilError(f"k is {k!r}; expected a whole number of at least {least}")
+
+
+def check_people(ratings: Ratings, k: int) -> None:
+    """Raise a RecveilError unless groups of k can be made of people with ratings.
+
+    Likes, which are all equal, and a scale that nobody named, and whose end fewer than k people
+    used, are refused, too: the published scale would tell of them.
+    """
+    if ratings.n_users < k:
+        raise RecveilError(
+            f"{ratings.n_users} users cannot form a group of k = {k}; lower k, or add users"
+        )
+    check_everybody_rated(ratings)
+    refuse_likes(ratings, PUBLISHED)
+    refuse_doubts(ratings, int(k))
+
+
+def check_everybody_rated(ratings: Ratings) -> None:
+    """Raise a RecveilError if a user has no rating."""
+    if (ratings.activity == 0).any():
+        raise RecveilError(
+            f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
+            f"expected at least one of everybody; drop users without ratings"
+        )
+
+
+def drawn_seed(seed: int | None) -> int:
+    """Return the seed, or draw one from the system."""
+    return secrets.randbits(64) if seed is None else seed
+
+
+def secret_rng(seed: int, ratings: Ratings) -> np.random.Generator:
+    """Return a generator that nobody can repeat who knows the seed alone.
+
+    The seed and a digest of the private ratings go into it together: whoever guesses a seed such
+    as 0 can undo nothing that was drawn here.
+    """
+    return np.random.default_rng([seed, int.from_bytes(ratings.digest()[:16], "big")])
+
+
+def assemble(
+    ratings: Ratings,
+    rng: np.random.Generator,
+    *,
+    claim: Claim,
+    settings: Mapping[str, Any],
+    groups: Groups,
+    blocks: Blocks,
+    default_layout: Literal["users", "groups"],
+    seed: int,
+    expect: Callable[[Layout, FileFormat], Expected] | None = None,
+    used: Mapping[str, Any] | None = None,
+    levels: NDArray[np.int64] | None = None,
+) -> Release:
+    """Put the two sides of a release together; the pseudonyms' prefix is drawn from `rng`.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What it is made of.
+    rng : Generator
+        From `secret_rng`.
+    claim, settings, blocks, default_layout, expect
+        See `Published`.
+    groups, seed, levels
+        See `Private`.
+    used : dict
+        The full settings, for the owner alone.
+    """
+    published = Published(
+        claim=claim,
+        items=ratings.items,
+        scale=ratings.scale,
+        settings=dict(settings),
+        n_users=ratings.n_users,
+        prefix=fresh_prefix(ratings.users, rng),
+        blocks=blocks,
+        default_layout=default_layout,
+        expect=expect,
+    )
+    private = Private(
+        users=ratings.users, groups=groups, seed=seed, settings=dict(used or {}), levels=levels
+    )
+    return Release(published, private)
+
+
+def with_private(release: Release, **changes: Any) -> Release:
+    """Return a release of whose private side some parts are others."""
+    return replace(release, private=replace(release.private, **changes))

@@ -1,7 +1,6 @@
 """KCoRater: fill rows up until everybody shares his set of rated items with k - 1 others."""
 
 import itertools
-import secrets
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +12,14 @@ from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.base import check_seed
+from recveil.anonymize.base import (
+    assemble,
+    check_k,
+    check_people,
+    check_seed,
+    drawn_seed,
+    secret_rng,
+)
 from recveil.anonymize.fills import Fill, count_statements, learn, make_fill
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.parts import GROUPINGS
@@ -26,13 +32,10 @@ from recveil.predict import FunkSVD
 from recveil.publish.expected import expect
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ends import refuse_doubts
-from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
-from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.k_corating_words import K_CORATING
 from recveil.release.records import Records
-from recveil.release.sides import Private, Published
 
 Protect = Literal["none", "labels", "mean", "shuffle"]
 # Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
@@ -138,9 +141,9 @@ class KCoRater:
             unknown, or `trust` is about other people or not asked for.
         """
         self._check(ratings)
-        seed = secrets.randbits(64) if self.seed is None else self.seed
+        seed = drawn_seed(self.seed)
         # Nothing random comes from the seed alone: who guessed it could tell users by their fills.
-        rng = np.random.default_rng([seed, int.from_bytes(ratings.digest()[:16], "big")])
+        rng = secret_rng(seed, ratings)
         group_seed = int(rng.integers(2**32))
         fill = make_fill(self.fill, int(rng.integers(2**63)), self.trust)
         given = _parameters(fill)
@@ -149,29 +152,37 @@ class KCoRater:
         starts, items = union_of_items(ratings, groups)
         job = _Job(ratings, fill, groups, starts, items, int(rng.integers(2**62)))
         n_cells = int((np.diff(job.item_starts) * groups.sizes).sum())
-        published = Published(
-            claim=Claim("identical-rows" if self._averages else "co-rated", int(self.k)),
-            items=ratings.items,
-            scale=ratings.scale,
-            settings=self._public_settings(ratings.scale),
-            n_users=ratings.n_users,
-            prefix=fresh_prefix(ratings.users, rng),
-            blocks=lambda: self._blocks(job),
-            default_layout="users",
-            expect=partial(
-                expect,
-                *(ratings, "co-rated", np.diff(job.item_starts), job.groups.sizes),
-                step=self._step(ratings.scale),
-            ),
-        )
-        settings = {"filled_cells": n_cells - ratings.n_ratings, "cells": n_cells, "fill": given}
+        used: dict[str, Any] = {
+            "filled_cells": n_cells - ratings.n_ratings,
+            "cells": n_cells,
+            "fill": given,
+        }
         if self.trust is not None:
             _, ignored, unknown = self.trust
             counts = (count_statements(self.trust), ignored, unknown)
-            settings["trust"] = dict(
+            used["trust"] = dict(
                 zip(("statements", "ignored_lines", "unknown_users"), counts, strict=True)
             )
-        return Release(published, Private(ratings.users, _alone(groups), seed, settings))
+        public = self._public_settings(ratings.scale)
+        return assemble(
+            ratings,
+            rng,
+            claim=Claim(K_CORATING.claim_of(public), int(self.k)),
+            settings=public,
+            groups=_alone(groups),
+            blocks=lambda: self._blocks(job),
+            default_layout="users",
+            seed=seed,
+            expect=partial(
+                expect,
+                ratings,
+                "co-rated",
+                np.diff(job.item_starts),
+                job.groups.sizes,
+                step=self._step(ratings.scale),
+            ),
+            used=used,
+        )
 
     def _step(self, scale: RatingScale) -> float | None:
         """Return the step of all labels, or None if fills are as they come."""
@@ -185,7 +196,7 @@ class KCoRater:
 
     def _public_settings(self, scale: RatingScale) -> dict[str, Any]:
         settings: dict[str, Any] = {
-            "method": "k-coRating",
+            "method": K_CORATING.title,
             "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
             "grouping": self.grouping,
             # Nothing can be rounded to a continuous scale, unless it is a single number.
@@ -200,8 +211,7 @@ class KCoRater:
 
     def _check(self, ratings: Ratings) -> None:
         check_seed(self.seed)
-        if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 2:
-            raise RecveilError(f"k is {self.k!r}; expected a whole number of at least 2")
+        check_k(self.k)
         if self.protect not in get_args(Protect):
             raise RecveilError(
                 f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}"
@@ -211,18 +221,7 @@ class KCoRater:
         known = ("gecom", "supports", *GROUPINGS)
         if self.grouping not in known:
             raise RecveilError(f"grouping {self.grouping!r}: expected one of {', '.join(known)}")
-        if ratings.n_users < self.k:
-            raise RecveilError(
-                f"{ratings.n_users} users cannot form a group of k = {self.k}; "
-                f"lower k, or add users"
-            )
-        if (ratings.activity == 0).any():
-            raise RecveilError(
-                f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
-                f"expected at least one of everybody; drop users without ratings"
-            )
-        refuse_likes(ratings, PUBLISHED)
-        refuse_doubts(ratings, int(self.k))
+        check_people(ratings, self.k)
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:
         if self.grouping == "gecom":

@@ -4,15 +4,21 @@ What is here is meant to be compared with. The release can be held, evaluated an
 promises nothing and is never written.
 """
 
-import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.base import check_seed
+from recveil.anonymize.base import (
+    Blocks,
+    assemble,
+    check_everybody_rated,
+    check_seed,
+    drawn_seed,
+    secret_rng,
+)
 from recveil.anonymize.homogenize import homogenize_simple
 from recveil.anonymize.predictive import label_step
 from recveil.errors import RecveilError
@@ -20,14 +26,10 @@ from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
-from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
-from recveil.release.sides import Private, Published
 
 # Ratings of a block.
 _BLOCK_RATINGS = 1 << 22
-
-Blocks = Callable[[], Iterator[Records]]
 
 
 class Baseline(ABC):
@@ -48,20 +50,19 @@ class Baseline(ABC):
             If there are no users, a user has no rating, or a setting is unknown.
         """
         self._check(ratings)
-        seed = secrets.randbits(64) if self.seed is None else self.seed
-        rng = np.random.default_rng([seed, int.from_bytes(ratings.digest()[:16], "big")])
+        seed = drawn_seed(self.seed)
+        rng = secret_rng(seed, ratings)
         groups, blocks = self._publish(ratings, rng)
-        published = Published(
+        return assemble(
+            ratings,
+            rng,
             claim=Claim("nothing", k=1),
-            items=ratings.items,
-            scale=ratings.scale,
             settings={"method": self.method, **self._settings(ratings.scale)},
-            n_users=ratings.n_users,
-            prefix=fresh_prefix(ratings.users, rng),
+            groups=groups,
             blocks=blocks,
             default_layout="users",
+            seed=seed,
         )
-        return Release(published, Private(ratings.users, groups, seed))
 
     @abstractmethod
     def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
@@ -75,11 +76,7 @@ class Baseline(ABC):
         check_seed(self.seed)
         if not ratings.n_users:
             raise RecveilError("there are no users; expected at least one")
-        if (ratings.activity == 0).any():
-            raise RecveilError(
-                f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
-                f"expected at least one of everybody; drop users without ratings"
-            )
+        check_everybody_rated(ratings)
 
 
 class GlobalItemMeans(Baseline):

@@ -1,7 +1,6 @@
 """PredictiveAnonymizer: pad, group, homogenize (Chang et al., sections 4 and 5.2)."""
 
 import math
-import secrets
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
@@ -9,7 +8,15 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.anonymize.base import check_seed
+from recveil.anonymize.base import (
+    assemble,
+    check_k,
+    check_people,
+    check_seed,
+    drawn_seed,
+    secret_rng,
+    with_private,
+)
 from recveil.anonymize.cost import DiversityCost
 from recveil.anonymize.diversifying import (
     AddedEdges,
@@ -27,15 +34,12 @@ from recveil.predict import Padded, Predictor, padded_by
 from recveil.publish.expected import expect
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ends import refuse_doubts
 from recveil.ratings.level_rules import levels_by_rule
-from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.as_given import count_as_given
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
-from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.records import Records
-from recveil.release.sides import Private, Published
 from recveil.verify.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
@@ -138,8 +142,7 @@ class PredictiveAnonymizer:
         self._check(ratings)
         levels = self._levels(ratings)
         step = label_step(self.round_labels, ratings.scale)
-        seed = secrets.randbits(64) if self.seed is None else self.seed
-        data_seed = int.from_bytes(ratings.digest()[:16], "big")
+        seed = drawn_seed(self.seed)
         predictor_seed, grouping_seed = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
         )
@@ -151,64 +154,55 @@ class PredictiveAnonymizer:
         given = {} if levels is None else {"levels": levels}
         labels = grouping.fit(padding.coordinates(), **given).labels_
         n_groups = int(labels.max()) + 1
-        rng = np.random.default_rng([seed, data_seed])
+        rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
         promised = _promises(groups, levels, int(self.k), type(grouping).__name__)
         added, cost = self._diversify(ratings, padding, groups)
-        published = Published(
+        release = assemble(
+            ratings,
+            rng,
             claim=Claim(
-                "identical-rows",
+                kind=PREDICTIVE.claim_of({}),
                 k=int(self.k if levels is None else levels.min()),
                 levels=levels is not None,
                 b=int(self.b),
                 l=int(self.l),
             ),
-            items=ratings.items,
-            scale=ratings.scale,
             settings={
-                "method": "predictive anonymization",
+                "method": PREDICTIVE.title,
                 "homogenize": self.homogenize,
                 "predictor": told(predictor),
                 "grouping": told(grouping),
                 "label_step": step,
             },
-            n_users=ratings.n_users,
-            prefix=fresh_prefix(ratings.users, rng),
+            groups=groups,
             blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",
+            seed=seed,
             expect=lambda layout, file_format: expect(
-                *(ratings, self.homogenize, _widths(ratings, groups, self.homogenize, added)),
-                *(groups.sizes, layout, file_format),
+                ratings,
+                self.homogenize,
+                widths=_widths(ratings, groups, self.homogenize, added),
+                sizes=groups.sizes,
+                layout=layout,
+                file_format=file_format,
                 step=step,
             ),
+            used=settings_of(predictor, grouping),
+            levels=levels,
         )
         lone = None
         if self.homogenize == "simple":  # to count in padded rows would be to make them twice
-            lone = count_as_given(ratings, groups, published.blocks())
-        used = settings_of(predictor, grouping)
-        private = Private(ratings.users, groups, seed, used, lone, levels, cost)
-        return Release(published, private)
+            lone = count_as_given(ratings, groups, release.published.blocks())
+        return with_private(release, lone_ratings=lone, diversity_cost=cost)
 
     def _check(self, ratings: Ratings) -> None:
         check_seed(self.seed)
-        least = 2 if self.privacy_levels is None else 1
-        if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < least:
-            raise RecveilError(f"k is {self.k!r}; expected a whole number of at least {least}")
+        check_k(self.k, least=2 if self.privacy_levels is None else 1)
         check_parameters(self.b, self.l)
         if self.homogenize not in get_args(Homogenize):
             raise RecveilError(f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'")
-        if ratings.n_users < self.k:
-            raise RecveilError(
-                f"{ratings.n_users} users cannot form a group of k = {self.k}; "
-                f"lower k, or add users"
-            )
-        if (ratings.activity == 0).any():
-            raise RecveilError(
-                f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
-                f"expected at least one of everybody; drop users without ratings"
-            )
-        refuse_likes(ratings, PUBLISHED)
-        refuse_doubts(ratings, int(self.k))
+        check_people(ratings, self.k)
 
     def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:
         if self.privacy_levels is None:

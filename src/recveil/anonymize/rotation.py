@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from recveil.anonymize.base import Blocks
 from recveil.anonymize.noise import LabelNoise
 from recveil.anonymize.parts import PREDICTORS
-from recveil.anonymize.perturbation import Baseline, Blocks, everybody_alone, places_of
+from recveil.anonymize.perturbation import Baseline, everybody_alone, places_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padder, Padding

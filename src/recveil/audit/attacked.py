@@ -5,17 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from recveil.anonymize.again import same_again
+from recveil.anonymize.methods import same_again
 from recveil.attack import (
     Adversary,
     Membership,
     ReleaseAttack,
 )
 from recveil.attack.members import describe_membership
-from recveil.attack.stronger import PADDED
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
+from recveil.release.claim import Claim
+from recveil.release.manifest import Manifest
 
 
 @brief
@@ -27,8 +28,8 @@ class AttackedRelease:
     ----------
     name : str
         The release's folder.
-    manifest : dict
-        The content of its release.json.
+    manifest : Manifest
+        What it says of itself.
     attacks : list of (Adversary, ReleaseAttack)
     membership : Membership or None
         Whether the adversary can tell who was in the data, measured on a release that was made in
@@ -50,7 +51,7 @@ class AttackedRelease:
     """
 
     name: str
-    manifest: dict[str, Any]
+    manifest: Manifest
     attacks: list[tuple[Adversary, ReleaseAttack]]
     membership: Membership | None
     lone_share: float | None
@@ -64,14 +65,14 @@ class AttackedRelease:
         """Return the findings as plain data, for JSON and for the page."""
         return {
             "name": self.name,
-            "claim": self.manifest["claim"],
-            "k": self.manifest["k"],
-            "levels": bool(self.manifest.get("levels")),
-            "layout": self.manifest["layout"],
-            "settings": self.manifest["settings"],
+            "claim": self.manifest.claim.kind,
+            "k": self.manifest.claim.k,
+            "levels": self.manifest.claim.levels,
+            "layout": self.manifest.layout,
+            "settings": dict(self.manifest.settings),
             "unprotected": self.unprotected,
             "lowest_level": self.lowest_level,
-            "columns": columns_of(self.manifest),
+            "columns": columns_of(self.manifest.claim),
             "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
             "membership": self.membership
             and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
@@ -112,25 +113,24 @@ class AttackedRelease:
     def _facts(self) -> dict[str, object]:
         found = max((attack.person_found.rate for _, attack in self.attacks), default=None)
         return {
-            "claim": self.manifest.get("claim"),
-            "k": self.manifest.get("k"),
+            "claim": self.manifest.claim.kind,
+            "k": self.manifest.claim.k,
             "adversaries": len(self.attacks),
             "found by the strongest": None if found is None else f"{found:.1%}",
         }
 
 
-def _cannot_be_repeated(manifest: dict[str, Any]) -> str:
+def _cannot_be_repeated(manifest: Manifest) -> str:
     """Say why no such release can be made of other people; nothing, if one can or nobody asks."""
-    if manifest.get("levels"):
+    if manifest.claim.levels:
         return (
             "because it needs a release without some of the people, and with privacy levels they "
             "would take theirs along"
         )
-    if same_again(manifest, 0) is not None:
-        return ""
-    if manifest["settings"].get("method") == "k-coRating":
-        return "because the release's fill, or who trusts whom, is not at hand"
-    return "because the release's predictor or grouping was given as an object, and is not at hand"
+    method = manifest.known_method
+    if method is None:
+        return "because nobody said how it was made"
+    return "" if same_again(manifest, 0) is not None else f"because {method.why_not_again}"
 
 
 def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
@@ -159,19 +159,19 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def columns_of(manifest: dict[str, Any]) -> dict[str, str]:
-    """Name the rates: records of a co-rated release stand for one person each.
+def columns_of(claim: Claim) -> dict[str, str]:
+    """Name the rates: where real ratings stay, each record is one person's.
 
     Examples
     --------
-    >>> columns_of({"claim": "co-rated"})["group_found"]
+    >>> columns_of(Claim("co-rated", 5))["group_found"]
     'the very record alone on top'
     """
     names = {"group_found": "group found", "person_found": "person found", "bound": "bound"}
-    if manifest["claim"] == "co-rated":
+    if claim.about.one_person_each:
         names["group_found"] = "the very record alone on top"
         names["person_found"] = "person found, ties shared"
-    if manifest.get("levels"):
+    if claim.levels:
         names["bound"] = "mean of 1/k"
     return names
 
@@ -183,8 +183,9 @@ def headline(published: AttackedRelease) -> str:
         return "Nobody could be looked for in the release, which shows nothing."
     person = attack.person_found
     promise = f"the promise is at most {attack.bound:.1%}"
-    if published.manifest["claim"] != "identical-rows":
-        promise = "nothing is promised against those who know ratings"
+    about = published.manifest.claim.about
+    if not about.is_bound:
+        promise = about.unpromised
     elif published.unprotected:
         promise = _alone(published.unprotected)
     return (
@@ -203,8 +204,8 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     if attack.exact.rate > 0:
         sentences.append(_exact(published, attack))
     sentences += _as_given(published)
-    if published.manifest["settings"].get("homogenize") == "padded":
-        sentences.append(PADDED)
+    method, settings = published.manifest.known_method, published.manifest.settings
+    sentences += [] if method is None else method.undone_by(settings)
     if published.membership is not None:
         sentences.append(describe_membership(published.membership.auc))
     return sentences
@@ -217,7 +218,7 @@ def _strongest(published: AttackedRelease) -> tuple[Adversary, ReleaseAttack]:
 def _high(published: AttackedRelease, attack: ReleaseAttack) -> float:
     """Return the interval's upper end; it does not reach above what is proven."""
     person = attack.person_found
-    if published.manifest["claim"] == "identical-rows":
+    if published.manifest.claim.about.is_bound:
         return max(person.rate, min(person.high, attack.bound))
     return person.high
 
@@ -225,9 +226,9 @@ def _high(published: AttackedRelease, attack: ReleaseAttack) -> float:
 def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) -> str:
     """Say how many people the strongest adversary finds, and what is promised."""
     person, group = attack.person_found, attack.group_found
-    if published.manifest["claim"] == "co-rated":
+    claim = published.manifest.claim
+    if claim.about.one_person_each:
         found = f"of {attack.requested:,} people the very record of"
-        promise = _no_promise(published)
         if struck := attack.attack.partition(", without ")[2]:
             found = f"{found.removesuffix(' of')}, with {struck} struck out, of"
     else:
@@ -235,10 +236,14 @@ def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) 
             f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
             f"person in it, by a blind pick among the group, of"
         )
-        promise = f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to "
-        promise += "that."
-        if published.unprotected is not None:
-            promise = _promise_of_levels(published)
+    if not claim.about.is_bound:
+        promise = _no_promise(published)
+    elif published.unprotected is not None:
+        promise = _promise_of_levels(published)
+    else:
+        promise = (
+            f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
+        )
     return (
         f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
         f"{_high(published, attack):.1%}); {promise}"
@@ -265,11 +270,10 @@ def _promise_of_levels(published: AttackedRelease) -> str:
 def _exact(published: AttackedRelease, attack: ReleaseAttack) -> str:
     """Say how many ratings that were not known the adversary reads off."""
     group, row = "group", "the group's row"
-    if published.manifest["claim"] == "co-rated":
+    if published.manifest.claim.about.one_person_each:
         group, row = "record", "it"
-    more = ""
-    if published.manifest["settings"]["method"] == "k-coRating":
-        more = " Of the others many are invented; who works the fill out again sees which."
+    method = published.manifest.known_method
+    more = "" if method is None else method.about_exact
     return (
         f"Of the unknown ratings of those whose {group} was found, {attack.exact.rate:.1%} stand "
         f"in {row} exactly as they were given.{more}"
@@ -297,16 +301,8 @@ def _as_given(published: AttackedRelease) -> list[str]:
 
 
 def _no_promise(published: AttackedRelease) -> str:
-    """Say what a release does not promise whose records share their items and not their labels."""
-    words = (
-        f"nothing is promised against those who know ratings: only the items of a record are "
-        f"shared by {published.manifest['k']} people, which hides nobody from those who can tell "
-        f"invented labels from real ones, and "
-    )
-    if published.manifest["settings"].get("protect") == "shuffle":
-        return words + (
-            "the real ratings of a group stand in its records, dealt among them. These attacks "
-            "look at single records: whoever takes those with the same items together finds the "
-            "right ones more often than that."
-        )
-    return words + "the real ratings stand in it as they were given. Better attacks may find more."
+    """Say what a release does not promise whose claim bounds no rate."""
+    manifest, method = published.manifest, published.manifest.known_method
+    if method is None:
+        return f"{manifest.claim.about.unpromised}. Better attacks may find more."
+    return method.after_rates(manifest.settings, manifest.claim)

@@ -1,15 +1,13 @@
 """Attacking: the adversaries of an audit against a release of the same people."""
 
-import json
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize import Groups
-from recveil.anonymize.again import same_again
+from recveil.anonymize.methods import same_again
 from recveil.attack import (
     Adversary,
     Anonymizer,
@@ -24,6 +22,8 @@ from recveil.audit.attacked import AttackedRelease
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, count_as_given
+from recveil.release.manifest import Manifest, known_manifest
+from recveil.release.reader import read_twin
 from recveil.release.records import Records
 
 
@@ -54,22 +54,24 @@ def attack_published(
     """
     folder = Path(folder).resolve()  # its name is needed, and . has none
     table = ReleasedTable.from_folder(folder, ratings)
-    manifest = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    private = folder.with_name(f"{folder.name}.private")
-    twin = json.loads((private / "private.json").read_text(encoding="utf-8"))
-    lone = twin.get("lone_ratings")
+    manifest = known_manifest(folder)
     return attack_table(
-        *(ratings, table, manifest, adversaries, targets, seed),
+        ratings,
+        table,
+        manifest,
+        adversaries,
+        targets,
+        seed,
         name=folder.name,
         anonymizer=same_again(manifest, seed),
-        lone_share=lone and float(lone["rating_share"]),
+        lone_share=read_twin(folder).lone_share,
     )
 
 
 def attack_table(
     ratings: Ratings,
     table: ReleasedTable,
-    manifest: dict[str, Any],
+    manifest: Manifest,
     adversaries: list[Adversary],
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -85,8 +87,8 @@ def attack_table(
     ratings, adversaries, targets, seed
         As in `attack_published`.
     table : ReleasedTable
-    manifest : dict
-        Its claim, k, layout and settings, as in release.json.
+    manifest : Manifest
+        What it says of itself.
     name, lone_share
         As in `AttackedRelease`.
     anonymizer : Anonymizer, optional
@@ -110,9 +112,16 @@ def attack_table(
             told = membership(ratings, anonymizer, strongest, seed=seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
-    unprotected, lowest = _levels(table) if manifest.get("levels") else (None, None)
+    unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
-        *(name, manifest, attacks, told, lone_share, unmeasured, unprotected, lowest),
+        name=name,
+        manifest=manifest,
+        attacks=attacks,
+        membership=told,
+        lone_share=lone_share,
+        unmeasured=unmeasured,
+        unprotected=unprotected,
+        lowest_level=lowest,
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
         as_given=_count_as_given(ratings, table),
     )

@@ -101,8 +101,11 @@ def tell_alone(people: int) -> str:
 
 def show_verification(result: "Verification", name: str) -> None:
     """Print the verdict and the first violations."""
+    from recveil.release.claim import claim_kind
+
     console = Console()
-    what = "set of rated items" if result.claim == "co-rated" else "row of labels"
+    about = claim_kind(result.claim)
+    what = about.shared
     if result.holds and result.has_levels:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least as "
@@ -123,19 +126,15 @@ def show_verification(result: "Verification", name: str) -> None:
             f"[bold red]does not hold[/]  {escape(name)}: {escape(result.violations[0].where)}: "
             f"{escape(result.violations[0].problem)}."
         )
-    rows = "sets of items" if result.claim == "co-rated" else "rows"
-    one = "set" if result.claim == "co-rated" else "row"
+    one, rows = about.shared_short
     table = Table(
         *("people", "published rows", f"different {rows}", f"fewest people on a {one}", "compared")
     )
     numbers = (result.users, result.records, result.classes, result.k_achieved)
     table.add_row(*(f"{n:,}" for n in numbers), escape(", ".join(result.compared)))
     console.print(table)
-    if result.claim == "co-rated":
-        console.print(
-            "The ratings themselves are not compared: whoever knows some of a person's ratings may "
-            "find them all the same. recveil audit --release tells how often."
-        )
+    if about.caution:
+        console.print(about.caution)
     if result.diversity is not None and result.diversity.holds:
         found = result.diversity
         console.print(

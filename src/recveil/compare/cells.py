@@ -9,12 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from recveil.anonymize.methods import make_variant
 from recveil.beside import file_beside, folder_beside, sweep, temporary_names
 from recveil.brief import brief
-from recveil.compare.methods import METHODS
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.publish import write_release
+from recveil.release.registry import variant_of
 
 Cell: TypeAlias = dict[str, Any]
 
@@ -198,13 +199,13 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) 
 def _judge(
     out: Path, setting: Setting, ground: Ground, evaluator: Evaluator, seconds: dict[str, float]
 ) -> Cell:
-    method, train = METHODS[setting.method], evaluator.split.train
+    train = evaluator.split.train
     watch = _Watch(seconds)
-    anonymizer = method.make(setting.k or 0, ground.seed)
+    anonymizer = make_variant(setting.method, setting.k, ground.seed)
     release = anonymizer.anonymize(train)
     watch.stop("anonymize")
     verified = None
-    if method.promise != "nothing":
+    if variant_of(setting.method).about_claim.is_published:
         # The checker knows files only, as everybody would get them.
         with folder_beside(out, WORK) as folder:
             found = write_release(release, folder / "release", allow_large=ground.allow_large)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from recveil.attack import Interval
 from recveil.attack.members import describe_membership
-from recveil.attack.stronger import PADDED
 from recveil.audit.verdict import COVERAGE
 from recveil.compare.rows import Row
 from recveil.compare.worth import (
@@ -25,6 +24,8 @@ from recveil.compare.worth import (
 )
 from recveil.errors import RecveilError
 from recveil.evaluate import FEWEST_JUDGED
+from recveil.release.claim import is_promise
+from recveil.release.registry import undone_of
 
 # If the attacks find fewer than this share in the raw data, they show little.
 _WORKS = 0.5
@@ -214,7 +215,7 @@ def _is_safe(row: Row, max_risk: float | None, min_k: int | None) -> bool:
 def _is_candidate(row: Row) -> bool:
     """Tell whether a row has a result, and promises something."""
     is_judged = row.risk_high is not None and row.rmse is not None
-    return row.problem is None and row.promise != "nothing" and is_judged
+    return row.problem is None and is_promise(row.promise) and is_judged
 
 
 def _high(row: Row) -> float:
@@ -309,8 +310,7 @@ def _caveats(row: Row, max_risk: float | None) -> list[str]:
             f"{percent(row.published_share)} of all ratings stand in it exactly as they were given"
             f"{why}."
         )
-    if row.method.startswith("padded"):
-        caveats.append(PADDED)
+    caveats += undone_of(row.method)
     if row.membership is not None:
         low, high = row.membership_low or 0.0, row.membership_high or 1.0
         caveats.append(describe_membership(Interval(row.membership, low, high, 0), "An adversary"))

@@ -5,6 +5,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from recveil.anonymize.methods import has_k
+from recveil.compare.asked import choose_methods
 from recveil.compare.cells import (
     Cell,
     Ground,
@@ -16,7 +18,6 @@ from recveil.compare.cells import (
 )
 from recveil.compare.choice import cheapest
 from recveil.compare.comparison import Comparison
-from recveil.compare.methods import METHODS, choose_methods
 from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
@@ -59,7 +60,7 @@ def compare(
         A folder for the results, readable by its owner alone; new, or an older comparison's. It
         names no people, but is not to be published: it tells how to find them.
     methods : sequence of str
-        Names of `METHODS`; "all" is a choice that shows every kind.
+        Names of variants, such as "simple-mdav"; "all" is a choice that shows every kind.
     ks : sequence of int
         For the methods that take a k.
     split : float
@@ -146,9 +147,10 @@ def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
             raise RecveilError(f"k is {k}; expected a whole number of at least 2")
     settings = []
     for method in methods:
-        has_k = METHODS[method].has_k
-        settings += [Setting(method, k) for k in dict.fromkeys(ks)] if has_k else []
-        settings += [] if has_k else [Setting(method, None)]
+        if has_k(method):
+            settings += [Setting(method, k) for k in dict.fromkeys(ks)]
+        else:
+            settings.append(Setting(method, None))
     if not settings:
         raise RecveilError("no k given; expected some, such as 2, 5, 10")
     return settings

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 from recveil.brief import brief
 from recveil.compare.cells import TABLE, write_beside
 from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
-from recveil.compare.methods import METHODS, PROMISES
 from recveil.compare.rows import Row
 from recveil.compare.worth import Worth, shares_of
 from recveil.io import Reading
 from recveil.ratings import Ratings
+from recveil.release.registry import variant_of
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
@@ -98,9 +98,9 @@ class Comparison:
             },
             "methods": {
                 name: {
-                    "description": METHODS[name].description,
-                    "promise": METHODS[name].promise,
-                    "meaning": PROMISES[METHODS[name].promise],
+                    "description": variant_of(name).description,
+                    "promise": variant_of(name).about_claim.promise,
+                    "meaning": variant_of(name).about_claim.meaning,
                 }
                 for name in names
             },

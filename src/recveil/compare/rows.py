@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from recveil.brief import brief
 from recveil.compare.cells import Cell, strongest_attack
-from recveil.compare.methods import METHODS
+from recveil.release.claim import claim_kind
+from recveil.release.registry import variant_of
 
 
 @brief
@@ -17,7 +18,7 @@ class Row(NamedTuple):
     k : int or None
         None for a baseline.
     promise : str
-        What the method promises; see `PROMISES`.
+        What the method promises; see `recveil.release.claim.ClaimKind`.
     problem : str or None
         Why there is no result; then all that follows is None.
     verified_k : int or None
@@ -178,7 +179,8 @@ class Row(NamedTuple):
 def to_row(cell: Cell) -> Row:
     """Take the measures out of a cell."""
     method, k = cell["method"], cell["k"]
-    row = Row(method, k, METHODS[method].promise, cell["problem"])
+    variant = variant_of(method)
+    row = Row(method, k, variant.about_claim.promise, cell["problem"])
     if cell["problem"] is not None:
         return row
     evaluation = cell["evaluation"]
@@ -193,8 +195,8 @@ def to_row(cell: Cell) -> Row:
         most_attacked=max(attack["targets_attacked"] for attack in attacks),
         lone_share=cell["lone_share"],
         published_share=disclosure["ratings_exact"],
-        **(_risk(strongest_attack(attacks), bound) if METHODS[method].is_attacked else {}),
-        **(_membership(disclosure["membership"]) if METHODS[method].is_attacked else {}),
+        **(_risk(strongest_attack(attacks), bound) if variant.is_attacked else {}),
+        **(_membership(disclosure["membership"]) if variant.is_attacked else {}),
         **_ratings(recipient),
         **_lists(recipient),
         order_kept=_order_kept(evaluation.get("carry_over")),
@@ -213,9 +215,9 @@ _FIDELITY = (
 
 def _bound(verified: dict[str, Any] | None) -> float | None:
     """Return the highest share that the checked claim allows; a claim about items allows all."""
-    if verified is None or verified["claim"] != "identical-rows":
+    if verified is None:
         return None
-    return 1 / verified["k_required"]
+    return claim_kind(verified["claim"]).bound(verified["k_required"])
 
 
 def _risk(attack: dict[str, Any], bound: float | None) -> dict[str, Any]:

@@ -1,37 +1,32 @@
 """Disclosure: the audit's attacks on a release, whatever form it is given in."""
 
-import json
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.anonymize.again import same_again
+from recveil.anonymize.methods import same_again
 from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
 from recveil.attack.fitting import with_wrong_items
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_table
 from recveil.brief import brief
-from recveil.errors import RecveilError, reason_of
+from recveil.errors import RecveilError
 from recveil.evaluate.real_links import link_disclosure
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.ratings import Ratings
+from recveil.release.claim import Claim
+from recveil.release.manifest import Manifest, known_manifest, private_twin
+from recveil.release.reader import read_twin
 from recveil.release.sides import Sides
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 
 Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str]
-# What is known of a release that was given as a bare table.
-_NO_MANIFEST: dict[str, Any] = {
-    "claim": "unknown",
-    "k": 1,
-    "layout": "users",
-    "settings": {"method": "unknown"},
-}
 
 
 @brief
@@ -46,8 +41,8 @@ class Opened:
         What a recipient sees.
     released : ReleasedTable or None
         The same with who is where; None if nobody knows.
-    manifest : dict
-        Claim, k, layout and settings, as in release.json.
+    manifest : Manifest
+        What it says of itself.
     lone_share : float or None
         With simple homogenizing, the share of the ratings that are published as they are.
     unknown : str
@@ -57,7 +52,7 @@ class Opened:
     name: str
     table: TrainingTable
     released: ReleasedTable | None
-    manifest: dict[str, Any]
+    manifest: Manifest
     lone_share: float | None = None
     unknown: str = ""
 
@@ -71,29 +66,26 @@ class Opened:
                     f"ratings {train.n_items}; give a table over the same positions"
                 )
             why = "the table was given without who is where"
-            return cls("table", release, None, _NO_MANIFEST, unknown=why)
+            return cls("table", release, None, _unknown(1, train), unknown=why)
         if isinstance(release, Sides):
             lone = release.private.lone_ratings
             table = ReleasedTable.from_release(release, train)
             share = None if lone is None else float(lone.rating_share)
-            return cls._of("release", table, train, manifest_of(release), share)
+            return cls._of("release", table, train, Manifest.of(release.published), share)
         if isinstance(release, ReleasedTable):
-            return cls._of("release", release, train, {**_NO_MANIFEST, "k": release.k}, None)
+            return cls._of("release", release, train, _unknown(release.k, train), None)
         return cls._of_folder(Path(release).resolve(), train)
 
     @classmethod
     def _of_folder(cls, folder: Path, train: Ratings) -> Self:
-        manifest = read_manifest(folder)
-        private = folder.with_name(f"{folder.name}.private")
+        manifest, private = known_manifest(folder), private_twin(folder)
         if not private.exists():
             table = ReleasedTable.from_published(folder, train)
             return cls._of(
                 folder.name, table, train, manifest, None, f"{private.name} is not there"
             )
         table = ReleasedTable.from_folder(folder, train)
-        lone = json.loads((private / "private.json").read_text(encoding="utf-8"))["lone_ratings"]
-        share = lone and float(lone["rating_share"])
-        return cls._of(folder.name, table, train, manifest, share)
+        return cls._of(folder.name, table, train, manifest, read_twin(folder).lone_share)
 
     @classmethod
     def _of(
@@ -101,7 +93,7 @@ class Opened:
         name: str,
         released: ReleasedTable,
         train: Ratings,
-        manifest: dict[str, Any],
+        manifest: Manifest,
         lone_share: float | None,
         unknown: str = "the table was given without who is where",
     ) -> Self:
@@ -119,38 +111,14 @@ class Opened:
         return cls(name, table, released, manifest, lone_share)
 
 
-def manifest_of(release: Sides) -> dict[str, Any]:
-    """Return what release.json will say of a release in memory, as far as it is needed here."""
-    published = release.published
-    return {
-        "claim": published.claim.kind,
-        "k": published.claim.k,
-        "levels": published.claim.levels,
-        "diversity": {"b": published.claim.b, "l": published.claim.l},
-        "layout": published.default_layout,
-        "settings": published.settings,
-    }
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read release.json.
-
-    Raises
-    ------
-    RecveilError
-        If there is none, or it is no such file.
-    """
-    file = folder / "release.json"
-    try:
-        manifest = dict(json.loads(file.read_text(encoding="utf-8")))
-        missing = {"claim", "k", "layout", "settings", "scale"} - set(manifest)
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise RecveilError(
-            f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release"
-        ) from error
-    if missing:
-        raise RecveilError(f"{file}: lacks {', '.join(sorted(missing))}; write the release again")
-    return manifest
+def _unknown(k: int, train: Ratings) -> Manifest:
+    """Return what is known of a release that was given as a bare table."""
+    return Manifest(
+        claim=Claim("unknown", k),
+        layout="users",
+        settings={"method": "unknown"},
+        scale=train.scale,
+    )
 
 
 def disclose(
@@ -178,7 +146,12 @@ def disclose(
         return None
     targets = choose_targets(train.n_users, n_targets, seed)
     return attack_table(
-        *(train, opened.released, opened.manifest, fitted_presets(train), targets, seed),
+        train,
+        opened.released,
+        opened.manifest,
+        fitted_presets(train),
+        targets,
+        seed,
         name=opened.name,
         anonymizer=anonymizer,
         lone_share=opened.lone_share,
@@ -187,7 +160,8 @@ def disclose(
 
 def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
     """Return an anonymizer with the release's public settings, if they name one of recveil's."""
-    return same_again(opened.manifest, seed)
+    manifest = opened.manifest
+    return None if manifest.known_method is None else same_again(manifest, seed)
 
 
 def fitted_presets(train: Ratings) -> list[Adversary]:
@@ -209,7 +183,7 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
     lengths = np.diff(table.indptr)
     if lengths.min() == lengths.max() == np.unique(table.indices).size:
         return None
-    if opened.manifest["claim"] != "co-rated":
+    if "rating" in opened.manifest.claim.about.compared:
         return link_disclosure(train, table)
     class_of, first = _item_sets(table)
     sizes = np.bincount(class_of, weights=table.candidates.sizes).astype(np.int64)
@@ -218,17 +192,17 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
     return links_of_rows(held, sizes, train.support / train.n_users)
 
 
-def _check_source(table: ReleasedTable, train: Ratings, manifest: dict[str, Any]) -> None:
+def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> None:
     """Refuse a release that holds what nobody behind it rated in training.
 
     It was made from other ratings, most likely with the held-out ones among them, and would be
     judged by what it has seen. Only where a method adds no items can that be told.
     """
-    settings, co_rated = manifest["settings"], manifest["claim"] == "co-rated"
-    diverse = (manifest.get("diversity") or {"l": 1})["l"] > 1
-    if (settings.get("homogenize") != "simple" and not co_rated) or diverse:
+    method, claim = manifest.known_method, manifest.claim
+    if method is None or not method.keeps_items(manifest.settings) or claim.l > 1:
         return
-    class_of = _item_sets(table)[0] if co_rated else np.arange(table.indptr.size - 1)
+    by_items = "rating" not in claim.about.compared
+    class_of = _item_sets(table)[0] if by_items else np.arange(table.indptr.size - 1)
     inside = np.flatnonzero(table.record_of >= 0)
     n_classes = int(class_of.max()) + 1
     member = sparse.csr_array(

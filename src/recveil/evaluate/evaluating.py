@@ -4,19 +4,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recveil.anonymize.again import same_again
+from recveil.anonymize.methods import same_again
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.deviations import NullRule
-from recveil.evaluate.disclosure import read_manifest
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
-from recveil.ratings import Ratings, RatingScale
+from recveil.ratings import Ratings
 from recveil.ratings.likes import PREDICTED, refuse_likes
+from recveil.release.manifest import known_manifest
 
 
 @brief
@@ -142,12 +142,13 @@ def evaluate(
         )
     refuse_two_standard_inputs(source=source, train=train, test=test)
     folder = Path(release).resolve()
-    manifest = read_manifest(folder)
-    scale = _scale_of(manifest, folder)
+    manifest = known_manifest(folder)
 
     def take(table: Any) -> Reading:
         # Ratings in memory have a scale of their own already.
-        own = {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": scale}
+        own = (
+            {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": manifest.scale}
+        )
         return understand(table, times=False, **{**reading, **own}).settled()
 
     anonymizer = same_again(manifest, seed) if by_share else None
@@ -170,13 +171,3 @@ def evaluate(
     judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
     found = evaluator.evaluate(judged, anonymizer=anonymizer)
     return Evaluated(found, parts.train, readings, folder.name, split, matched, seed)
-
-
-def _scale_of(manifest: dict[str, Any], folder: Path) -> RatingScale:
-    try:
-        return RatingScale(**manifest["scale"])
-    except TypeError as error:
-        raise RecveilError(
-            f"{folder / 'release.json'}: its scale cannot be read ({error}); write the release "
-            f"again"
-        ) from error

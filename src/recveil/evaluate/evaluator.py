@@ -200,7 +200,7 @@ class Evaluator:
                 "All rows hold the same items, so that no probability follows from an item's "
                 "standing in a row. Their labels tell more of who rated what."
             )
-        if links is not None and opened.manifest["claim"] == "co-rated":
+        if links is not None and "rating" not in opened.manifest.claim.about.compared:
             notes.append(
                 "The probabilities of links look at the items of the rows alone; the ratings, "
                 "which differ among the people who share the items, may tell more."

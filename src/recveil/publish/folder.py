@@ -1,12 +1,12 @@
 """Writing a release: its two folders, written beside their targets, verified, then renamed."""
 
-import hashlib
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -26,17 +26,23 @@ from recveil.publish.expected import refuse_too_large
 from recveil.publish.tables import evenly, rating_writer, tables
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
-from recveil.release.manifest import CARD, CLASSES, FORMAT, MANIFEST, RATINGS, to_bytes
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    CARD,
+    CLASSES,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    RATINGS,
+    RISK,
+    FileEntry,
+    Manifest,
+    to_bytes,
+)
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.verify import Verification, verify
 
-# What stands in the private folder; docs/release-format.md describes each file.
-PRIVATE_MANIFEST, ASSIGNMENT = "private.json", "assignment.parquet"
-
-
-_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS}
-_OWN_FILES |= {PRIVATE_MANIFEST, ASSIGNMENT, "risk.csv"}  # the last is an audit's
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
 
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200
@@ -83,7 +89,7 @@ def check_form(layout: str, file_format: str) -> None:
 
 def _check_promise(published: Published) -> None:
     """Refuse a baseline: a folder of that form would pass for something anonymized."""
-    if published.claim.kind == "nothing":
+    if not published.claim.about.is_published:
         raise RecveilError(
             f"{published.settings['method']!r} promises nothing and is not written as a release; "
             f"evaluate or attack it in memory, or take an anonymizer that makes a promise"
@@ -111,7 +117,7 @@ def _write_published(
     def counted() -> Iterator[Records]:
         people = partial(track, total=published.n_users, weigh=lambda block: block.sizes.sum())
         for block in people(published.blocks(), "Writing the rows of all people"):
-            digests = block.digests(keys, items_only=published.claim.kind == "co-rated")
+            digests = published.claim.about.digests(block, keys)
             for digest, people in zip(digests, block.sizes.tolist(), strict=True):
                 people_of[digest] += people
             item_seen[block.indices] = True
@@ -130,29 +136,11 @@ def _write_published(
     counts["alone"] = sum(people == 1 for people in people_of.values())
     counts["duplicates_dropped"] = published.duplicates_dropped
     (folder / CLASSES).write_bytes(class_list(people_of))
-    manifest = _manifest(published, counts, in_groups=in_groups)
+    layout = "groups" if in_groups else "users"
+    manifest = replace(Manifest.of(published, layout), recveil=version("recveil"), counts=counts)
     (folder / CARD).write_bytes(data_card(manifest, ratings_file.name).encode())
-    manifest["files"] = {
-        name: _fingerprint(folder / name) for name in (ratings_file.name, CLASSES, CARD)
-    }
-    (folder / MANIFEST).write_bytes(to_bytes(manifest))
-
-
-def _manifest(published: Published, counts: dict[str, int], *, in_groups: bool) -> dict[str, Any]:
-    scale = published.scale
-    return {
-        "format": FORMAT,
-        "recveil": version("recveil"),
-        "claim": published.claim.kind,
-        "k": published.claim.k,
-        "levels": published.claim.levels,
-        "diversity": {"b": published.claim.b, "l": published.claim.l},
-        "layout": "groups" if in_groups else "users",
-        "item_type": "text" if published.items.dtype == object else "integer",
-        "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
-        "settings": published.settings,
-        "counts": counts,
-    }
+    files = {name: FileEntry.of(folder / name) for name in (ratings_file.name, CLASSES, CARD)}
+    (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
 
 
 def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: bool) -> None:
@@ -169,7 +157,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: b
     pq.write_table(pa.table(columns), folder / ASSIGNMENT)
     about = {
         "note": "Keep this folder secret: it tells who is behind every published row.",
-        "release": _fingerprint(manifest),
+        "release": asdict(FileEntry.of(manifest)),
         "seed": private.seed,
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
@@ -179,12 +167,6 @@ def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: b
     _write_json(folder / PRIVATE_MANIFEST, about)
     for file in folder.iterdir():
         file.chmod(0o600)
-
-
-def _fingerprint(file: Path) -> dict[str, Any]:
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"sha256": digest, "bytes": file.stat().st_size}
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:

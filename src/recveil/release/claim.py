@@ -1,6 +1,239 @@
-"""Claim: what a release promises about its published rows."""
+"""Claim: what a release promises about its published rows, and what each kind of promise means."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.errors import RecveilError
+from recveil.release.records import Records
+
+
+@dataclass(frozen=True)
+class ClaimKind:
+    """A kind of claim: what is shared by how many, what follows from it, and its words.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in release.json.
+    promise : str
+        What a table of many releases calls it.
+    label : str
+        The same with what it leaves open, where there is room for half a line.
+    meaning : str
+        What it means, for people who choose; starts in lower case.
+    shared : str
+        What at least k people have in common: the whole "row of labels", or less.
+    shared_short : (str, str)
+        One of these, and several, in the heading of a table.
+    shared_parts : str
+        The parts of a record that must be equal, such as "labels".
+    class_of : str
+        What a class of records is called whose shared parts are equal, such as "identical
+        records".
+    compared : tuple of str
+        The columns in which the records of a class agree. Empty if that is not what makes them
+        equal: then only releases can claim it, no plain files.
+    digests : callable
+        Takes `Records` and the keys of the items, and returns 16 bytes for each record that are
+        equal for two only if their shared parts are.
+    is_bound : bool
+        Whether nobody is found in the release with a probability above 1/k, whoever looks.
+    one_person_each : bool
+        Whether a found record is a person's own, though they share a class with others.
+    unpromised : str
+        What an audit says where `is_bound` is False, after the rates.
+    caution : str
+        What the checker says beneath its verdict.
+    card : str
+        The first words of a data card, as a Jinja template.
+    is_published : bool
+        Whether releases that claim it are written, and the checker knows it.
+    """
+
+    name: str
+    promise: str
+    label: str
+    meaning: str
+    shared: str
+    shared_short: tuple[str, str]
+    shared_parts: str
+    class_of: str
+    compared: tuple[str, ...]
+    digests: Callable[[Records, NDArray[np.uint64]], list[bytes]]
+    is_bound: bool
+    one_person_each: bool
+    unpromised: str = ""
+    caution: str = ""
+    card: str = ""
+    is_published: bool = True
+
+    def bound(self, k: int) -> float | None:
+        """Return the highest probability with which anybody is found; None if none is proven.
+
+        Examples
+        --------
+        >>> claim_kind("identical-rows").bound(5), claim_kind("co-rated").bound(5)
+        (0.2, None)
+        """
+        return 1 / k if self.is_bound else None
+
+
+@cache
+def card_text(name: str) -> str:
+    """Return a template that comes with recveil, from the folder `cards`."""
+    return files("recveil.release").joinpath("cards", name).read_text(encoding="utf-8")
+
+
+def _of_labels(records: Records, keys: NDArray[np.uint64]) -> list[bytes]:
+    return records.digests(keys)
+
+
+def _of_items(records: Records, keys: NDArray[np.uint64]) -> list[bytes]:
+    return records.digests(keys, items_only=True)
+
+
+_KINDS: dict[str, ClaimKind] = {
+    kind.name: kind
+    for kind in (
+        ClaimKind(
+            name="identical-rows",
+            promise="k-anonymity",
+            label="k-anonymity",
+            meaning="proven and checked: at least k people share each published row, so that "
+            "nobody is found with a probability above 1/k from the release alone",
+            shared="row of labels",
+            shared_short=("row", "rows"),
+            shared_parts="labels",
+            class_of="identical records",
+            compared=("item", "rating"),
+            digests=_of_labels,
+            is_bound=True,
+            one_person_each=False,
+            card=card_text("identical_rows.md.jinja"),
+        ),
+        ClaimKind(
+            name="co-rated",
+            promise="co-rated",
+            label="co-rated: hidden only from who knows no ratings and cannot tell fills apart",
+            meaning="proven and checked: at least k people share each set of rated items; the "
+            "real ratings stand among them, and hide nobody from somebody who knows some of them",
+            shared="set of rated items",
+            shared_short=("set", "sets of items"),
+            shared_parts="items",
+            class_of="records with the same items",
+            compared=("item",),
+            digests=_of_items,
+            is_bound=False,
+            one_person_each=True,
+            unpromised="nothing is promised against those who know ratings",
+            caution="The ratings themselves are not compared: whoever knows some of a person's "
+            "ratings may find them all the same. recveil audit --release tells how often.",
+            card=card_text("co_rated.md.jinja"),
+        ),
+        ClaimKind(
+            name="nothing",
+            promise="nothing",
+            label="promises nothing",
+            meaning="promises nothing: there to be compared with, not to be published",
+            shared="nothing",
+            shared_short=("row", "rows"),
+            shared_parts="nothing",
+            class_of="records",
+            compared=("item", "rating"),
+            digests=_of_labels,
+            is_bound=False,
+            one_person_each=False,
+            unpromised="nothing is promised",
+            is_published=False,
+        ),
+        ClaimKind(
+            name="unknown",
+            promise="unknown",
+            label="nobody knows",
+            meaning="a table of labels of which nobody said what it promises",
+            shared="nothing that is known",
+            shared_short=("row", "rows"),
+            shared_parts="labels",
+            class_of="records",
+            compared=("item", "rating"),
+            digests=_of_labels,
+            is_bound=False,
+            one_person_each=False,
+            unpromised="what is promised is not known",
+            is_published=False,
+        ),
+    )
+}
+
+
+def claim_kind(name: object) -> ClaimKind:
+    """Return the kind of claim that has a name.
+
+    Raises
+    ------
+    RecveilError
+        If there is none.
+
+    Examples
+    --------
+    >>> claim_kind("co-rated").shared
+    'set of rated items'
+    """
+    if not isinstance(name, str) or name not in _KINDS:
+        raise RecveilError(
+            f"claim {name!r:.60}: unknown to this recveil; expected one of {', '.join(_KINDS)}"
+        )
+    return _KINDS[name]
+
+
+def all_claims() -> tuple[ClaimKind, ...]:
+    """Return all kinds of claims that are known."""
+    return tuple(_KINDS.values())
+
+
+def published_claims() -> tuple[str, ...]:
+    """Return the names of the claims that a release can make.
+
+    Examples
+    --------
+    >>> published_claims()
+    ('identical-rows', 'co-rated')
+    """
+    return tuple(name for name, kind in _KINDS.items() if kind.is_published)
+
+
+def is_promise(promise: str) -> bool:
+    """Say whether a table of releases calls a claim so that they can make.
+
+    Examples
+    --------
+    >>> is_promise("k-anonymity"), is_promise("nothing")
+    (True, False)
+    """
+    return any(kind.promise == promise and kind.is_published for kind in _KINDS.values())
+
+
+def register_claim(kind: ClaimKind) -> None:
+    """Make a kind of claim known to all that makes, checks and attacks releases.
+
+    Raises
+    ------
+    RecveilError
+        If there is one of that name.
+    """
+    if kind.name in _KINDS:
+        raise RecveilError(f"claim {kind.name!r}: there is one of that name; choose another")
+    _KINDS[kind.name] = kind
+
+
+def forget_claim(name: str) -> None:
+    """Undo `register_claim`."""
+    del _KINDS[name]
 
 
 @dataclass(frozen=True)
@@ -13,6 +246,7 @@ class Claim:
         "identical-rows": every record is shared, item for item and label for label, by at least
         `k` people. "co-rated": at least `k` people have the same items in their records, whatever
         the labels. "nothing": a baseline, to be compared with; `k` is 1, and it is never written.
+        Or another one that was registered.
     k : int
         If people have levels of their own, the lowest of them.
     levels : bool
@@ -20,6 +254,11 @@ class Claim:
     b, l : int
         Every set of b items that stands in a record stands in at least l different ones; 1 and 1
         say nothing.
+
+    Raises
+    ------
+    RecveilError
+        If there is no such kind.
     """
 
     kind: str
@@ -27,3 +266,16 @@ class Claim:
     levels: bool = False
     b: int = 1
     l: int = 1  # noqa: E741
+
+    def __post_init__(self) -> None:
+        claim_kind(self.kind)
+
+    @property
+    def about(self) -> ClaimKind:
+        """What this kind of claim means."""
+        return claim_kind(self.kind)
+
+    @property
+    def bound(self) -> float | None:
+        """The highest probability with which anybody is found; None if none is proven."""
+        return self.about.bound(self.k)

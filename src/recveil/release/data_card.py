@@ -1,31 +1,48 @@
 """The data card: what a reader of a release must know, in plain words."""
 
-from importlib.resources import files
-from typing import Any
+from jinja2 import DictLoader, Environment, StrictUndefined
 
-from jinja2 import Environment, StrictUndefined
+from recveil.release.claim import card_text
+from recveil.release.manifest import Manifest
 
 # The words of an older format stay as they were: its cards are rendered again to be compared.
-_TEMPLATES = {
-    "recveil-release-1": "data_card_1.md.jinja",
-    "recveil-release-2": "data_card.md.jinja",
-}
+_OF_OLD_FORMATS = {"recveil-release-1": "card_1.md.jinja"}
 
 
-def data_card(manifest: dict[str, Any], ratings_file: str) -> str:
+def data_card(manifest: Manifest, ratings_file: str) -> str:
     """Return the README.md that stands in a published folder.
 
     Parameters
     ----------
-    manifest : dict
-        The content of release.json; nothing is asked of its `files`.
+    manifest : Manifest
+        Nothing is asked of its `files`.
     ratings_file : str
         Name of the file that holds the ratings.
+
+    Raises
+    ------
+    RecveilError
+        If the method is unknown, or its releases are never written.
     """
-    template = files("recveil.release").joinpath(_TEMPLATES[manifest["format"]])
+    method, settings = manifest.method, manifest.settings
+    old = _OF_OLD_FORMATS.get(manifest.format)
+    cards = {
+        "card": card_text("card.md.jinja"),
+        "claim": manifest.claim.about.card,
+        "method": card_text(old) if old else method.card,
+    }
     # Markdown for people to read, not HTML: nothing to escape.
     environment = Environment(  # noqa: S701
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=DictLoader(cards),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    text = template.read_text(encoding="utf-8")
-    return environment.from_string(text).render(**manifest, ratings_file=ratings_file) + "\n"
+    text = environment.get_template("method").render(
+        **manifest.to_json(),
+        ratings_file=ratings_file,
+        class_of=manifest.claim.about.class_of,
+        one_person_each=method.one_person_each,
+        beside_real_ratings=method.beside_real_ratings(settings),
+    )
+    return text + "\n"

@@ -1,39 +1,230 @@
-"""release.json: what may stand in it, in which form, and how it is written."""
+"""Manifest: what release.json says, in types; and how the folders and files are called."""
 
+import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import pyarrow as pa
+
+from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import RatingScale
-from recveil.release.settings import problems_of_settings
+from recveil.release.claim import Claim
+from recveil.release.method import Method
+from recveil.release.registry import find_method, method_of
+from recveil.release.settings import label_grid
+from recveil.release.sides import Published
 
 # What stands in the folder; docs/release-format.md describes each file.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
+# What stands in its private twin; the last is an audit's.
+PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
 
 FORMAT = "recveil-release-2"
 FORMATS = ("recveil-release-1", FORMAT)
-CLAIMS = ("identical-rows", "co-rated")
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = {"recveil-release-1": _COUNTS, FORMAT: (*_COUNTS, "duplicates_dropped")}
-_KEYS = (
-    *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type"),
-    *("scale", "settings", "counts", "files"),
-)
-# A number of more digits would be no version, but a place to write something down.
-_VERSION = re.compile(
-    r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,3}((a|b|rc)[0-9]{1,3})?(\.(post|dev)[0-9]{1,3})*"
-)
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-# Ratings beyond that are none, and more people, labels or bytes than that are nobody's.
-_LARGEST_RATING, _LARGEST_COUNT = 1e12, 10**15
 
 
-def to_bytes(manifest: dict[str, Any]) -> bytes:
+def private_twin(folder: Path) -> Path:
+    """Return the private folder that belongs to a published one, which may be named by a link.
+
+    Examples
+    --------
+    >>> private_twin(Path("/data/out")).name
+    'out.private'
+    """
+    published = folder.resolve()  # its name is needed, and "." has none
+    return published.with_name(f"{published.name}.private")
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """What release.json says of a file.
+
+    Parameters
+    ----------
+    sha256 : str
+        64 hexadecimal digits.
+    bytes : int
+        Its size; -1 if that is not said.
+    """
+
+    sha256: str
+    bytes: int
+
+    @classmethod
+    def of(cls, file: Path) -> Self:
+        """Return what is to be said of a file."""
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        return cls(digest, file.stat().st_size)
+
+    def is_right(self, file: Path) -> bool:
+        """Say whether a file is the one that was written, by its SHA-256."""
+        return file.is_file() and self.of(file).sha256 == self.sha256
+
+
+@brief
+@dataclass(frozen=True)
+class Manifest:
+    """What a release says of itself.
+
+    Parameters
+    ----------
+    claim : Claim
+    layout : {"users", "groups"}
+        Whether a record stands for one person or says for how many.
+    settings : dict
+        How it was made.
+    scale : RatingScale
+    item_type : {"integer", "text"}
+    counts : dict of str to int
+        Those of `COUNTS`; empty for a release that was not written.
+    files : dict of str to FileEntry
+        Likewise.
+    recveil : str
+        The version that made it.
+    format : str
+        One of `FORMATS`.
+    """
+
+    claim: Claim
+    layout: str
+    settings: Mapping[str, Any]
+    scale: RatingScale
+    item_type: str = "integer"
+    counts: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
+    recveil: str = ""
+    format: str = FORMAT
+
+    @classmethod
+    def of(cls, published: Published, layout: str | None = None) -> Self:
+        """Describe a release that is still in memory.
+
+        Parameters
+        ----------
+        published : Published
+        layout : {"users", "groups"}, optional
+            Its usual one if not given.
+        """
+        return cls(
+            claim=published.claim,
+            layout=published.default_layout if layout is None else layout,
+            settings=published.settings,
+            scale=published.scale,
+            item_type="text" if published.items.dtype == object else "integer",
+        )
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Read the content of release.json; what else is wrong with it `read_manifest` tells.
+
+        Raises
+        ------
+        RecveilError, KeyError, TypeError, ValueError
+            If a part is missing or makes no sense.
+        """
+        diversity, scale = content["diversity"], content["scale"]
+        return cls(
+            claim=Claim(
+                kind=content["claim"],
+                k=content["k"],
+                levels=content["levels"],
+                b=diversity["b"],
+                l=diversity["l"],
+            ),
+            layout=content["layout"],
+            settings=content["settings"],
+            scale=RatingScale(scale["low"], scale["high"], scale["step"]),
+            item_type=content["item_type"],
+            counts=content["counts"],
+            files={
+                name: FileEntry(entry["sha256"], entry.get("bytes", -1))
+                for name, entry in content["files"].items()
+            },
+            recveil=content.get("recveil", ""),
+            format=content["format"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of release.json."""
+        scale = self.scale
+        return {
+            "format": self.format,
+            "recveil": self.recveil,
+            "claim": self.claim.kind,
+            "k": self.claim.k,
+            "levels": self.claim.levels,
+            "diversity": {"b": self.claim.b, "l": self.claim.l},
+            "layout": self.layout,
+            "item_type": self.item_type,
+            "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
+            "settings": dict(self.settings),
+            "counts": dict(self.counts),
+            "files": {
+                name: {"sha256": entry.sha256, "bytes": entry.bytes}
+                for name, entry in self.files.items()
+            },
+        }
+
+    @property
+    def method(self) -> Method:
+        """The method that it names; a RecveilError if that is unknown."""
+        return method_of(self.settings)
+
+    @property
+    def known_method(self) -> Method | None:
+        """The method that it names; None if that is unknown."""
+        return find_method(self.settings)
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether each record says how many people stand behind it."""
+        return self.layout == "groups"
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns of the published ratings, in their order."""
+        text, number = pa.string(), pa.int64()
+        types = {
+            "user_id": text,
+            "item_id": text if self.item_type == "text" else number,
+            "rating": pa.float64(),
+        }
+        if self.in_groups:
+            types["group_size"] = number
+        if self.claim.levels:
+            types["k"] = number
+        return pa.schema(types)
+
+    @property
+    def label_grid(self) -> float | None:
+        """The step on which all labels lie; None if on none."""
+        return label_grid(self.settings, self.scale.step)
+
+    @property
+    def ratings_file(self) -> str | None:
+        """The name of the file that holds the ratings; None if it names none."""
+        return next((name for name in self.files if name in RATINGS), None)
+
+    @property
+    def is_one_person_each(self) -> bool:
+        """Whether each record is one person's, in whatever layout; no, if nobody knows."""
+        method = self.known_method
+        return method is not None and method.one_person_each
+
+    def _facts(self) -> dict[str, object]:
+        return {"claim": self.claim.kind, "k": self.claim.k, "layout": self.layout}
+
+
+def to_bytes(manifest: Mapping[str, Any]) -> bytes:
     r"""Return the one way in which the content of release.json is written.
 
     Examples
@@ -44,144 +235,32 @@ def to_bytes(manifest: dict[str, Any]) -> bytes:
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def read_manifest(file: Path) -> tuple[dict[str, Any], list[str]]:
-    """Read release.json, and say in what it is not as recveil writes it.
-
-    Parameters
-    ----------
-    file : Path
-
-    Returns
-    -------
-    manifest : dict
-        What a checker needs is there, and makes sense.
-    problems : list of str
-        All else that is wrong: what does not stand in the exact form could carry anything.
+def known_manifest(folder: Path) -> Manifest:
+    """Read the release.json of a folder whose release is to be attacked or judged.
 
     Raises
     ------
     RecveilError
-        If the file cannot be read, or lacks what is needed to check the release.
+        If there is none, it cannot be read, or its claim or method is unknown to this recveil.
     """
-    twice: list[str] = []
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        twice.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
-        return dict(pairs)
-
+    file = folder / MANIFEST
     try:
-        content = file.read_bytes()
-        manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
-        _check_essentials(manifest)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["format"] not in FORMATS:
+            known = " and ".join(map(repr, FORMATS))
+            raise ValueError(f"format {content['format']!r:.60}; this recveil reads {known}")
+        manifest = Manifest.from_json(content)
+    except KeyError as error:
         raise RecveilError(
-            f"{file}: not the description of a release that can be checked ({_reason(error)}); "
-            f"fetch or write the release again"
+            f"{file}: cannot be read as a release ({reason_of(error)}); ask recveil verify what is "
+            f"wrong with it"
         ) from error
-    problems = [f"the key {_quoted(name)} stands twice" for name in twice]
-    problems += _problems(manifest)
-    if not problems and not _is_canonical(manifest, content):
-        problems.append(
-            "it is not written as recveil writes it: spaces, line ends, numbers or escapes differ"
-        )
-    return manifest, problems
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
-
-
-def _reason(error: Exception) -> str:
-    reason = "it is nested too deeply" if isinstance(error, RecursionError) else reason_of(error)
-    return reason if len(reason) <= 160 else f"{reason[:160]}…"
-
-
-def _is_canonical(manifest: dict[str, Any], content: bytes) -> bool:
-    try:
-        return to_bytes(manifest) == content
-    except UnicodeEncodeError:  # half a character, written as an escape
-        return False
-
-
-def _check_essentials(manifest: Any) -> None:
-    """Raise an error unless all that checking needs is there and makes sense."""
-    if manifest["format"] not in FORMATS:
-        known = " and ".join(map(repr, FORMATS))
-        raise ValueError(f"format {_quoted(manifest['format'])}; this recveil reads {known}")
-    if manifest["claim"] not in CLAIMS:
-        raise ValueError(f"claim {_quoted(manifest['claim'])}; this recveil can check {CLAIMS}")
-    scale = manifest["scale"]
-    RatingScale(scale["low"], scale["high"], scale["step"])
-    diversity = manifest["diversity"]
-    right = (
-        _is_count(manifest["k"], 1 if manifest["levels"] else 2),
-        type(manifest["levels"]) is bool,
-        _is_count(diversity["b"], 1) and diversity["b"] <= 3 and _is_count(diversity["l"], 1),
-        all(Path(name).name == name for name in manifest["files"]),
-        all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
-        CLASSES in manifest["files"],
-        manifest["layout"] in ("users", "groups"),
-        manifest["item_type"] in ("integer", "text"),
-        isinstance(manifest["counts"], dict),
-        isinstance(manifest["settings"], dict),
-    )
-    if not all(right):
-        raise ValueError(
-            "k, levels, diversity, files, layout, item_type, counts or settings make no sense"
-        )
-
-
-def _problems(manifest: dict[str, Any]) -> Iterator[str]:
-    """Say of each part in what it is not as recveil writes it."""
-    yield from _key_problems("it", manifest, _KEYS)
-    version = manifest.get("recveil")
-    if not (isinstance(version, str) and _VERSION.fullmatch(version)):
-        yield f"recveil is {_quoted(version)}; expected a version such as '0.1.0'"
-    yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
-    scale = manifest["scale"]
-    yield from _key_problems("scale", scale, ("low", "high", "step"))
-    for name in ("low", "high", "step"):
-        number = scale[name]
-        if number is None and name == "step":
-            continue
-        if type(number) is not float or abs(number) > _LARGEST_RATING:
-            yield f"scale: {name} is {_quoted(number)}; expected a number such as 5.0"
-    yield from problems_of_settings(manifest)
-    counts = manifest["counts"]
-    yield from _key_problems("counts", counts, COUNTS[manifest["format"]])
-    for name in COUNTS[manifest["format"]]:
-        if name in counts and not _is_count(counts[name], 0):
-            yield f"counts: {name} is {_quoted(counts[name])}; expected a whole number"
-    yield from _file_problems(manifest["files"])
-
-
-def _file_problems(files: dict[str, Any]) -> Iterator[str]:
-    ratings = next((name for name in files if name in RATINGS), RATINGS[0])
-    yield from _key_problems("files", files, (ratings, CLASSES, CARD))
-    for name, entry in files.items():
-        yield from _key_problems(f"files: {_quoted(name)}", entry, ("sha256", "bytes"))
-        if not _SHA256.fullmatch(entry["sha256"]):
-            yield f"files: {_quoted(name)}: sha256 is no SHA-256 of 64 digits"
-
-
-def _key_problems(where: str, found: dict[str, Any], expected: Iterable[str]) -> Iterator[str]:
-    """Compare keys with those that recveil writes: all, no others, in their order."""
-    names = tuple(expected)
-    for name in found:
-        if name not in names:
-            yield f"{where} carries {_quoted(name)}, which no release has"
-    for name in names:
-        if name not in found:
-            yield f"{where} lacks {name!r}"
-    if set(found) == set(names) and tuple(found) != names:
-        yield f"{where} has its keys in another order than recveil writes them"
-
-
-def _is_count(number: Any, least: int) -> bool:
-    return type(number) is int and least <= number <= _LARGEST_COUNT
-
-
-def _quoted(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    except RecveilError as error:
+        raise RecveilError(f"{file}: {error}") from error
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise RecveilError(
+            f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
+            f"its private twin beside it"
+        ) from error
+    _ = manifest.method  # refused by name, if this recveil does not know it
+    return manifest

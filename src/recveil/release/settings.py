@@ -2,32 +2,19 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-PREDICTIVE, K_CORATING = "predictive anonymization", "k-coRating"
+from recveil.release.method import Method, PublicSetting, Settings
+from recveil.release.registry import all_methods, find_method
 
-# The names of recveil's own; another predictor, grouping or fill is somebody's own class.
-PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
-GROUPINGS = (
-    *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
-    *("UnionSplit", "LevelGather", "BisectingOneKGather"),
-)
-FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
-# k-coRating takes no groupings but these, and calls them by these names.
-CO_RATED_GROUPINGS = (
-    *("gecom", "supports", "k-gather", "bisecting", "predictive", "bounded-t-means", "mdav"),
-    *("k-member", "union-split"),
-)
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
-# Stand in a list of values for any name of a class, and for any step in rating points.
-_CLASS, _STEP = object(), object()
 _LARGEST_STEP = 1e12
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
-def problems_of_settings(manifest: dict[str, Any]) -> Iterator[str]:
+def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say which settings of a release no such method publishes, or not with such a value.
 
     Parameters
@@ -36,109 +23,78 @@ def problems_of_settings(manifest: dict[str, Any]) -> Iterator[str]:
         The content of release.json; claim, levels, diversity and scale make sense.
     """
     settings = manifest["settings"]
-    expected = _expected(manifest)
-    if expected is None:
-        method = _quoted(settings.get("method"))
-        yield f"settings: the method {method} is unknown; expected {PREDICTIVE!r} or {K_CORATING!r}"
+    method = find_method(settings)
+    if method is None or not method.card:
+        named = _quoted(settings.get("method"))
+        known = " or ".join(repr(known.title) for known in all_methods() if known.card)
+        yield f"settings: the method {named} is unknown; expected {known}"
         return
+    expected = {setting.name: setting for setting in method.expected(settings)}
     for name in settings:
         if name not in expected:
             yield f"settings carry {_quoted(name)}, which this method does not publish"
-    for name, allowed in expected.items():
+    for name, setting in expected.items():
         if name not in settings:
             yield f"settings lack {name!r}"
-        elif not _is_allowed(settings[name], allowed, manifest["scale"]):
+        elif not _is_allowed(settings[name], setting, manifest["scale"]):
             yield f"settings: {name} is {_quoted(settings[name])}, which is none of its values"
     if set(settings) == set(expected) and list(settings) != list(expected):
         yield "settings have their keys in another order than recveil writes them"
-    yield from _contradictions(manifest)
+    yield from _contradictions(method, manifest)
 
 
-def foreign_names(settings: dict[str, Any]) -> list[tuple[str, str]]:
+def foreign_names(settings: Settings) -> list[tuple[str, str]]:
     """Return which settings bear the name of somebody's own class, and that name.
 
     Examples
     --------
-    >>> foreign_names({"method": PREDICTIVE, "predictor": "MyModel", "grouping": "KGather"})
+    >>> foreign_names({"method": "predictive anonymization", "predictor": "MyModel"})
     [('predictor', 'MyModel')]
     """
-    own: dict[str, tuple[str, ...]] = {
-        "predictor": PREDICTORS,
-        "fill": FILLS,
-        "grouping": GROUPINGS + CO_RATED_GROUPINGS,
-    }
+    method = find_method(settings)
+    expected = [] if method is None else method.expected(settings)
     return [
-        (name, str(settings[name]))
-        for name, names in own.items()
-        if name in settings and str(settings[name]).removesuffix(OF_ITS_OWN) not in names
+        (setting.name, str(settings[setting.name]))
+        for setting in expected
+        if setting.any_class
+        and setting.name in settings
+        and str(settings[setting.name]).removesuffix(OF_ITS_OWN) not in setting.allowed
     ]
 
 
-def label_grid(manifest: dict[str, Any]) -> float | None:
+def label_grid(settings: Settings, scale_step: float | None) -> float | None:
     """Return the step on which, by its settings, all labels of a release lie; None if on none.
 
     Examples
     --------
-    >>> settings = {"method": PREDICTIVE, "label_step": 0.1}
-    >>> label_grid({"settings": settings, "scale": {"low": 1.0, "high": 5.0, "step": 1.0}})
+    >>> label_grid({"method": "predictive anonymization", "label_step": 0.1}, 1.0)
     0.1
     """
-    settings, scale = manifest["settings"], manifest["scale"]
-    step = settings.get("label_step")
-    if settings.get("method") == K_CORATING and settings.get("protect") in ("none", "shuffle"):
-        step = scale["step"] if settings.get("round_fills") is True else None
+    method = find_method(settings)
+    step = None if method is None else method.label_grid(settings, scale_step)
     return step if type(step) is float and 0 < step < math.inf else None
 
 
-def _expected(manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the settings of the method in their order, each with its values; None if unknown."""
-    settings = manifest["settings"]
-    if settings.get("method") == PREDICTIVE:
-        return {
-            "method": (PREDICTIVE,),
-            "homogenize": ("padded", "simple"),
-            "predictor": (*PREDICTORS, _CLASS),
-            "grouping": (*GROUPINGS, _CLASS),
-            "label_step": (None, _STEP),
-        }
-    if settings.get("method") == K_CORATING:
-        expected: dict[str, Any] = {
-            "method": (K_CORATING,),
-            "fill": (*FILLS, _CLASS),
-            "grouping": CO_RATED_GROUPINGS,
-            "round_fills": (True, False),
-            "protect": ("none", "shuffle", "mean"),
-        }
-        if settings.get("fill") == "trust":
-            expected["trust"] = ("worked out", "stated")
-        if settings.get("protect") == "mean":
-            expected["label_step"] = (_STEP,)
-        return expected
-    return None
-
-
-def _is_allowed(value: Any, allowed: tuple[Any, ...], scale: dict[str, Any]) -> bool:
+def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) -> bool:
     if type(value) is float:
         largest: float = scale["high"] - scale["low"] or _LARGEST_STEP
-        return _STEP in allowed and 0 < value <= largest
+        return setting.any_step and 0 < value <= largest
     if isinstance(value, str):
-        if _CLASS not in allowed:
-            return value in allowed
+        if not setting.any_class:
+            return value in setting.allowed
         name = value.removesuffix(OF_ITS_OWN)
-        return name in allowed or bool(_CLASS_NAME.fullmatch(value))
-    return any(value is one for one in allowed)  # True equals 1, and is another thing
+        return name in setting.allowed or bool(_CLASS_NAME.fullmatch(value))
+    return any(value is one for one in setting.allowed)  # True equals 1, and is another thing
 
 
-def _contradictions(manifest: dict[str, Any]) -> Iterator[str]:
+def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where the claim is not the one that such settings lead to."""
-    settings, claim = manifest["settings"], manifest["claim"]
-    co_rates = settings["method"] == K_CORATING and settings.get("protect") != "mean"
-    if claim != ("co-rated" if co_rates else "identical-rows"):
-        yield f"the claim {claim!r} is not the one of a release with such settings"
-    if settings["method"] == K_CORATING and manifest["levels"]:
-        yield "levels are no part of k-coRating"
-    if settings["method"] == K_CORATING and manifest["diversity"] != {"b": 1, "l": 1}:
-        yield "diversity is no part of k-coRating"
+    if manifest["claim"] != method.claim_of(manifest["settings"]):
+        yield f"the claim {manifest['claim']!r} is not the one of a release with such settings"
+    if manifest["levels"] and not method.takes_levels:
+        yield f"levels are no part of {method.title}"
+    if manifest["diversity"] != {"b": 1, "l": 1} and not method.takes_diversity:
+        yield f"diversity is no part of {method.title}"
 
 
 def _quoted(value: Any) -> str:

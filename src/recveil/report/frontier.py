@@ -8,16 +8,9 @@ from typing import Any, NamedTuple
 import altair as alt
 import vl_convert
 
+from recveil.release.registry import all_variants, variant_of
 from recveil.report.charts import CONFIG, DASHES, SHAPES, Chart, Style
 
-# Of Okabe & Ito's colours, one for each kind of method; its members differ in shape and dashes.
-KINDS = {
-    "padded": "#0072B2",
-    "simple": "#D55E00",
-    "k-corating, co-rated": "#CC79A7",
-    "k-corating, k-anonymity": "#009E73",
-    "nothing": "#666666",
-}
 _SOFT = "#8a93a0"
 _WIDTH, _HEIGHT = 370, 330
 _SMALL = 250, 165
@@ -94,21 +87,35 @@ def looks_of(rows: Iterable[dict[str, Any]]) -> list[Style]:
 
     Examples
     --------
-    >>> rows = [{"method": "padded", "promise": "k-anonymity"}, {"method": "raw",
-    ...         "promise": "nothing"}, {"method": "padded-mdav", "promise": "k-anonymity"}]
+    >>> rows = [{"method": "padded"}, {"method": "raw"}, {"method": "padded-mdav"}]
     >>> [(look.series, look.colour, look.dash) for look in looks_of(rows)]
     [('padded', '#0072B2', [1, 0]), ('raw', '#666666', [1, 0]), ('padded-mdav', '#0072B2', [6, 3])]
     """
-    members: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    kinds = list(dict.fromkeys(variant.kind for _, variant in all_variants().values()))
+    members: dict[str, list[str]] = {kind: [] for kind in kinds}
     looks: dict[str, Style] = {}
     for row in rows:
-        method, kind = row["method"], _kind(row)
+        method = row["method"]
         if method not in looks:
-            at, offset = len(members[kind]), list(KINDS).index(kind)
+            variant = variant_of(method)
+            kind = variant.kind
+            at, offset = len(members[kind]), kinds.index(kind)
             members[kind].append(method)
             shape = SHAPES[(at + offset) % len(SHAPES)]
-            looks[method] = Style(method, KINDS[kind], shape, DASHES[at % len(DASHES)])
+            looks[method] = Style(method, variant.colour, shape, DASHES[at % len(DASHES)])
     return list(looks.values())
+
+
+def kinds_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return the colour of each kind of method, by its name.
+
+    Examples
+    --------
+    >>> kinds_of([{"method": "padded"}, {"method": "padded-mdav"}])
+    {'padded': '#0072B2'}
+    """
+    variants = [variant_of(row["method"]) for row in rows]
+    return {variant.kind: variant.colour for variant in variants}
 
 
 def draw_frontier(
@@ -161,13 +168,6 @@ def draw_frontier(
 
 def _is_told(share: dict[str, Any] | None) -> bool:
     return share is not None and bool(share.get("is_told", True))
-
-
-def _kind(row: dict[str, Any]) -> str:
-    family = row["method"].partition("-")[0]
-    if row["promise"] == "nothing":
-        return "nothing"
-    return family if family in KINDS else f"k-corating, {row['promise']}"
 
 
 def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict[str, Any]]:

@@ -10,15 +10,17 @@ from jinja2 import Environment, StrictUndefined
 
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.compare.cells import write_beside
-from recveil.report.frontier import UTILITIES, Panel, draw_frontier, draw_panel, looks_of
+from recveil.release.claim import ClaimKind, all_claims
+from recveil.report.frontier import (
+    UTILITIES,
+    Panel,
+    draw_frontier,
+    draw_panel,
+    kinds_of,
+    looks_of,
+)
 from recveil.report.page_of_audit import as_count, as_percent
 
-# What each promise is called, where it must be short.
-_LABELS = {
-    "k-anonymity": "k-anonymity",
-    "co-rated": "co-rated: hidden only from who knows no ratings and cannot tell fills apart",
-    "nothing": "promises nothing",
-}
 # The rung of the ladder that is the headline if nobody asked for another.
 _USUAL_RISK = 0.1
 
@@ -51,7 +53,9 @@ def compare_page(result: dict[str, Any]) -> str:
         data=result.get("data"),
         settings=result.get("settings"),
         methods=result["methods"],
-        labels=_LABELS,
+        labels={kind.promise: kind.label for kind in all_claims()},
+        grades={kind.promise: _grade(kind) for kind in all_claims()},
+        kinds=kinds_of(rows),
         ladder=result["ladder"],
         warnings=result.get("warnings", []),
         answer=answer,
@@ -97,6 +101,13 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     page = compare_page(result)
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     write_beside(target, lambda beside: beside.write_text(page, encoding="utf-8"))
+
+
+def _grade(kind: ClaimKind) -> str:
+    """Return how a promise is marked: by a bound on what anybody finds, or less."""
+    if kind.is_bound:
+        return "proven"
+    return "partly" if kind.is_published else "none"
 
 
 def _kept(share: dict[str, Any] | None) -> str:

@@ -8,32 +8,32 @@ import pyarrow.parquet as pq
 from recveil.io import Source
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import is_gzipped
-from recveil.release.settings import K_CORATING, foreign_names
+from recveil.release.manifest import Manifest
+from recveil.release.settings import foreign_names
 from recveil.verify.notation import irregularities
 
 _SHOWN = 5
 
 
-def not_covered_of_release(manifest: dict[str, Any], ratings_name: str) -> list[str]:
+def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
     """Say what a release tells that no file can prove, and what in it is not compared.
 
     Parameters
     ----------
-    manifest : dict
-        The content of release.json; what else is wrong with it is told as a violation.
+    manifest : Manifest
+        What release.json says; what else is wrong with it is told as a violation.
     ratings_name : str
     """
-    settings = manifest["settings"]
-    method, dropped = settings.get("method"), manifest["counts"].get("duplicates_dropped")
+    settings, method = manifest.settings, manifest.known_method
+    dropped = manifest.counts.get("duplicates_dropped")
     told = ["That another real person stands behind each record is the publisher's word."]
-    if manifest["layout"] == "groups" and method != K_CORATING:
+    if manifest.in_groups and not manifest.is_one_person_each:
         told = ["How many people stand behind a row (group_size) is the publisher's word."]
     told.append(
         "How the release was made (recveil's version, method, settings, scale), and that its "
         "records stand in a random order, is the publisher's word."
     )
-    if settings.get("protect") == "shuffle":
-        told.append("That labels were dealt anew (protect = shuffle) is the publisher's word.")
+    told += [] if method is None else method.publishers_word(settings)
     told += [
         f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
         for name, given in foreign_names(settings)

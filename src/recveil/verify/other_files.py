@@ -1,31 +1,28 @@
 """What stands beside the ratings of a release: it must be what recveil writes, to the byte."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
-from recveil.release.manifest import CARD, CLASSES, COUNTS, MANIFEST
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    CARD,
+    CLASSES,
+    COUNTS,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    Manifest,
+)
 from recveil.verify.classes import Classes
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.verification import Violation
 
-_PRIVATE = ("assignment.parquet", "private.json")
-
-
-def is_as_written(file: Path, manifest: dict[str, Any]) -> bool:
-    """Say whether a file is the one that was written, by its SHA-256."""
-    if not file.is_file():
-        return False
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return bool(digest == manifest["files"][file.name]["sha256"])
+_PRIVATE = (ASSIGNMENT, PRIVATE_MANIFEST)
 
 
 def wrong_files(
-    folder: Path, manifest: dict[str, Any], checksums: dict[str, bool]
+    folder: Path, manifest: Manifest, checksums: dict[str, bool]
 ) -> Iterator[Violation]:
     """Name each file that was changed, is missing, or is of another size than is said."""
     for name, right in checksums.items():
@@ -34,7 +31,7 @@ def wrong_files(
             there = file.is_file()
             what = "not the file that was written (SHA-256)" if there else "the file is missing"
             yield Violation(name, None, None, what)
-        elif manifest["files"][name].get("bytes") != (size := file.stat().st_size):
+        elif manifest.files[name].bytes != (size := file.stat().st_size):
             problem = f"files: {name} has {size} bytes, and not as many as it says"
             yield Violation(MANIFEST, None, None, problem)
 
@@ -51,7 +48,7 @@ def foreign_files(folder: Path, ratings_name: str) -> Iterator[Violation]:
             yield Violation(file.name, None, None, problem)
 
 
-def wrong_card(folder: Path, manifest: dict[str, Any], ratings_name: str) -> Iterator[Violation]:
+def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
     """Compare the data card with the one that release.json leads to."""
     file = folder / CARD
     if file.is_file() and file.read_bytes() != data_card(manifest, ratings_name).encode():
@@ -103,9 +100,7 @@ def _changed_records(
             yield Violation(file.locate(row), row, user_id, problem)
 
 
-def wrong_counts(
-    manifest: dict[str, Any], classes: Classes, file: PublishedFile
-) -> Iterator[Violation]:
+def wrong_counts(manifest: Manifest, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
     """Compare each count with what the ratings hold; the last is the publisher's word."""
     found = {
         "users": classes.users,
@@ -115,8 +110,8 @@ def wrong_counts(
         "classes": len(classes.people),
         "alone": sum(people == 1 for people in classes.people.values()),
     }
-    for name in COUNTS[manifest["format"]]:
-        told = manifest["counts"].get(name)
+    for name in COUNTS[manifest.format]:
+        told = manifest.counts.get(name)
         if name in found and told != found[name]:
             problem = f"counts {told!r:.40} {name}, but the ratings hold {found[name]}"
             yield Violation(MANIFEST, None, None, problem)

@@ -14,9 +14,10 @@ from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import RatingScale
 from recveil.ratings.scale import distinct
+from recveil.release.claim import ClaimKind
+from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
 from recveil.release.records import Records, item_keys
-from recveil.release.settings import K_CORATING, label_grid
 from recveil.verify.stored import csv_pieces, parquet_pieces
 from recveil.verify.verification import Violation
 
@@ -65,35 +66,28 @@ class PublishedFile:
     ----------
     path : Path
         ``ratings.parquet`` or ``ratings.csv``.
-    manifest : dict
-        The content of release.json.
-    claim : str
-        "identical-rows", or "co-rated": then labels may differ among the people who share a row.
+    manifest : Manifest
+        What release.json says.
+    claim : ClaimKind
+        What is to be checked; it says which parts of a record must be equal.
     """
 
-    def __init__(self, path: Path, manifest: dict[str, Any], claim: str) -> None:
+    def __init__(self, path: Path, manifest: Manifest, claim: ClaimKind) -> None:
         self.path = path
-        self.items_only = claim == "co-rated"
-        self.what = "items" if self.items_only else "labels"  # must be shared
-        self.in_groups = manifest["layout"] == "groups"
-        scale = manifest["scale"]
-        self.scale = RatingScale(scale["low"], scale["high"], scale["step"])
+        self.claim = claim
+        self.what = claim.shared_parts  # must be shared
+        self.in_groups = manifest.in_groups
+        self.scale = manifest.scale
         self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
-        item_type = pa.string() if manifest["item_type"] == "text" else pa.int64()
-        fields = {"user_id": pa.string(), "item_id": item_type, "rating": pa.float64()}
-        if self.in_groups:
-            fields["group_size"] = pa.int64()
-        self.has_levels = bool(manifest.get("levels"))
-        expected = manifest["counts"].get("labels")
+        self.has_levels = manifest.claim.levels
+        expected = manifest.counts.get("labels")
         self.n_expected = expected if isinstance(expected, int) else None  # for the bar alone
         self.n_labels = 0  # found until now
-        self._own_items_only = manifest["claim"] == "co-rated"
-        self._one_person_each = manifest["settings"].get("method") == K_CORATING
-        self._grid = label_grid(manifest)
-        self._pseudonyms = _Pseudonyms(manifest["counts"].get("users"))
-        if self.has_levels:
-            fields["k"] = pa.int64()
-        self.schema = pa.schema(fields)
+        self._own_claim = manifest.claim.about
+        self._one_person_each = manifest.is_one_person_each
+        self._grid = manifest.label_grid
+        self._pseudonyms = _Pseudonyms(manifest.counts.get("users"))
+        self.schema = manifest.columns
         self._key_of: dict[Any, list[int]] = {}
         self.items: list[Any] = []  # by number, in the order in which they were met
         self._number_of: dict[Any, int] = {}
@@ -153,9 +147,9 @@ class PublishedFile:
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()
         keys = self._keys(labels)
-        digests = own_digests = records.digests(keys, items_only=self.items_only)
-        if self.items_only != self._own_items_only:
-            own_digests = records.digests(keys, items_only=self._own_items_only)
+        digests = own_digests = self.claim.digests(records, keys)
+        if self.claim != self._own_claim:
+            own_digests = self._own_claim.digests(records, keys)
         return Block(
             digests=digests,
             own_digests=own_digests,
@@ -196,7 +190,7 @@ class PublishedFile:
             sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
             yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
             if self._one_person_each:
-                problem = "group_size is not 1, though records of k-coRating are one person's"
+                problem = "group_size is not 1, though records of this method are one person's"
                 yield problem, starts[records.sizes != 1]
 
     def _off_grid(self, labels: NDArray[np.float64], grid: float) -> NDArray[np.int64]:

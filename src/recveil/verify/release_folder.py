@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from recveil.errors import RecveilError
-from recveil.release.manifest import MANIFEST, RATINGS, read_manifest
-from recveil.release.settings import K_CORATING
+from recveil.release.claim import claim_kind
+from recveil.release.form import read_manifest
+from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
     foreign_files,
-    is_as_written,
     wrong_card,
     wrong_classes,
     wrong_counts,
@@ -40,12 +39,12 @@ def check_release(
 ) -> Verification:
     """Check a release against its own claim, or against a given one; see `verify`."""
     manifest, problems = read_manifest(folder / MANIFEST)
-    required = manifest["k"] if k is None else k
-    checked = manifest["claim"] if claim is None else claim
-    claimed = manifest["diversity"]
-    wanted = (claimed["b"] if b is None else b, claimed["l"] if l is None else l)
+    claimed = manifest.claim
+    required = claimed.k if k is None else k
+    checked = claimed.kind if claim is None else claim
+    wanted = (claimed.b if b is None else b, claimed.l if l is None else l)
     why_not = _filled_in(manifest)
-    checksums = {name: is_as_written(folder / name, manifest) for name in manifest["files"]}
+    checksums = {name: entry.is_right(folder / name) for name, entry in manifest.files.items()}
     violations = [Violation(MANIFEST, None, None, problem) for problem in problems]
     violations += wrong_files(folder, manifest, checksums)
     ratings_name = _ratings_name(manifest, folder)
@@ -53,9 +52,9 @@ def check_release(
     if not problems:  # else the card cannot be right
         violations += wrong_card(folder, manifest, ratings_name)
     not_covered = not_covered_of_release(manifest, ratings_name)
-    file = PublishedFile(folder / ratings_name, manifest, checked)
+    file = PublishedFile(folder / ratings_name, manifest, claim_kind(checked))
     classes, supports = Classes(), Supports()
-    own = classes if checked == manifest["claim"] else Classes()
+    own = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
             classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
@@ -85,8 +84,8 @@ def check_release(
         users=classes.users,
         records=len(classes.records),
         classes=len(classes.people),
-        layout=manifest["layout"],
-        compared=["item", *([] if file.items_only else ["rating"]), *(["k"] * file.has_levels)],
+        layout=manifest.layout,
+        compared=[*file.claim.compared, *(["k"] * file.has_levels)],
         violations=violations,
         checksums=checksums,
         alone=sum(people == 1 for people in classes.people.values()),
@@ -121,15 +120,10 @@ def _nothing_shown(
     )
 
 
-def _filled_in(manifest: dict[str, Any]) -> str:
+def _filled_in(manifest: Manifest) -> str:
     """Say why nothing is told of links: fills hide who rated what, so that it would look safer."""
-    if manifest["claim"] != "co-rated" and manifest["settings"].get("method") != K_CORATING:
-        return ""
-    return (
-        "How sure a row makes it that a member rated an item is not told of k-coRating: the rows "
-        "were filled up, so that the file does not say how many people rated an item, and what it "
-        "lets one estimate is too low."
-    )
+    method = manifest.known_method
+    return "" if method is None else method.no_links
 
 
 def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
@@ -154,8 +148,8 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
     yield Violation(file.path.name, None, None, problem)
 
 
-def _ratings_name(manifest: dict[str, Any], folder: Path) -> str:
-    for name in manifest["files"]:
+def _ratings_name(manifest: Manifest, folder: Path) -> str:
+    for name in manifest.files:
         if name in RATINGS and (folder / name).is_file():
-            return str(name)
-    raise RecveilError(f"{folder}: no ratings.parquet or ratings.csv; write the release again")
+            return name
+    raise RecveilError(f"{folder}: no {' or '.join(RATINGS)}; write the release again")

@@ -14,6 +14,7 @@ from recveil.errors import RecveilError
 from recveil.io import Source, frame_table, read_table
 from recveil.io.order import order_of, refuse_guess
 from recveil.ratings.labels import encode_labels
+from recveil.release.claim import claim_kind
 from recveil.release.records import Records
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import check_diversity
@@ -39,8 +40,13 @@ def check_table(
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
     source = _take(path, given)
     table = source.table
+    kind = claim_kind(claim)
+    if not kind.compared:
+        raise RecveilError(
+            f"claim {claim!r}: what it says is checked of releases only; name a release folder"
+        )
     # Co-rated rows may differ in their ratings, and in nothing else.
-    free = ("user", "group_size", *(["rating"] if claim == "co-rated" else []))
+    free = ("user", "group_size", *({"item", "rating"} - {*kind.compared}))
     compared = [name for name in table.column_names if name not in free]
     users, user_of = encode_labels(table["user"], "user", source.locate)
     order, starts, records = _records(table, compared, user_of)
@@ -65,7 +71,10 @@ def check_table(
     )
     if classes.count_once():
         not_covered.append(_COUNTED_ONCE)
-    what = "labels" if claim != "co-rated" else "items and other columns but the rating"
+    ignored = sorted({"item", "rating"} - {*kind.compared})
+    what = kind.shared_parts
+    if ignored:
+        what = f"{what} and other columns but the {' and '.join(ignored)}"
     what = what if not has_sizes else f"{what} (equal rows with a group_size count once)"
     below = classes.below(k, lambda row: source.locate(row - 1), what)
     violations += sorted(below, key=lambda violation: violation.row or 0)

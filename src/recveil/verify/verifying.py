@@ -8,7 +8,8 @@ from recveil.errors import RecveilError
 from recveil.io import spooled
 from recveil.io.positions import as_text
 from recveil.ratings import Ratings
-from recveil.release.manifest import CLAIMS, MANIFEST
+from recveil.release.claim import published_claims
+from recveil.release.manifest import MANIFEST
 from recveil.verify.release_folder import check_release
 from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
@@ -88,8 +89,8 @@ def verify(
     """
     if k is not None and k < 1:
         raise RecveilError(f"k is {k}; expected at least 1")
-    if claim is not None and claim not in CLAIMS:
-        raise RecveilError(f"claim {claim!r}: expected one of {', '.join(CLAIMS)}")
+    if claim is not None and claim not in published_claims():
+        raise RecveilError(f"claim {claim!r}: expected one of {', '.join(published_claims())}")
     given = as_text({"user": user, "item": item, "rating": rating})
     if not isinstance(path, str | PathLike):
         return _verify_frame(path, k, b, l, claim, links, given)

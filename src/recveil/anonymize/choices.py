@@ -1,0 +1,95 @@
+"""Choices: which options of a method were given, and whether they are its own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from recveil.errors import RecveilError
+from recveil.release.method import Method, Option
+from recveil.release.registry import all_methods
+
+
+def own_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide keywords into the options of methods, and all others.
+
+    Examples
+    --------
+    >>> own_options({"fill": "random", "scale": None})
+    ({'fill': 'random'}, {'scale': None})
+    """
+    names = {option.name for method in all_methods() for option in method.options}
+    return (
+        {name: value for name, value in given.items() if name in names},
+        {name: value for name, value in given.items() if name not in names},
+    )
+
+
+def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were really given, or refuse what the method would not look at.
+
+    None, and what an option is anyway, counts as not given.
+
+    Raises
+    ------
+    RecveilError
+        If an option is another method's, or has a value that the method does not know.
+    """
+    chosen: dict[str, Any] = {}
+    for name, value in given.items():
+        option = method.option(name)
+        default = None if option is None else option.default
+        if value is not None and value != default:
+            chosen[name] = value
+    _refuse_strange(method, chosen)
+    for name, value in chosen.items():
+        _refuse_of_another(method, name, value)
+    return chosen
+
+
+def _refuse_strange(method: Method, chosen: Mapping[str, Any]) -> None:
+    """Refuse options that the method would not look at."""
+    for other in all_methods():
+        strange = [
+            option
+            for option in other.options
+            if option.name in chosen and method.option(option.name) is None
+        ]
+        if strange:
+            named = ", ".join(f"{option.name} ({_spelled(option)})" for option in strange)
+            raise RecveilError(
+                f"{named}: only for the method {other.name}, but the method is {_named(method)}; "
+                f"leave that out, or take the method {other.name} (--method {other.name})"
+            )
+
+
+def _refuse_of_another(method: Method, name: str, value: Any) -> None:
+    """Refuse a value that another method knows by that name, as it is not unknown."""
+    own = method.option(name)
+    if own is None or not own.choices or not isinstance(value, str) or value in own.choices:
+        return
+    for other in all_methods():
+        theirs = other.option(name)
+        if theirs is None or value not in theirs.choices:
+            continue
+        needed = other.option(theirs.needs.get(value, ""))
+        if needed is not None and method.option(needed.name) is None:
+            raise RecveilError(
+                f"{name} {value!r}: only for {needed.name} ({_spelled(needed)}), which the method "
+                f"{method.name} does not know; take another {name}, or the method {other.name} "
+                f"(--method {other.name}) with it"
+            )
+        if needed is None:
+            raise RecveilError(
+                f"{name} {value!r}: only for the method {other.name}, but the method is "
+                f"{_named(method)}; take another {name}, or the method {other.name} (--method "
+                f"{other.name})"
+            )
+
+
+def _spelled(option: Option) -> str:
+    """Return all flags of an option, as in "--round-fills, --no-round"."""
+    return option.spelled.replace("/", ", ")
+
+
+def _named(method: Method) -> str:
+    first = next(known for known in all_methods() if known.card)
+    return f"{method.name}, the default" if method == first else method.name

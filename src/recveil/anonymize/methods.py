@@ -1,0 +1,263 @@
+"""Methods: how releases of each method are made. A method is one module and one entry here.
+
+What everybody may know of a method (what it publishes and promises, its options, its words) is its
+`recveil.release.method.Method`, which those need, too, who check and attack releases.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recveil.anonymize.again import k_corating_again, predictive_again
+from recveil.anonymize.k_corating import KCoRater
+from recveil.anonymize.noise import AdditiveNoise
+from recveil.anonymize.perturbation import GlobalItemMeans, RandomValues, RawRelease
+from recveil.anonymize.predictive import PredictiveAnonymizer, label_step
+from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive
+from recveil.errors import RecveilError
+from recveil.io import read_levels, read_trust
+from recveil.publish.expected import Expected, expect_padded
+from recveil.ratings import Ratings
+from recveil.ratings.level_rules import levels_by_rule
+from recveil.release.anonymizer import Anonymizer
+from recveil.release.baseline_words import BASELINES as _BASELINES
+from recveil.release.k_corating_words import K_CORATING
+from recveil.release.manifest import Manifest
+from recveil.release.method import Method, Variant
+from recveil.release.predictive_words import PREDICTIVE
+from recveil.release.registry import (
+    all_methods,
+    all_variants,
+    forget_method,
+    register_method,
+)
+from recveil.release.sides import Sides
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How releases of a method are made.
+
+    Parameters
+    ----------
+    method : Method
+        What everybody may know of it.
+    make : callable
+        Takes k, and by name the seed and options that were given; returns an anonymizer.
+    again : callable
+        Takes a release's manifest and a seed, and returns an anonymizer that makes such releases;
+        None where its settings do not say how.
+    read : dict of str to callable
+        How an option that is given as a file or in words becomes what `make` takes: a function of
+        what was given, the ratings and k.
+    people_in : dict of str to str
+        Options that may be files that name users: what kind of file, for `understand`.
+    check : callable
+        Takes the options that were given, and refuses those that do nothing together.
+    expect : callable, optional
+        Takes ratings, k, options, layout and file format before any work, and returns what the
+        release will take; None where only the finished groups tell.
+    tell : callable
+        Takes a release and the ratings that it was made of, and returns sentences for its owner.
+    """
+
+    method: Method
+    make: Callable[..., Anonymizer]
+    again: Callable[[Manifest, int], Anonymizer | None] = lambda _, __: None
+    read: Mapping[str, Callable[[Any, Ratings, int], Any]] = field(default_factory=dict)
+    people_in: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[Options], None] = lambda _: None
+    expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
+    tell: Callable[[Sides, Ratings], list[str]] = lambda _, __: []
+
+
+def is_rule(given: object) -> bool:
+    """Say whether privacy levels were given as a rule: a text with a colon, or of digits.
+
+    Examples
+    --------
+    >>> is_rule("activity<50:10,else:5"), is_rule("levels.csv")
+    (True, False)
+    """
+    looks = isinstance(given, str) and (":" in given or given.strip().isdigit())
+    return looks and not Path(str(given)).is_file()
+
+
+def _levels(given: Any, ratings: Ratings, k: int) -> Any:
+    if is_rule(given):
+        return levels_by_rule(ratings, str(given))
+    return read_levels(given, ratings.users, k)
+
+
+def _refuse_idle_b(options: Options) -> None:
+    """Refuse a b that says nothing, as every set of items stands in one row anyway."""
+    b = options.get("b", 1)
+    if b != 1 and options.get("l", 1) == 1:
+        raise RecveilError(
+            f"b (--b) is {b}, but without l (--l) it does nothing: every set of items stands in "
+            f"l = 1 row; give l, at least 2, or leave b out"
+        )
+
+
+def _expect_predictive(
+    ratings: Ratings, k: int, options: Options, layout: str, file_format: str
+) -> Expected | None:
+    if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
+        return None
+    step = label_step(options.get("round_labels", "tenth"), ratings.scale)
+    levels = options.get("privacy_levels")
+    return expect_padded(ratings, k, levels, layout, file_format, step)
+
+
+def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
+    def make_it(k: int, **options: Any) -> Anonymizer:
+        return make(**options)
+
+    return make_it
+
+
+_CLASSES: dict[str, Callable[..., Anonymizer]] = {
+    kind.method: kind
+    for kind in (
+        *(RawRelease, GlobalItemMeans, RandomValues, AdditiveNoise),
+        *(RotationPerturbation, GeometricPerturbation),
+    )
+}
+
+_MAKERS: dict[str, Maker] = {
+    maker.method.title: maker
+    for maker in (
+        Maker(
+            method=PREDICTIVE,
+            make=PredictiveAnonymizer,
+            again=predictive_again,
+            read={"privacy_levels": _levels},
+            people_in={"privacy_levels": "levels"},
+            check=_refuse_idle_b,
+            expect=_expect_predictive,
+            tell=tell_of_predictive,
+        ),
+        Maker(
+            method=K_CORATING,
+            make=KCoRater,
+            again=k_corating_again,
+            read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
+            people_in={"trust": "trust"},
+            tell=tell_of_k_corating,
+        ),
+        *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
+    )
+}
+
+
+def register(maker: Maker) -> None:
+    """Make a method known everywhere: to every verb, to the card, the checker and the pages.
+
+    Raises
+    ------
+    RecveilError
+        If there is one of that name.
+    """
+    register_method(maker.method)
+    _MAKERS[maker.method.title] = maker
+
+
+def forget(maker: Maker) -> None:
+    """Undo `register`."""
+    forget_method(maker.method)
+    del _MAKERS[maker.method.title]
+
+
+def method_names() -> tuple[str, ...]:
+    """Return the names of the methods whose releases can be written; the first is the default.
+
+    Examples
+    --------
+    >>> method_names()
+    ('predictive', 'k-corating')
+    """
+    return tuple(method.name for method in all_methods() if method.card)
+
+
+def maker_of(name: str) -> Maker:
+    """Return how releases of a method are made, by its name.
+
+    Raises
+    ------
+    RecveilError
+        If there is no method of that name whose releases can be written.
+    """
+    if name not in method_names():
+        raise RecveilError(f"method {name!r}: expected one of {', '.join(method_names())}")
+    return next(maker for maker in _MAKERS.values() if maker.method.name == name)
+
+
+def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
+    """Return an anonymizer with the release's public settings, if they name one of ours.
+
+    Raises
+    ------
+    RecveilError
+        If the method is unknown.
+    """
+    expected = manifest.method.expected(manifest.settings)
+    if manifest.claim.levels:
+        return None  # those who are left out would take theirs along
+    if any(setting.name not in manifest.settings for setting in expected):
+        return None
+    return _MAKERS[manifest.method.title].again(manifest, seed)
+
+
+def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
+    """Return the anonymizer of a variant, such as "simple-mdav".
+
+    Parameters
+    ----------
+    name : str
+        One of `variant_names`.
+    k : int or None
+        None for a baseline.
+    seed : int
+
+    Examples
+    --------
+    >>> make_variant("simple", 5, seed=1).homogenize
+    'simple'
+    """
+    method, variant = _variant(name)
+    return _MAKERS[method.title].make(k, seed=seed, **variant.options)
+
+
+def variant_names() -> tuple[str, ...]:
+    """Return the names of all variants."""
+    return tuple(all_variants())
+
+
+def _variant(name: str) -> tuple[Method, Variant]:
+    known = all_variants()
+    if name not in known:
+        raise RecveilError(f"method {name!r}: expected all, or some of {', '.join(known)}")
+    return known[name]
+
+
+def has_k(name: str) -> bool:
+    """Say whether a variant takes a k: a baseline takes none, it is one setting.
+
+    Examples
+    --------
+    >>> has_k("simple"), has_k("raw")
+    (True, False)
+    """
+    return _variant(name)[0].family != "baseline"
+
+
+# How to make each baseline from a seed.
+BASELINES: dict[str, Callable[[int], Anonymizer]] = {
+    variant.name: lambda seed, name=variant.name: make_variant(name, None, seed)  # type: ignore[misc]
+    for method in _BASELINES
+    for variant in method.variants
+}

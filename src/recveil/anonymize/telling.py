@@ -1,0 +1,83 @@
+"""Telling: what the owner of a release is told of it when it is made."""
+
+from recveil.ratings import Ratings
+from recveil.release.registry import method_of
+from recveil.release.sides import Sides
+
+
+def tell_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
+    """Say how many ratings the rows show, what can be worked out where they show few, and the cost.
+
+    Parameters
+    ----------
+    release : Sides
+    ratings : Ratings
+        What it was made of.
+    """
+    given, cost = release.private.lone_ratings, release.private.diversity_cost
+    told = []
+    if given is not None:
+        told.append(
+            f"Published as they are: {given.exact_share:.1%} of the ratings. "
+            f"{given.rating_share:.1%}, from {given.user_share:.1%} of the people, because nobody "
+            f"else in the group rated the item; the others because all who rated it agree, or "
+            f"their rounded mean is the rating. With a larger k they are fewer."
+        )
+        if given.label_share is not None:
+            told.append(
+                f"Whoever takes a label that is a value of the scale for the rating of everybody "
+                f"in the group who rated the item is right in {given.label_share:.1%} of cases."
+            )
+    settings = release.published.settings
+    told += method_of(settings).undone_by(settings)
+    if cost is not None:
+        told.append(
+            f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
+            f"{cost.harm:.2f} points off their item's mean; RMSE of the items' means before "
+            f"and after: {cost.rmse_before:.4f}, {cost.rmse_after:.4f}."
+            + ("" if cost.pruned else " The table is too large to take back needless ones.")
+        )
+    return told
+
+
+def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
+    """Say what k-coRating did, and what it does not do.
+
+    Parameters
+    ----------
+    release : Sides
+    ratings : Ratings
+        What it was made of.
+    """
+    private, public = release.private.settings, release.published.settings
+    n_ratings = ratings.n_ratings
+    # Of what somebody who knows ratings can do, the verdict has warned already.
+    stay = (
+        ", which stand as they are: to find a person by them is nearly as easy as before"
+        if public["protect"] == "none"
+        else ""
+    )
+    told = [
+        f"Filled {private['filled_cells']:,} cells ({private['filled_cells'] / n_ratings:.1f} for "
+        f"each rating) beside {n_ratings:,} real ratings{stay}."
+    ]
+    if trust := private.get("trust"):
+        told.append(
+            f"Trust: {trust['statements']:,} times somebody says that they trust another one; "
+            f"{trust['ignored_lines']:,} lines about {trust['unknown_users']:,} people without "
+            f"ratings were passed over."
+        )
+    if public["protect"] == "shuffle":
+        told.append(
+            "The labels of each item were dealt anew within the groups. That is your word: no "
+            "file can prove it. Where all of a group gave the same rating, it is known, and where "
+            "fills can be worked out, as item means can, a real one stands out in its group."
+        )
+    if not public["round_fills"]:
+        why = (
+            "" if release.published.scale.step else f", as {release.published.scale} is continuous"
+        )
+        told.append(
+            f"Warning: fills are not rounded to the scale{why}. They show which ratings are real."
+        )
+    return told

@@ -1,0 +1,96 @@
+"""Baselines: ways to publish ratings that promise nothing, to compare promises with."""
+
+from recveil.release.method import Method, PublicSetting, Variant
+
+_GREY = "#666666"
+# The attacks read labels as ratings and do not try to undo a rotation, so that a low rate of
+# theirs says nothing about how safe these are.
+_NOT_UNDONE = ("rotation", "geometric")
+
+
+def _variant(name: str, description: str, **options: object) -> Variant:
+    return Variant(
+        name=name,
+        description=description,
+        options=options,
+        claim="nothing",
+        kind="nothing",
+        colour=_GREY,
+        in_all=True,
+        is_attacked=name not in _NOT_UNDONE,
+    )
+
+
+def _baseline(name: str, title: str, settings: tuple[str, ...], *variants: Variant) -> Method:
+    return Method(
+        name=name,
+        title=title,
+        description=variants[0].description,
+        family="baseline",
+        settings=(
+            PublicSetting("method", (title,)),
+            *(PublicSetting(setting) for setting in settings),
+        ),
+        claim_of=lambda _: "nothing",
+        card="",
+        variants=variants,
+    )
+
+
+BASELINES = (
+    _baseline(
+        "names-removed",
+        "names removed",
+        (),
+        _variant("raw", "The ratings as they are, only the names (and dates) removed."),
+    ),
+    _baseline(
+        "global-item-means",
+        "global item means",
+        ("label_step",),
+        _variant("item-means", "Everybody gets the mean rating of each item, in one row."),
+    ),
+    _baseline(
+        "random",
+        "random values",
+        (),
+        _variant("random-values", "Who rated what is real, the ratings are drawn at random."),
+    ),
+    _baseline(
+        "additive-noise",
+        "additive noise",
+        ("kind", "scale"),
+        _variant(
+            "gaussian-noise",
+            "Each rating plus Gaussian noise of a quarter of the scale's range; who rated what "
+            "stays real.",
+            kind="gaussian",
+        ),
+        _variant(
+            "uniform-noise",
+            "Each rating plus uniform noise of a quarter of the scale's range (standard "
+            "deviation); who rated what stays real.",
+            kind="uniform",
+        ),
+    ),
+    _baseline(
+        "rotation-perturbation",
+        "rotation perturbation",
+        ("space", "predictor"),
+        _variant(
+            "rotation",
+            "Padded rows turned by a secret rotation that the attacks do not try to undo, so that "
+            "their low rates say nothing; who knows some rows can undo it.",
+        ),
+    ),
+    _baseline(
+        "geometric-perturbation",
+        "geometric perturbation",
+        ("space", "predictor", "scale"),
+        _variant(
+            "geometric",
+            "Rotation with a shift and a little noise; the attacks do not try to undo it, so that "
+            "their low rates say nothing.",
+        ),
+    ),
+)

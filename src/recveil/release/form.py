@@ -1,0 +1,177 @@
+"""The form of release.json: exactly what recveil writes, as anything else could carry anything."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from recveil.errors import RecveilError, reason_of
+from recveil.ratings import RatingScale
+from recveil.release.claim import published_claims
+from recveil.release.manifest import (
+    CARD,
+    CLASSES,
+    COUNTS,
+    FORMATS,
+    RATINGS,
+    Manifest,
+    to_bytes,
+)
+from recveil.release.settings import problems_of_settings
+
+_KEYS = (
+    *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type"),
+    *("scale", "settings", "counts", "files"),
+)
+# A number of more digits would be no version, but a place to write something down.
+_VERSION = re.compile(
+    r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,3}((a|b|rc)[0-9]{1,3})?(\.(post|dev)[0-9]{1,3})*"
+)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+# Ratings beyond that are none, and more people, labels or bytes than that are nobody's.
+_LARGEST_RATING, _LARGEST_COUNT = 1e12, 10**15
+
+
+def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
+    """Read release.json, and say in what it is not as recveil writes it.
+
+    Parameters
+    ----------
+    file : Path
+
+    Returns
+    -------
+    manifest : Manifest
+        What a checker needs is there, and makes sense.
+    problems : list of str
+        All else that is wrong: what does not stand in the exact form could carry anything.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be read, or lacks what is needed to check the release.
+    """
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        twice.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
+        return dict(pairs)
+
+    try:
+        content = file.read_bytes()
+        manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
+        _check_essentials(manifest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RecveilError(
+            f"{file}: not the description of a release that can be checked ({_reason(error)}); "
+            f"fetch or write the release again"
+        ) from error
+    problems = [f"the key {_quoted(name)} stands twice" for name in twice]
+    problems += _problems(manifest)
+    if not problems and not _is_canonical(manifest, content):
+        problems.append(
+            "it is not written as recveil writes it: spaces, line ends, numbers or escapes differ"
+        )
+    return Manifest.from_json(manifest), problems
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _reason(error: Exception) -> str:
+    reason = "it is nested too deeply" if isinstance(error, RecursionError) else reason_of(error)
+    return reason if len(reason) <= 160 else f"{reason[:160]}…"
+
+
+def _is_canonical(manifest: dict[str, Any], content: bytes) -> bool:
+    try:
+        return to_bytes(manifest) == content
+    except UnicodeEncodeError:  # half a character, written as an escape
+        return False
+
+
+def _check_essentials(manifest: Any) -> None:
+    """Raise an error unless all that checking needs is there and makes sense."""
+    if manifest["format"] not in FORMATS:
+        known = " and ".join(map(repr, FORMATS))
+        raise ValueError(f"format {_quoted(manifest['format'])}; this recveil reads {known}")
+    if manifest["claim"] not in published_claims():
+        claims = published_claims()
+        raise ValueError(f"claim {_quoted(manifest['claim'])}; this recveil can check {claims}")
+    scale = manifest["scale"]
+    RatingScale(scale["low"], scale["high"], scale["step"])
+    diversity = manifest["diversity"]
+    right = (
+        _is_count(manifest["k"], 1 if manifest["levels"] else 2),
+        type(manifest["levels"]) is bool,
+        _is_count(diversity["b"], 1) and diversity["b"] <= 3 and _is_count(diversity["l"], 1),
+        all(Path(name).name == name for name in manifest["files"]),
+        all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
+        CLASSES in manifest["files"],
+        manifest["layout"] in ("users", "groups"),
+        manifest["item_type"] in ("integer", "text"),
+        isinstance(manifest["counts"], dict),
+        isinstance(manifest["settings"], dict),
+    )
+    if not all(right):
+        raise ValueError(
+            "k, levels, diversity, files, layout, item_type, counts or settings make no sense"
+        )
+
+
+def _problems(manifest: dict[str, Any]) -> Iterator[str]:
+    """Say of each part in what it is not as recveil writes it."""
+    yield from _key_problems("it", manifest, _KEYS)
+    version = manifest.get("recveil")
+    if not (isinstance(version, str) and _VERSION.fullmatch(version)):
+        yield f"recveil is {_quoted(version)}; expected a version such as '0.1.0'"
+    yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
+    scale = manifest["scale"]
+    yield from _key_problems("scale", scale, ("low", "high", "step"))
+    for name in ("low", "high", "step"):
+        number = scale[name]
+        if number is None and name == "step":
+            continue
+        if type(number) is not float or abs(number) > _LARGEST_RATING:
+            yield f"scale: {name} is {_quoted(number)}; expected a number such as 5.0"
+    yield from problems_of_settings(manifest)
+    counts = manifest["counts"]
+    yield from _key_problems("counts", counts, COUNTS[manifest["format"]])
+    for name in COUNTS[manifest["format"]]:
+        if name in counts and not _is_count(counts[name], 0):
+            yield f"counts: {name} is {_quoted(counts[name])}; expected a whole number"
+    yield from _file_problems(manifest["files"])
+
+
+def _file_problems(files: dict[str, Any]) -> Iterator[str]:
+    ratings = next((name for name in files if name in RATINGS), RATINGS[0])
+    yield from _key_problems("files", files, (ratings, CLASSES, CARD))
+    for name, entry in files.items():
+        yield from _key_problems(f"files: {_quoted(name)}", entry, ("sha256", "bytes"))
+        if not _SHA256.fullmatch(entry["sha256"]):
+            yield f"files: {_quoted(name)}: sha256 is no SHA-256 of 64 digits"
+
+
+def _key_problems(where: str, found: dict[str, Any], expected: Iterable[str]) -> Iterator[str]:
+    """Compare keys with those that recveil writes: all, no others, in their order."""
+    names = tuple(expected)
+    for name in found:
+        if name not in names:
+            yield f"{where} carries {_quoted(name)}, which no release has"
+    for name in names:
+        if name not in found:
+            yield f"{where} lacks {name!r}"
+    if set(found) == set(names) and tuple(found) != names:
+        yield f"{where} has its keys in another order than recveil writes them"
+
+
+def _is_count(number: Any, least: int) -> bool:
+    return type(number) is int and least <= number <= _LARGEST_COUNT
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

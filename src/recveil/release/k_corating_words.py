@@ -1,0 +1,149 @@
+"""k-coRating, as far as everybody may know it (Zhang et al.)."""
+
+from pathlib import Path
+
+from recveil.release.claim import card_text
+from recveil.release.method import Method, Option, PublicSetting, Settings, Variant
+from recveil.release.predictive_words import GROUPING_NAMES
+
+FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
+# It takes no groupings but these, and calls them by these names.
+CO_RATED_GROUPINGS = ("gecom", "supports", *GROUPING_NAMES)
+_PANEL = "k-coRating"
+_FILLED = "Real ratings stay; cells are added until k people have the same items, filled with"
+_CO_RATED, _AVERAGED = "#CC79A7", "#009E73"
+
+
+def _by_trust(settings: Settings) -> bool:
+    return settings.get("fill") == "trust"
+
+
+def _averages(settings: Settings) -> bool:
+    return settings.get("protect") == "mean"
+
+
+def _claim_of(settings: Settings) -> str:
+    return "identical-rows" if _averages(settings) else "co-rated"
+
+
+def _label_grid(settings: Settings, step: float | None) -> float | None:
+    if settings.get("protect") in ("none", "shuffle"):
+        return step if settings.get("round_fills") is True else None
+    return settings.get("label_step")
+
+
+def _unpromised(settings: Settings, k: int) -> str:
+    words = (
+        f"nothing is promised against those who know ratings: only the items of a record are "
+        f"shared by {k} people, which hides nobody from those who can tell invented labels from "
+        f"real ones, and "
+    )
+    if settings.get("protect") == "shuffle":
+        return words + (
+            "the real ratings of a group stand in its records, dealt among them. These attacks "
+            "look at single records: whoever takes those with the same items together finds the "
+            "right ones more often than that."
+        )
+    return words + "the real ratings stand in it as they were given. Better attacks may find more."
+
+
+def _variant(fill: str, words: str, *, in_all: bool = False) -> Variant:
+    return Variant(
+        name=f"k-corating-{fill}",
+        description=f"{_FILLED} {words}.",
+        options={"fill": fill},
+        claim="co-rated",
+        kind="k-corating",
+        colour=_CO_RATED,
+        in_all=in_all,
+    )
+
+
+K_CORATING = Method(
+    name="k-corating",
+    title="k-coRating",
+    description="rows are filled up until k people rated the same items, and real ratings stay",
+    family="co-rated",
+    settings=(
+        PublicSetting("method", ("k-coRating",)),
+        PublicSetting("fill", FILLS, any_class=True),
+        PublicSetting("grouping", CO_RATED_GROUPINGS),
+        PublicSetting("round_fills", (True, False)),
+        PublicSetting("protect", ("none", "shuffle", "mean")),
+        PublicSetting(
+            "trust", ("worked out", "stated"), when=lambda given: given.get("fill") == "trust"
+        ),
+        PublicSetting(
+            "label_step", any_step=True, when=lambda given: given.get("protect") == "mean"
+        ),
+    ),
+    claim_of=_claim_of,
+    card=card_text("k_corating.md.jinja"),
+    options=(
+        Option(
+            name="grouping",
+            choices=CO_RATED_GROUPINGS,
+            help="gecom (default), supports, or one of the first.",
+        ),
+        Option(
+            name="fill",
+            choices=FILLS,
+            panel=_PANEL,
+            help="What is filled in: item-mean (default), random, funk-svd, similarity, trust.",
+        ),
+        Option(
+            name="trust",
+            kind=Path,
+            metavar="FILE",
+            panel=_PANEL,
+            help="Whom people say they trust, for --fill trust: lines of truster, trustee and "
+            "value; worked out from the ratings if not given.",
+        ),
+        Option(
+            name="round_fills",
+            kind=bool,
+            flag="--round-fills/--no-round",
+            metavar=None,
+            panel=_PANEL,
+            help="Round what is filled in to the scale (default); otherwise it gives itself away.",
+        ),
+        Option(
+            name="protect",
+            choices=("none", "labels", "mean", "shuffle"),
+            metavar="HOW",
+            panel=_PANEL,
+            help="Labels: none (real ratings stay; default), mean of the group (or: labels), "
+            "shuffle (dealt anew within the group).",
+        ),
+    ),
+    variants=(
+        _variant("item-mean", "the item's mean", in_all=True),
+        _variant("similarity", "similar users' means", in_all=True),
+        _variant("funk-svd", "predictions"),
+        _variant("random", "random values"),
+        Variant(
+            name="k-corating-mean",
+            description="Groups of at least k people get all the items that any of them rated, "
+            "each with the mean of their ratings and of fills by the item's mean.",
+            options={"fill": "item-mean", "protect": "mean"},
+            claim="identical-rows",
+            kind="k-corating, averaged",
+            colour=_AVERAGED,
+            in_all=True,
+        ),
+    ),
+    one_person_each=True,
+    keeps_items=lambda settings: _claim_of(settings) == "co-rated",
+    label_grid=_label_grid,
+    publishers_word=lambda settings: (
+        ("That labels were dealt anew (protect = shuffle) is the publisher's word.",)
+        if settings.get("protect") == "shuffle"
+        else ()
+    ),
+    unpromised=_unpromised,
+    about_exact=" Of the others many are invented; who works the fill out again sees which.",
+    no_links="How sure a row makes it that a member rated an item is not told of k-coRating: the "
+    "rows were filled up, so that the file does not say how many people rated an item, and what it "
+    "lets one estimate is too low.",
+    why_not_again="the release's fill, or who trusts whom, is not at hand",
+)

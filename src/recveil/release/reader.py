@@ -1,0 +1,249 @@
+"""Reader: from a release's folder to blocks of records, for those who attack or learn from it.
+
+It believes the files as far as their checksums go. Whoever wants to know whether a release keeps
+its claim asks `recveil.verify`, which reads with eyes of its own.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, reason_of
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    FileEntry,
+    Manifest,
+    private_twin,
+)
+from recveil.release.records import Records
+
+_ROWS_AT_ONCE = 1 << 20
+
+
+@brief
+class NamedRecords(NamedTuple):
+    """A block of records with their published ids.
+
+    Attributes
+    ----------
+    ids : list of str
+    records : Records
+        Items as positions among the labels that were given to `read_blocks`.
+    """
+
+    ids: list[str]
+    records: Records
+
+
+def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterator[NamedRecords]:
+    """Yield the records of a release, block by block, each record in one piece.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    manifest : Manifest
+        Its own.
+    items : ndarray, shape (n_items,)
+        The labels of the items, whose positions the records shall have.
+
+    Raises
+    ------
+    RecveilError
+        If the ratings are not those that were written, or cannot be read, or an item is unknown.
+    """
+    with reading_release(folder):
+        file = _ratings_file(folder, manifest)
+        for table in _whole_records(_batches(file, manifest)):
+            yield _named_records(table, items, file)
+
+
+@contextmanager
+def reading_release(folder: Path) -> Iterator[None]:
+    """Say of whatever goes wrong that the folder is no good release."""
+    try:
+        yield
+    except RecveilError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise RecveilError(
+            f"{folder}: cannot be read as a release ({reason_of(error)}); "
+            f"ask recveil verify what is wrong with it"
+        ) from error
+
+
+@brief
+class Twin(NamedTuple):
+    """What the private folder of a release tells.
+
+    Attributes
+    ----------
+    users : Array
+        Original user ids.
+    ids : list of str
+        The published id of each.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are because
+        nobody else in the group rated the item.
+    """
+
+    users: Any
+    ids: list[str]
+    lone_share: float | None
+
+
+def read_twin(folder: Path) -> Twin:
+    """Read who is who from the private twin of a release.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+
+    Raises
+    ------
+    RecveilError
+        If the twin is missing, cannot be read, or belongs to another release.
+    """
+    private = private_twin(folder)
+    for name in (PRIVATE_MANIFEST, ASSIGNMENT):
+        if not (private / name).is_file():
+            raise RecveilError(
+                f"{private / name} is missing; without it nobody can tell whether a guess is "
+                f"right; put the private twin beside {folder.name}"
+            )
+    told = _read_private(private / PRIVATE_MANIFEST)
+    belongs_to = told.get("release")
+    digest = belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
+    if digest != FileEntry.of(folder / MANIFEST).sha256:
+        raise RecveilError(
+            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
+            f"put the right one beside {folder.name}"
+        )
+    with reading_release(folder):
+        assignment = pq.read_table(private / ASSIGNMENT)
+        lone = told.get("lone_ratings")
+        share = float(lone["rating_share"]) if lone else None
+        return Twin(assignment["user_id"], assignment["published_id"].to_pylist(), share)
+
+
+def _read_private(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise RecveilError(
+            f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
+            f"its private twin beside it"
+        ) from error
+
+
+def positions(column: Any, labels: NDArray[Any], what: str, where: object) -> NDArray[np.int32]:
+    """Return the position of each label of a column among given ones.
+
+    Parameters
+    ----------
+    column : Array
+    labels : ndarray
+    what : {"item", "user"}
+    where : object
+        Where the column stands, for errors.
+
+    Raises
+    ------
+    RecveilError
+        If a label is not among them.
+
+    Examples
+    --------
+    >>> positions(pa.array([7, 9, 7]), np.array([7, 8, 9]), "item", "the release")
+    array([0, 2, 0], dtype=int32)
+    """
+    known = pa.array(labels)
+    if column.type == pa.large_string():
+        column = column.cast(pa.string())
+    if column.type != known.type:
+        raise RecveilError(
+            f"{where}: {what} ids are {column.type}, but {known.type} in the ratings; "
+            f"give the ratings that the release was made from"
+        )
+    found = pc.index_in(column, value_set=known)
+    if found.null_count:
+        stranger = column.filter(pc.is_null(found))[0].as_py()
+        raise RecveilError(
+            f"{where}: {what} {stranger!r} is unknown to the ratings; "
+            f"give the ratings that the release was made from"
+        )
+    return np.asarray(found.to_numpy(), dtype=np.int32)
+
+
+def _ratings_file(folder: Path, manifest: Manifest) -> Path:
+    name = manifest.ratings_file
+    if name is None:
+        raise RecveilError(f"{folder}: {MANIFEST} names no ratings; write the release again")
+    if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
+        raise RecveilError(
+            f"{folder / name}: not the file that was written (SHA-256); "
+            f"ask recveil verify what was changed"
+        )
+    return folder / name
+
+
+def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
+    types = manifest.columns
+    batches: Any
+    if file.suffix == ".csv":
+        parse = pa_csv.ParseOptions(newlines_in_values=True)
+        convert = pa_csv.ConvertOptions(column_types=types)
+        batches = pa_csv.open_csv(file, parse_options=parse, convert_options=convert)
+    else:
+        batches = pq.ParquetFile(file).iter_batches(_ROWS_AT_ONCE)
+    for batch in batches:
+        yield pa.table(batch).select(types.names).cast(types)
+
+
+def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Cut the rows anew, so that the lines of a record stay together."""
+    carried = None
+    for batch in batches:
+        table = batch if carried is None else pa.concat_tables([carried, batch])
+        whole = int(_starts(table)[-2]) if table.num_rows else 0
+        if whole:
+            yield table.slice(0, whole)
+        carried = table.slice(whole)
+    if carried is not None and carried.num_rows:
+        yield carried
+
+
+def _starts(table: pa.Table) -> NDArray[np.int64]:
+    """Return where each record begins, and the number of rows."""
+    codes = table["user_id"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [codes.size]])
+
+
+def _named_records(table: pa.Table, items: NDArray[Any], file: Path) -> NamedRecords:
+    """Return published ids and records; without the column, one person stands behind each."""
+    starts = _starts(table)
+    firsts = pa.array(starts[:-1])
+    sizes = np.ones(starts.size - 1, np.int64)
+    if "group_size" in table.column_names:
+        sizes = table["group_size"].take(firsts).to_numpy()
+    records = Records(
+        sizes=sizes,
+        indptr=starts,
+        indices=positions(table["item_id"], items, "item", file),
+        values=table["rating"].to_numpy(),
+        promised=table["k"].take(firsts).to_numpy() if "k" in table.column_names else None,
+    )
+    return NamedRecords(table["user_id"].take(firsts).to_pylist(), records)

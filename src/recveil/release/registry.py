@@ -1,0 +1,100 @@
+"""Registry: the methods that this recveil knows. What is not in it is refused by name."""
+
+from recveil.errors import RecveilError
+from recveil.release.baseline_words import BASELINES
+from recveil.release.k_corating_words import K_CORATING
+from recveil.release.method import Method, Settings, Variant
+from recveil.release.predictive_words import PREDICTIVE
+
+_METHODS: dict[str, Method] = {
+    method.title: method for method in (PREDICTIVE, K_CORATING, *BASELINES)
+}
+
+
+def register_method(method: Method) -> Method:
+    """Make a method known to all that makes, checks, attacks and compares releases; return it.
+
+    Raises
+    ------
+    RecveilError
+        If there is one of that name or title, or a variant's name is taken.
+    """
+    names = {method.name, method.title, *(variant.name for variant in method.variants)}
+    for other in _METHODS.values():
+        taken = {other.name, other.title, *(variant.name for variant in other.variants)} & names
+        if taken:
+            raise RecveilError(
+                f"method {sorted(taken)[0]!r}: there is one of that name; choose another"
+            )
+    _METHODS[method.title] = method
+    return method
+
+
+def forget_method(method: Method) -> None:
+    """Undo `register_method`."""
+    del _METHODS[method.title]
+
+
+def all_methods() -> tuple[Method, ...]:
+    """Return all methods that are known, in the order in which they were registered."""
+    return tuple(_METHODS.values())
+
+
+def find_method(settings: Settings) -> Method | None:
+    """Return the method that some public settings name; None if it is unknown."""
+    title = settings.get("method")
+    return _METHODS.get(title) if isinstance(title, str) else None
+
+
+def method_of(settings: Settings) -> Method:
+    """Return the method that some public settings name.
+
+    Raises
+    ------
+    RecveilError
+        If it is unknown.
+    """
+    method = find_method(settings)
+    if method is None:
+        raise RecveilError(
+            f"method {settings.get('method')!r:.60}: unknown to this recveil, which has "
+            f"{', '.join(known.title for known in _METHODS.values())}; take the recveil that made "
+            f"the release"
+        )
+    return method
+
+
+def all_variants() -> dict[str, tuple[Method, Variant]]:
+    """Return each variant's method and the variant, by its name."""
+    return {
+        variant.name: (method, variant)
+        for method in _METHODS.values()
+        for variant in method.variants
+    }
+
+
+def variant_of(name: str) -> Variant:
+    """Return a variant by its name.
+
+    Raises
+    ------
+    RecveilError
+        If there is none such.
+    """
+    variants = all_variants()
+    if name not in variants:
+        raise RecveilError(f"method {name!r}: expected one of {', '.join(variants)}")
+    return variants[name][1]
+
+
+def undone_of(name: str) -> tuple[str, ...]:
+    """Return what attacks are known to undo of a variant's releases, in sentences.
+
+    Examples
+    --------
+    >>> undone_of("simple"), undone_of("padded")[0][:42]
+    ((), 'Padded rows do not hide who rated what. Me')
+    """
+    variant = variant_of(name)
+    method, _ = all_variants()[name]
+    return method.undone_by(variant.options)
