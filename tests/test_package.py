@@ -1,6 +1,8 @@
 """What the package says of itself: its version, and what it needs."""
 
 import ast
+import importlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -58,3 +60,39 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
         assert not missing, f"{file.name} imports {missing}, which pyproject.toml does not declare"
         imported |= third_party(file)
     assert imported == declared()
+
+
+NAMES = [name for name in recveil.__all__ if name != "__version__"]
+
+
+def test_a_newcomer_finds_eight_names():
+    assert len(NAMES) == 8
+    assert set(recveil.__all__) <= set(dir(recveil))
+    table = (ROOT / "docs" / "api.md").read_text()
+    rows = "".join(row for row in table.splitlines() if row.startswith("| `recveil` |"))
+    for name in recveil.__all__:
+        assert f"`{name}`" in rows or f"`recveil.{name}`" in rows
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_the_one_that_its_package_offers(name):
+    found = getattr(recveil, name)
+    package = ".".join(found.__module__.split(".")[:2])
+    assert getattr(importlib.import_module(package), name) is found
+
+
+def test_a_name_never_stands_for_a_package():
+    """`import recveil.audit` gives the package, so that no name may hide one."""
+    packages = {module.name for module in pkgutil.iter_modules(recveil.__path__)}
+    assert packages & set(recveil.__all__) == set()
+
+
+def test_importing_recveil_loads_nothing_until_it_is_asked():
+    program = (
+        "import sys, recveil\n"
+        "print([name for name in sys.modules if name.startswith('recveil.') or name == 'numpy'])\n"
+        "from recveil import RecveilError\n"
+        "print([name for name in sys.modules if name.startswith('recveil.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["[]", "['recveil.errors']"], done.stderr

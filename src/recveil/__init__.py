@@ -1,12 +1,62 @@
-"""recveil: publish rating data without giving its people away."""
+"""recveil: publish rating data without giving its people away.
 
-__version__: str
+What most programs need stands here; `docs/api.md` lists the packages, which hold the rest. Verbs
+share their name with a package, and are in it: ``from recveil.verify import verify``.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recveil.anonymize import KCoRater, PredictiveAnonymizer
+    from recveil.attack import Adversary
+    from recveil.errors import RecveilError
+    from recveil.evaluate import Evaluator
+    from recveil.io import read_ratings
+    from recveil.ratings import Ratings, RatingScale
+
+    __version__: str
+
+__all__ = [
+    "Adversary",
+    "Evaluator",
+    "KCoRater",
+    "PredictiveAnonymizer",
+    "RatingScale",
+    "Ratings",
+    "RecveilError",
+    "__version__",
+    "read_ratings",
+]
+
+_HOMES = {
+    "Adversary": "recveil.attack",
+    "Evaluator": "recveil.evaluate",
+    "KCoRater": "recveil.anonymize",
+    "PredictiveAnonymizer": "recveil.anonymize",
+    "RatingScale": "recveil.ratings",
+    "Ratings": "recveil.ratings",
+    "RecveilError": "recveil.errors",
+    "read_ratings": "recveil.io",
+}
+
+if not TYPE_CHECKING:  # else a checker would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        """Look a name up when somebody asks: `import recveil` and the command line start fast."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            found = version("recveil")
+        elif name in _HOMES:
+            from importlib import import_module
+
+            found = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
-def __getattr__(name: str) -> str:
-    """Look the version up when somebody asks: the command line starts faster without."""
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import version
-
-    return version("recveil")
+def __dir__() -> list[str]:
+    """Tell the names that were not looked up yet, too."""
+    return sorted({*globals(), *__all__})
