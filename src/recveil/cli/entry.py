@@ -20,22 +20,34 @@ from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
 
-app = typer.Typer(
-    name="recveil",
-    help="Publish rating data without giving its people away.",
-    epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
-    "130 interrupted, 143 terminated.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for verb in (demo, audit, anonymize, verify, evaluate, compare, selftest, convert, generate):
-    app.command()(interruptible(verb))
+VERBS = (demo, audit, anonymize, verify, evaluate, compare, selftest, convert, generate)
 
 
-@app.callback(invoke_without_command=True)
+def make_app() -> typer.Typer:
+    """Build the command line from its verbs, with the options that they have at this moment.
+
+    Examples
+    --------
+    >>> [verb.callback.__name__ for verb in make_app().registered_commands][:3]
+    ['demo', 'audit', 'anonymize']
+    """
+    made = typer.Typer(
+        name="recveil",
+        help="Publish rating data without giving its people away.",
+        epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
+        "130 interrupted, 143 terminated.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for verb in VERBS:
+        made.command()(interruptible(verb))
+    made.callback(invoke_without_command=True)(about)
+    return made
+
+
 def about(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:
     """Publish rating data without giving its people away."""
     if version:
@@ -43,6 +55,10 @@ def about(version: bool = typer.Option(False, "--version", help="Show the versio
 
         print(metadata.version("recveil"))
         raise typer.Exit
+
+
+# For tools that look for an app, as typer's own do; `main` builds one when it is called.
+app = make_app()
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -85,7 +101,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
 def _run_to_the_end(arguments: list[str] | None) -> None:
     """Run a verb, and let what it has shown arrive while an error can still be told."""
     try:
-        app(arguments)
+        make_app()(arguments)
     except SystemExit:
         sys.stdout.flush()
         raise
