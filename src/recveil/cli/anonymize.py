@@ -2,18 +2,19 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_source_as_json
+from recveil.cli.options import Force, Json, reading_options, refuse_source_as_json
 
 if TYPE_CHECKING:
-    from recveil.anonymize import Release
+    from recveil.anonymize import Anonymized
     from recveil.publish.expected import Expected
 
 
+@reading_options
 def anonymize(
     source: Annotated[Path, typer.Argument(help=options.SOURCE)],
     output: Annotated[
@@ -63,7 +64,7 @@ def anonymize(
             help="What fills the empty cells: funk-svd (default), item-mean.",
         ),
     ] = None,
-    round: Annotated[
+    round_labels: Annotated[
         str | None,
         typer.Option(
             "--round",
@@ -151,16 +152,8 @@ def anonymize(
     ] = None,
     force: Force = False,
     allow_large: options.AllowLarge = False,
-    format: Format = None,
-    scale: Scale = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: options.DropOffScale = False,
-    user: options.UserColumn = None,
-    item: options.ItemColumn = None,
-    rating: options.RatingColumn = None,
-    time: options.TimeColumn = None,
-    time_format: options.TimeFormat = None,
     json: Json = None,
+    **reading: Any,
 ) -> None:
     """Hide everybody in a group of at least k people, and verify what was written.
 
@@ -169,7 +162,8 @@ def anonymize(
     Example: `recveil anonymize ratings.csv -o out --k 5`
     """
     from recveil.anonymize import anonymize
-    from recveil.cli.show import describe, show_read, show_verification, tell_alone, write_json
+    from recveil.cli.show import write_json
+    from recveil.cli.show_release import show_release
 
     refuse_source_as_json(json, source)
     told: list[Expected] = []
@@ -178,7 +172,7 @@ def anonymize(
         told.append(expected)
         print(f"Expected: {expected.sentence()}.", file=sys.stderr)
 
-    ratings, release, verification, reading = anonymize(
+    made = anonymize(
         source,
         output,
         k=k,
@@ -186,7 +180,7 @@ def anonymize(
         homogenize=homogenize,
         predictor=predictor,
         grouping=grouping,
-        round_labels=round,
+        round_labels=round_labels,
         fill=fill,
         trust=trust,
         round_fills=round_fills,
@@ -200,100 +194,26 @@ def anonymize(
         force=force,
         allow_large=allow_large,
         tell=tell,
-        format=format,
-        scale=options.parse_scale(scale),
-        duplicates=duplicates,
-        drop_off_scale=drop_off_scale,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        time_format=time_format,
+        **reading,
     )
-    private = f"{output}.private"
-    lone, cost = release.private.lone_ratings, release.private.diversity_cost
-    result = {
+    if write_json(_as_json(made, output, told[0]), json):
+        show_release(made, output)
+
+
+def _as_json(made: "Anonymized", output: Path, expected: "Expected") -> dict[str, Any]:
+    """Return the JSON object; it tells of the private side what the owner is to know."""
+    from recveil.cli.show import describe
+
+    public, private = made.release.published, made.release.private
+    lone, cost = private.lone_ratings, private.diversity_cost
+    return {
         "output": str(output),
-        "private": private,
-        "data": describe(ratings, reading),
-        "expected": told[0].to_dict(),
-        "settings": release.published.settings,
-        "filled_cells": release.private.settings.get("filled_cells"),
+        "private": f"{output}.private",
+        "data": describe(made.ratings, made.reading),
+        "expected": expected.to_dict(),
+        "settings": public.settings,
+        "filled_cells": private.settings.get("filled_cells"),
         "lone_ratings": lone and lone._asdict(),
         "diversity_cost": cost and cost._asdict(),
-        "verification": verification.to_dict(),
+        "verification": made.verification.to_dict(),
     }
-    if write_json(result, json):
-        show_read(reading)
-        show_verification(verification, str(output))
-        _tell_as_given(release)
-        if method == "k-corating":
-            _warn_of_k_corating(release, ratings.n_ratings)
-        if cost:
-            typer.echo(
-                f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
-                f"{cost.harm:.2f} points off their item's mean; RMSE of the items' means before "
-                f"and after: {cost.rmse_before:.4f}, {cost.rmse_after:.4f}."
-                + ("" if cost.pruned else " The table is too large to take back needless ones.")
-            )
-        if verification.has_levels:
-            typer.echo(
-                f"{tell_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
-                f"stands alone are published as they are."
-            )
-        typer.echo(f"Publish {output}; keep {private} secret, it tells who is who.")
-
-
-def _tell_as_given(release: "Release") -> None:
-    """Say how many ratings the rows show, and what can be worked out where they show few."""
-    from recveil.attack.stronger import PADDED
-
-    given = release.private.lone_ratings
-    if given is not None:
-        typer.echo(
-            f"Published as they are: {given.exact_share:.1%} of the ratings. "
-            f"{given.rating_share:.1%}, from {given.user_share:.1%} of the people, because nobody "
-            f"else in the group rated the item; the others because all who rated it agree, or "
-            f"their rounded mean is the rating. With a larger k they are fewer."
-        )
-        if given.label_share is not None:
-            typer.echo(
-                f"Whoever takes a label that is a value of the scale for the rating of everybody "
-                f"in the group who rated the item is right in {given.label_share:.1%} of cases."
-            )
-    if release.published.settings.get("homogenize") == "padded":
-        typer.echo(PADDED)
-
-
-def _warn_of_k_corating(release: "Release", n_ratings: int) -> None:
-    """Say what k-coRating did, and what it does not do."""
-    private, public = release.private.settings, release.published.settings
-    # Of what somebody who knows ratings can do, the verdict above has warned already.
-    stay = (
-        ", which stand as they are: to find a person by them is nearly as easy as before"
-        if public["protect"] == "none"
-        else ""
-    )
-    typer.echo(
-        f"Filled {private['filled_cells']:,} cells ({private['filled_cells'] / n_ratings:.1f} for "
-        f"each rating) beside {n_ratings:,} real ratings{stay}."
-    )
-    if trust := private.get("trust"):
-        typer.echo(
-            f"Trust: {trust['statements']:,} times somebody says that they trust another one; "
-            f"{trust['ignored_lines']:,} lines about {trust['unknown_users']:,} people without "
-            f"ratings were passed over."
-        )
-    if public["protect"] == "shuffle":
-        typer.echo(
-            "The labels of each item were dealt anew within the groups. That is your word: no "
-            "file can prove it. Where all of a group gave the same rating, it is known, and where "
-            "fills can be worked out, as item means can, a real one stands out in its group."
-        )
-    if not public["round_fills"]:
-        why = (
-            "" if release.published.scale.step else f", as {release.published.scale} is continuous"
-        )
-        typer.echo(
-            f"Warning: fills are not rounded to the scale{why}. They show which ratings are real."
-        )

@@ -1,33 +1,26 @@
 """recveil convert."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Duplicates, Force, Format, Json, Scale, refuse_source_as_json
+from recveil.cli.options import Force, Json, reading_options, refuse_source_as_json
 
 
+@reading_options
 def convert(
     source: Annotated[Path, typer.Argument(help=options.SOURCE)],
     target: Annotated[Path, typer.Argument(help=options.TARGET)],
-    format: Format = None,
     target_format: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=options.TARGET_FORMAT),
     ] = None,
-    scale: Scale = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: options.DropOffScale = False,
     times: Annotated[bool, typer.Option(help="Keep the times, to the day.")] = True,
-    user: options.UserColumn = None,
-    item: options.ItemColumn = None,
-    rating: options.RatingColumn = None,
-    time: options.TimeColumn = None,
-    time_format: options.TimeFormat = None,
     force: Force = False,
     json: Json = None,
+    **reading: Any,
 ) -> None:
     """Read a file of ratings and write it in another format.
 
@@ -43,18 +36,10 @@ def convert(
     found = convert(
         source,
         target,
-        format=format,
         target_format=target_format,
-        force=force,
-        scale=options.parse_scale(scale),
-        duplicates=duplicates,
-        drop_off_scale=drop_off_scale,
         times=times,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        time_format=time_format,
+        force=force,
+        **reading,
     )
     if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
         to_stdout = options.is_stdout(target)

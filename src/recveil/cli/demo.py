@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from recveil.cli import options
 from recveil.cli.options import Force, Json
 
 
@@ -13,7 +14,7 @@ def demo(
         "recveil-demo"
     ),
     k: Annotated[int, typer.Option(help="Smallest group of people who share one row.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same demo.")] = 0,
+    seed: Annotated[int, options.seed_of("demo")] = 0,
     force: Force = False,
     json: Json = None,
 ) -> None:

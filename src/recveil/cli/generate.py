@@ -14,7 +14,7 @@ def generate(
     users: Annotated[int, typer.Option(help="Number of users.")] = 2_000,
     items: Annotated[int, typer.Option(help="Number of items.")] = 1_000,
     ratings: Annotated[int, typer.Option(help="Number of ratings.")] = 100_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")] = 0,
+    seed: Annotated[int, options.seed_of("ratings")] = 0,
     scale: Annotated[
         str | None,
         typer.Option(metavar="LOW:HIGH:STEP", help="The rating scale; 1:5:1 if not given."),

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from recveil.cli.declare import add_options
+
 if TYPE_CHECKING:
     from recveil.ratings import RatingScale
 
@@ -110,12 +112,15 @@ Json = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an older one at that place.")]
-
-
 AllowLarge = Annotated[
     bool,
     typer.Option("--allow-large", help="Write more than 100 labels for each rating, too."),
 ]
+
+
+def seed_of(what: str) -> Any:
+    """Return the option for the seed of something that is the same each time if not told so."""
+    return typer.Option(min=0, help=f"The same seed gives the same {what}.")
 
 
 def parse_scale(text: str | None) -> "RatingScale | None":
@@ -125,3 +130,25 @@ def parse_scale(text: str | None) -> "RatingScale | None":
     from recveil.ratings import RatingScale
 
     return RatingScale.parse(text)
+
+
+def _as_understood(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed as `recveil.io.understand` takes it."""
+    return {**given, "scale": parse_scale(given["scale"])}
+
+
+# Gives a verb all options about its input; it gets them as keywords for the library function.
+reading_options = add_options(
+    {
+        "format": (Format, None),
+        "scale": (Scale, None),
+        "duplicates": (Duplicates, "error"),
+        "drop_off_scale": (DropOffScale, False),
+        "user": (UserColumn, None),
+        "item": (ItemColumn, None),
+        "rating": (RatingColumn, None),
+        "time": (TimeColumn, None),
+        "time_format": (TimeFormat, None),
+    },
+    _as_understood,
+)

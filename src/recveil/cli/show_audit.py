@@ -1,0 +1,108 @@
+"""What an audit found, printed for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def show_audit(plain: dict[str, Any]) -> None:
+    """Print the verdicts, the tables, and what they mean."""
+    console = Console()
+    if plain["release"] is not None:
+        # What is to be signed comes first; the raw table is what it is compared with.
+        _show_release(console, plain["release"])
+        console.print("\n[bold]Before: the table with names removed[/]")
+    console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
+    _show_attacks(console, plain["attacks"])
+    for suspects in plain["suspects"]:
+        _show_suspects(console, suspects)
+    for check in plain["checks"]:
+        mark = "[green]holds[/]" if check["holds"] else "[red]FAILS[/]"
+        console.print(f"{mark}  {escape(check['name'])}: {escape(check['found'])}")
+    for warning in plain["warnings"]:
+        if warning not in plain["data"]["notes"]:  # those were told with what was read
+            console.print(f"[red]warning[/]  {escape(warning)}")
+
+
+def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
+    """Print who found how many people in the table with the names removed."""
+    table = Table("adversary", "found", "stands out", "wrong match", "bits", "control")
+    for attack in attacks:
+        bits = attack["likelihood_bits"]
+        table.add_row(
+            escape(attack["name"]),
+            _share(attack["found"]),
+            _share(attack["success"]),
+            _share(attack["wrong_match"]),
+            "" if bits is None else f"{bits:.1f}",
+            _share(attack["control"]),
+        )
+    console.print(table)
+    trials = attacks[0]
+    console.print(
+        f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
+        f"guess finds {trials['baseline']:.2%}. Found: by the better of two attacks, Scoreboard-RH "
+        f"and the likeliest record; stands out: by Scoreboard-RH, so far ahead that the adversary "
+        f"may believe it. Control: of those with enough ratings, how often somebody else stands "
+        f"out where the record was taken out; so often, standing out is no proof."
+    )
+    for attack in attacks:
+        console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
+
+
+def _show_suspects(console: Console, suspects: dict[str, Any]) -> None:
+    """Print who somebody with real outside knowledge would think it is."""
+    ranking = ", ".join(
+        f"{user} ({score:.2f})"
+        for user, score in zip(suspects["users"], suspects["scores"], strict=True)
+    )
+    console.print(
+        f"{escape(suspects['target'])}: {escape(ranking)}; eccentricity "
+        f"{suspects['eccentricity']:.1f}, {suspects['bits']:.1f} bits; "
+        f"{suspects['matched']} of {suspects['known']} items are in the table."
+    )
+
+
+def _show_release(console: Console, release: dict[str, Any]) -> None:
+    """Print what was found in the release, the verdict first."""
+    console.print(f"[bold]{escape(release['headline'])}[/]")
+    names = release["columns"]
+    rates = (names["group_found"], names["person_found"], names["bound"])
+    table = Table("against the release", "looked for", *rates)
+    # Nothing is proven of people whose records share their items alone.
+    is_proven = release["claim"] == "identical-rows"
+    for attack in release["attacks"]:
+        bound = attack["bound"] if is_proven else 1.0
+        table.add_row(
+            escape(attack["name"]),
+            f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
+            _share(attack["group_found"]),
+            _share(_capped(attack["person_found"], bound)),
+            f"{attack['bound']:.1%}",
+        )
+    console.print(table)
+    for sentence in release["verdict"]:
+        console.print(escape(sentence))
+
+
+def _capped(interval: dict[str, Any], bound: float) -> dict[str, Any]:
+    """End an interval at the bound, which is proven.
+
+    Examples
+    --------
+    >>> _capped({"rate": 0.09, "low": 0.07, "high": 0.11}, bound=0.1)
+    {'rate': 0.09, 'low': 0.07, 'high': 0.1}
+    """
+    if interval["rate"] is None:
+        return interval
+    return {**interval, "high": max(interval["rate"], min(interval["high"], bound))}
+
+
+def _share(interval: dict[str, Any]) -> str:
+    """Put the interval under the rate, so that the table fits a narrow terminal."""
+    if interval["rate"] is None:
+        return ""  # of nobody
+    low, high = 100 * interval["low"], 100 * interval["high"]
+    return f"{interval['rate']:.1%}\n[dim]{low:.1f}–{high:.1f}[/]"

@@ -1,0 +1,94 @@
+"""What a comparison found, printed for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from recveil.compare import Comparison, Row, Share, percent, shares_of
+
+
+def show_comparison(comparison: Comparison, plain: dict[str, Any]) -> None:
+    """Print the table of settings, what it means, and the answer."""
+    console = Console()
+    _show_settings(console, comparison, plain["frontier"])
+    for warning in plain["warnings"]:
+        if warning not in plain["data"]["notes"]:  # those were told with what was read
+            console.print(f"[red]warning[/]  {escape(warning)}")
+    if plain["answer"]:
+        _show_answer(console, plain["answer"])
+    else:
+        _show_ladder(console, plain["ladder"])
+
+
+def _show_settings(console: Console, comparison: Comparison, frontier: list[str]) -> None:
+    """Print what was measured, a row for each setting."""
+    table = Table()
+    widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
+    kept = "lists kept\nnDCG@10", "ratings kept\nRMSE"
+    for name in ("setting", "promises", "found\nproven", *kept):
+        table.add_column(name, overflow="fold", min_width=widths.get(name))
+    for row in comparison.rows:
+        table.add_row(*_cells(row, is_on_frontier=row.title in frontier))
+    console.print(table)
+    console.print(
+        "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
+        "interval, and the most that is proven (≤), where it ends. Kept: 100 % (as raw) serves as "
+        "well as the raw data; 0 % of ratings is no better than averages. Its interval is about "
+        "the people judged, on this one split; nDCG and RMSE are those of the recommenders that a "
+        "recipient would choose. "
+        "★: no setting that promises anything is both safer and better."
+    )
+    if any(row.risk is None and not row.problem for row in comparison.rows):
+        console.print(
+            "Not attacked: the attacks do not undo the method, so that what they find says nothing."
+        )
+
+
+def _cells(row: Row, *, is_on_frontier: bool) -> tuple[str, ...]:
+    """Return a row of the table."""
+    if row.problem:
+        return row.title, row.promise, f"[red]no result:[/] {escape(row.problem)}"
+    star = " [bold]★[/]" if is_on_frontier else ""
+    interval = f"\n[dim]{percent(row.risk_low)}–{percent(row.risk_high)}[/]"
+    return (
+        row.title + star,
+        row.promise,
+        ("[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval)
+        + ("" if row.bound is None else f"\n≤ {percent(row.bound)}"),
+        _kept(shares_of(row).lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}"),
+        _kept(shares_of(row).ratings) + ("" if row.rmse is None else f"\n{row.rmse:.4f}"),
+    )
+
+
+def _show_answer(console: Console, answer: dict[str, Any]) -> None:
+    """Print the setting to take, and what speaks against it."""
+    console.print(f"[bold]{escape(answer['sentence'])}[/]")
+    for caveat in answer["caveats"]:
+        console.print(f"  {escape(caveat)}")
+
+
+def _show_ladder(console: Console, ladder: list[dict[str, Any]]) -> None:
+    """Print the setting to take for each risk, as nobody has named one."""
+    for choice in ladder:
+        console.print(f"[bold]{escape(choice['sentence'])}[/]")
+        if choice["not_told_apart"]:
+            others = ", ".join(choice["not_told_apart"])
+            console.print(f"  not told apart from it: {escape(others)}")
+
+
+def _kept(share: Share | None) -> str:
+    """Return a share with its interval, which what is compared with itself does not have."""
+    if share is None:
+        return "cannot be told"
+    if share.value <= -1 and share.is_told:
+        return "below -100%"
+
+    def say(value: float) -> str:
+        return "as raw" if value >= 1 else percent(value)
+
+    if share.low is None or share.high is None or share.low == share.high:
+        return say(share.value)
+    value = say(share.value) if share.is_told else "not told"
+    return f"{value}\n[dim]{percent(share.low)} to {say(share.high)}[/]"

@@ -1,0 +1,169 @@
+"""What an evaluation found, printed for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from recveil.cli.headline import headline, say_best
+
+
+def show_evaluation(plain: dict[str, Any]) -> None:
+    """Print the headline, the tables, and what they mean."""
+    console = Console()
+    _say_ground(console, plain)
+    console.print(f"[bold]{escape(headline(plain))}[/]")
+    _show_recipient(console, plain)
+    _show_deviations(console, plain)
+    _show_fidelity(console, plain)
+    _show_disclosure(console, plain["disclosure"])
+    _show_notes(console, plain)
+
+
+def _say_ground(console: Console, plain: dict[str, Any]) -> None:
+    """Say which release is judged, and by what."""
+    name = escape(plain["release"])
+    if plain["made_anew"]:
+        console.print(
+            f"{plain['split']:.0%} of everybody's ratings were held out. {name} may have seen "
+            f"them, so another release was made of the rest with its settings; it is this one that "
+            f"is judged, not {name} itself."
+        )
+    left_out = plain["left_out"] or {}
+    if left_out.get("unknown_cells"):
+        console.print(
+            f"Left out: {left_out['unknown_cells']:,} test ratings of users "
+            f"({left_out['unknown_users']:,}) or items ({left_out['unknown_items']:,}) without "
+            f"training ratings."
+        )
+    if left_out.get("also_in_training"):
+        console.print(
+            f"Left out: {left_out['also_in_training']:,} test ratings that stand among the "
+            f"training ratings, too."
+        )
+
+
+def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
+    """Print how well recommenders learn from the release, and from the raw ratings."""
+    told = plain["recipient"]
+    table = Table()
+    table.add_column("recommender", min_width=14)  # with the others, that fits into 80 columns
+    for measure in ("RMSE", "nDCG", "recall"):
+        table.add_column(f"{measure}\nraw", no_wrap=True)
+        table.add_column("\nrelease", no_wrap=True)
+    for name, sides in told["recommenders"].items():
+        takers = [side for side in ("raw", "release") if name == told[side]["recommender"]]
+        chosen = "both" if len(takers) > 1 else "".join(takers)
+        measures = [
+            _number(sides[side][measure])
+            for measure in ("rmse", "ndcg@10", "recall@10")
+            for side in ("raw", "release")
+        ]
+        table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *measures)
+    console.print(table)
+    console.print(escape(say_best(told)))
+    order = plain["carry_over"]
+    console.print(
+        f"{plain['served']:,} people were served from their own training ratings and judged by "
+        f"{plain['test_cells']:,} held-out ones; nDCG and recall are of lists of ten. In brackets: "
+        f"which side would take it to predict ratings. Intervals are about the people judged, "
+        f"on this one split. The order "
+        f"of recommenders agrees with that on the raw ratings by Kendall's tau of "
+        f"{_number(order['tau_rmse'], 2)} by RMSE and {_number(order['tau_ndcg'], 2)} by nDCG."
+    )
+    if told["absent"] is not None:
+        sides = told["absent"]
+        console.print(
+            f"{plain['absent']:,} of them are not in the release: RMSE "
+            f"{_number(sides['raw']['rmse'])} with the raw ratings, "
+            f"{_number(sides['release']['rmse'])} with the release."
+        )
+
+
+def _show_deviations(console: Console, plain: dict[str, Any]) -> None:
+    """Print how far held-out ratings lie from the published rows."""
+    target, similar = plain["target_deviation"], plain["similar_user_deviation"]
+    if target is None:
+        return
+    table = Table("held-out ratings against", "RMSE of labels\npresent", "share\nabsent")
+    table.add_column(f"RMSE, absent by\nrule “{target['null_rule']}”")
+    table.add_column("MAE so")
+    for name, found in (("one's own row", target), ("the most similar row", similar)):
+        present, absent = _number(found["rmse_present"]), _share(found["null_share"])
+        table.add_row(name, present, absent, _number(found["rmse"]), _number(found["mae"]))
+    console.print(table)
+    console.print(
+        f"Where a row has no label, the rule “{target['null_rule']}” says what counts: the figures "
+        f"by the rule tell more of it than of the labels if many are absent. "
+        f"{_share(plain['filled_share'])} of the held-out cells were filled in the release, or "
+        f"carry what others said; none of that counts as truth. "
+        f"{_share(plain['self_rank_first'])} of the people find no row more similar to themselves "
+        f"than their own if what a row lacks counts as opposite, and "
+        f"{_share(plain['self_rank_common_first'])} on common items alone."
+    )
+
+
+_FIDELITY = {
+    "popularity_correlation": "popularity of items (rank correlation)",
+    "popularity_divergence": "popularity of items (Jensen-Shannon, bits)",
+    "rated_share_error": "“what share of users rated this?” (mean error)",
+    "rating_distance": "histogram of ratings (total variation)",
+    "activity_distance": "ratings of each person (Kolmogorov-Smirnov)",
+    "density_raw": "density of the raw ratings",
+    "density_release": "density of the release",
+    "item_mean_rmse": "item means (RMSE)",
+    "item_mean_correlation": "item means (correlation)",
+    "similarity_correlation": "item-item similarity (correlation)",
+}
+
+
+def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
+    """Print how far the whole table moved."""
+    table = Table("the release against the raw ratings", "")
+    for name, words in _FIDELITY.items():
+        table.add_row(words, _number(plain["fidelity"][name]))
+    console.print(table)
+
+
+def _show_disclosure(console: Console, disclosure: dict[str, Any] | None) -> None:
+    """Print what adversaries still find in the release."""
+    if disclosure is None:
+        return
+    names = disclosure["columns"]
+    rates = (names["group_found"], names["person_found"], names["bound"])
+    table = Table("adversary", "looked for", *rates)
+    for attack in disclosure["attacks"]:
+        table.add_row(
+            escape(attack["name"]),
+            f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
+            _share(attack["group_found"]["rate"]),
+            _share(attack["person_found"]["rate"]),
+            _share(attack["bound"]),
+        )
+    console.print(table)
+    for sentence in disclosure["verdict"]:
+        console.print(escape(sentence))
+    if disclosure["links"] is not None:
+        links = disclosure["links"]
+        console.print(
+            f"That an item stands in a row makes it {_number(links['mean'], 2)} probable on "
+            f"average, and {_number(links['highest'], 2)} at most, that a given member rated it, "
+            f"if people rate independently of each other."
+        )
+
+
+def _show_notes(console: Console, plain: dict[str, Any]) -> None:
+    """Print what else is to be known, but for what was said above."""
+    said = plain["disclosure"]["verdict"] if plain["disclosure"] else []
+    for note in plain["notes"]:
+        if note not in said:
+            console.print(f"[yellow]note[/]  {escape(note)}")
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"

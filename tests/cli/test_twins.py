@@ -1,0 +1,114 @@
+"""A verb of the command line takes what the library function of its name takes."""
+
+import importlib
+import inspect
+import os
+
+import pytest
+
+from recveil.cli import main
+from recveil.cli.entry import VERBS
+
+COMMANDS = {verb.__name__: verb for verb in VERBS}
+# Verb -> the package with the library function, and the least to be typed.
+TWINS = {
+    "anonymize": ("recveil.anonymize", ["r.csv", "-o", "out", "--k", "5"]),
+    "audit": ("recveil.audit", ["r.csv"]),
+    "compare": ("recveil.compare", ["r.csv", "-o", "out"]),
+    "convert": ("recveil.io", ["r.csv", "r.parquet"]),
+    "demo": ("recveil.demo", []),
+    "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
+    "generate": ("recveil.datasets", ["r.csv"]),
+    "selftest": ("recveil.audit", ["r.csv"]),
+    "verify": ("recveil.verify", ["r.csv"]),
+}
+# What nobody can type.
+OF_THE_LIBRARY_ALONE = {
+    ("anonymize", "tell"): "a function, which the command gives itself: it prints",
+    ("audit", "adversaries"): "objects, which the command makes of the options below",
+}
+MAKES_ADVERSARIES = "describes one of the `adversaries`"
+OF_THE_COMMAND_ALONE = {
+    **{(verb, "json"): "writes what the result holds" for verb in COMMANDS},
+    ("audit", "html"): "writes what the result holds",
+    ("audit", "risk"): "writes what the result holds",
+    **dict.fromkeys(
+        [
+            *(("audit", name) for name in ("preset", "known", "right", "wrong_kind")),
+            *(("audit", name) for name in ("rating_error", "date_error", "outside_top")),
+            ("audit", "activity_error"),
+        ],
+        MAKES_ADVERSARIES,
+    ),
+}
+# The keywords of `understand` that a verb gives itself, or refuses.
+OF_NO_COMMAND = {"source", "k", "people_in"}
+
+
+def function_of(verb):
+    return getattr(importlib.import_module(TWINS[verb][0]), verb)
+
+
+def keywords_of_reading(verb):
+    """Return what stands for the ``**reading`` of a library function."""
+    understand = inspect.signature(importlib.import_module("recveil.io").understand).parameters
+    drop = OF_NO_COMMAND if verb == "convert" else {*OF_NO_COMMAND, "times"}
+    return {name: each for name, each in understand.items() if name not in drop}
+
+
+def parameters_of(verb):
+    """Return the parameters of a library function, with what its ``**reading`` stands for."""
+    own = inspect.signature(function_of(verb)).parameters
+    named = {name: each for name, each in own.items() if each.kind is not each.VAR_KEYWORD}
+    return named | (keywords_of_reading(verb) if "reading" in own else {})
+
+
+def test_every_verb_has_a_twin():
+    assert set(TWINS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("verb", TWINS)
+def test_the_parameters_have_the_same_names(verb):
+    library, command = {*parameters_of(verb)}, {*inspect.signature(COMMANDS[verb]).parameters}
+    assert {(verb, name) for name in library - command} == {
+        pair for pair in OF_THE_LIBRARY_ALONE if pair[0] == verb
+    }
+    assert {(verb, name) for name in command - library} == {
+        pair for pair in OF_THE_COMMAND_ALONE if pair[0] == verb
+    }
+
+
+@pytest.mark.parametrize("verb", TWINS)
+def test_what_is_not_typed_is_what_the_library_takes_by_itself(verb, monkeypatch, tmp_path):
+    """The command hands everything on, and its defaults mean the library's."""
+    monkeypatch.chdir(tmp_path)
+    package, arguments = TWINS[verb]
+    place, function, expected = f"{package}.{verb}", function_of(verb), parameters_of(verb)
+    if verb == "selftest":
+        # It reads by itself, to say what was read; the checks get the finished ratings.
+        place, function = "recveil.io.understand", importlib.import_module("recveil.io").understand
+        expected = keywords_of_reading(verb)
+    got = {}
+
+    def record(*given, **named):
+        got.update(inspect.signature(function).bind(*given, **named).arguments)
+        raise SystemExit  # the command was to call the library, and has
+
+    monkeypatch.setattr(place, record)
+    with pytest.raises(SystemExit):
+        main([verb, *arguments])
+    got |= got.pop("reading", {})
+    typed = {"source", "split"} if verb == "evaluate" else set()
+    optional = {name for name, each in expected.items() if each.default is not each.empty} - typed
+    compared = {name for name in optional if (verb, name) not in OF_THE_LIBRARY_ALONE}
+    assert len(compared) >= 3
+    assert compared <= set(got)
+    for name in compared:
+        assert plain(got[name]) == plain(expected[name].default), name
+
+
+def plain(value):
+    """Return a path as text, and a list as a tuple."""
+    if isinstance(value, list):
+        return tuple(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
