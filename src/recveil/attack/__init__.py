@@ -1,8 +1,9 @@
 """What an adversary can do with a table."""
 
 from recveil.attack.adversary import PRESETS, Adversary
+from recveil.attack.attacks import ATTACKS, AttackEntry, find_attack, register_attack
 from recveil.attack.candidates import Candidates
-from recveil.attack.closest import Nearby, find_nearest
+from recveil.attack.closest import Nearest, find_nearest
 from recveil.attack.graph import (
     Matches,
     Profiles,
@@ -16,6 +17,7 @@ from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attack.likelihood import Likelihood
 from recveil.attack.members import Membership, membership
 from recveil.attack.on_release import RatingErrors, ReleaseAttack, attack_release
+from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
 from recveil.attack.scoreboard import Lineups, Scoreboard
 from recveil.attack.scoreboard_rh import ScoreboardRH
@@ -36,9 +38,12 @@ from recveil.attack.theory import items_needed, items_needed_for_lineup
 from recveil.release.anonymizer import Anonymizer
 
 __all__ = [
+    "ATTACKS",
     "PRESETS",
     "Adversary",
     "Anonymizer",
+    "Attack",
+    "AttackEntry",
     "Candidates",
     "Guesses",
     "Interval",
@@ -49,7 +54,7 @@ __all__ = [
     "Matches",
     "Mean",
     "Membership",
-    "Nearby",
+    "Nearest",
     "Profiles",
     "RatingErrors",
     "ReleaseAttack",
@@ -60,6 +65,7 @@ __all__ = [
     "attack_release",
     "choose_targets",
     "draw_knowledge",
+    "find_attack",
     "find_nearest",
     "homogeneity",
     "information_by_rank",
@@ -70,6 +76,7 @@ __all__ = [
     "mean_interval",
     "membership",
     "nearest_similarity",
+    "register_attack",
     "share_at_least",
     "structure_based",
     "wilson_interval",

@@ -60,8 +60,13 @@ class Candidates:
         """
         sizes = np.ones(ratings.n_users, np.int64)
         return cls._build(
-            (ratings.indptr, ratings.indices, ratings.values),
-            *(ratings.days, sizes, ratings.n_items, ratings.scale),
+            indptr=ratings.indptr,
+            indices=ratings.indices,
+            values=ratings.values,
+            days=ratings.days,
+            sizes=sizes,
+            n_items=ratings.n_items,
+            scale=ratings.scale,
         )
 
     @classmethod
@@ -69,24 +74,28 @@ class Candidates:
         """List published records; their item positions are those of `n_items` items."""
         parts = list(blocks)
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-        rows = (
-            np.concatenate([[0], np.cumsum(lengths)]),
-            np.concatenate([part.indices for part in parts]),
-            np.concatenate([part.values for part in parts]),
+        return cls._build(
+            indptr=np.concatenate([[0], np.cumsum(lengths)]),
+            indices=np.concatenate([part.indices for part in parts]),
+            values=np.concatenate([part.values for part in parts]),
+            days=None,
+            sizes=np.concatenate([part.sizes for part in parts]),
+            n_items=n_items,
+            scale=scale,
         )
-        sizes = np.concatenate([part.sizes for part in parts])
-        return cls._build(rows, None, sizes, n_items, scale)
 
     @classmethod
     def _build(
         cls,
-        rows: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+        *,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        values: NDArray[Any],
         days: NDArray[np.int32] | None,
         sizes: NDArray[np.int64],
         n_items: int,
         scale: RatingScale,
     ) -> Self:
-        indptr, indices, values = rows
         levels = np.unique(values)
         if levels.size > _MOST_LEVELS:
             # Noise and rotations put labels beyond the ends of the scale.

@@ -4,38 +4,33 @@ Homogenized rows are full of means, and Scoreboard-RH was made for sparse rows o
 where every record carries every item, closeness tells more than the rarity of the items.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
+from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge
-from recveil.brief import brief
 
 
-@brief
-class Nearby(NamedTuple):
-    """The nearest records of each target; arrays of shape (n_targets,).
+@dataclass(frozen=True)
+class Nearest:
+    """Takes the record whose labels lie closest to what is known; see `find_nearest`."""
 
-    Attributes
-    ----------
-    best : ndarray of int64
-        The nearest record; -1 if several are equally near.
-    tied_people : ndarray of int64
-        People behind all nearest records.
-    own_is_top : ndarray of bool
-        Whether the target's own record is among them.
-    """
+    name: ClassVar[str] = "nearest"
 
-    best: NDArray[np.int64]
-    tied_people: NDArray[np.int64]
-    own_is_top: NDArray[np.bool_]
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Look for every target among the candidates; see `find_nearest`."""
+        return find_nearest(candidates, knowledge, record_of)
 
 
 def find_nearest(
     candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
-) -> Nearby:
+) -> Guesses:
     """Look for every target by the sum of squared differences over the known items.
 
     A known item that a record does not carry counts as the largest difference between two labels.
@@ -86,4 +81,4 @@ def find_nearest(
         best[target] = nearest[0] if nearest.size == 1 else -1
         tied[target] = sizes[nearest].sum()
         own_is_top[target] = own >= 0 and bool(np.isin(own, nearest))
-    return Nearby(best, tied, own_is_top)
+    return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)

@@ -1,6 +1,8 @@
 """Guesses: from the scores about one target to what the adversary says about them."""
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,30 +20,76 @@ from recveil.compiled import compiled
 
 
 @brief
-class Guesses(NamedTuple):
-    """What the attack says about each target; arrays of shape (n_targets,).
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guesses:
+    """What an attack says about each target; arrays of shape (n_targets,).
 
-    Attributes
+    Every attack fills the first three. What it cannot tell is None.
+
+    Parameters
     ----------
     best : ndarray of int64
-        The record with the highest score; -1 if several share it.
+        The record that fits best; -1 if several fit equally well, or none fits.
     tied_people : ndarray of int64
-        People behind all records that share the highest score.
-    eccentricity : ndarray of float64
-        (highest - second highest score) / σ; 0 if the top score ties or σ is 0.
+        People behind all records that fit best.
     own_is_top : ndarray of bool
-        Whether the target's own record has the highest score, alone or with others.
-    bits : ndarray of float64
+        Whether the target's own record is among them.
+    eccentricity : ndarray of float64, or None
+        (highest - second highest score) / σ; 0 if the top score ties or σ is 0.
+    bits : ndarray of float64, or None
         What the adversary still needs to name the target: -log2 of the probability that they give
         to each person behind the target's record. nan for a target without a record.
-    score : ndarray of float64
+    score : ndarray of float64, or None
         The highest score.
+
+    Examples
+    --------
+    >>> guesses = Guesses(
+    ...     best=np.array([4, -1]), tied_people=np.array([1, 2]), own_is_top=np.array([True, True])
+    ... )
+    >>> guesses.chance
+    array([1. , 0.5])
     """
 
     best: NDArray[np.int64]
     tied_people: NDArray[np.int64]
-    eccentricity: NDArray[np.float64]
     own_is_top: NDArray[np.bool_]
+    eccentricity: NDArray[np.float64] | None = None
+    bits: NDArray[np.float64] | None = None
+    score: NDArray[np.float64] | None = None
+
+    @property
+    def chance(self) -> NDArray[np.float64]:
+        """Each target's chance to be picked: who believes the best fit picks one behind it."""
+        return self.own_is_top / np.maximum(self.tied_people, 1)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Yield the arrays that there are, in the order of the fields."""
+        told = (getattr(self, field.name) for field in fields(self))
+        return (array for array in told if array is not None)
+
+    def _facts(self) -> dict[str, object]:
+        return {"targets": self.best.size}
+
+
+@brief
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoredGuesses(Guesses):
+    """Guesses by an attack that scores every record: it tells all of `Guesses`."""
+
+    eccentricity: NDArray[np.float64]
+    bits: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+
+@brief
+class Sheet(NamedTuple):
+    """The arrays of `ScoredGuesses`, to be filled by compiled functions."""
+
+    best: NDArray[np.int64]
+    tied_people: NDArray[np.int64]
+    own_is_top: NDArray[np.bool_]
+    eccentricity: NDArray[np.float64]
     bits: NDArray[np.float64]
     score: NDArray[np.float64]
 
@@ -51,11 +99,15 @@ class Guesses(NamedTuple):
         return cls(
             best=np.empty(n_targets, np.int64),
             tied_people=np.empty(n_targets, np.int64),
-            eccentricity=np.empty(n_targets),
             own_is_top=np.empty(n_targets, np.bool_),
+            eccentricity=np.empty(n_targets),
             bits=np.empty(n_targets),
             score=np.empty(n_targets),
         )
+
+    def guesses(self) -> ScoredGuesses:
+        """Return what was filled in."""
+        return ScoredGuesses(**self._asdict())
 
 
 class _Others(NamedTuple):
@@ -114,9 +166,9 @@ def guess(
     own: int,
     own_score: float,
     target: int,
-    guesses: Guesses,
+    sheet: Sheet,
 ) -> None:
-    """Turn one target's scores into a row of `Guesses`."""
+    """Turn one target's scores into a row of the sheet."""
     sizes, n_people = search.sizes, search.n_people
     others = _sum_up_others(search, listed, scores, own)
     top, second, best, n_top = others.top, others.second, others.best, others.n_top
@@ -128,19 +180,19 @@ def guess(
         total = others.total + own_size * own_score
         squares = others.squares + own_size * own_score**2
         sigma = deviation(total, squares, n_people)
-    guesses.best[target] = own if score > top else best if top > max(second, score) else -1
-    guesses.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)
-    guesses.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
-    guesses.score[target] = highest
-    guesses.own_is_top[target] = own >= 0 and score == highest
+    sheet.best[target] = own if score > top else best if top > max(second, score) else -1
+    sheet.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)
+    sheet.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
+    sheet.score[target] = highest
+    sheet.own_is_top[target] = own >= 0 and score == highest
     if own < 0:
-        guesses.bits[target] = np.nan
+        sheet.bits[target] = np.nan
     elif sigma == 0.0:
-        guesses.bits[target] = math.log2(n_people)
+        sheet.bits[target] = math.log2(n_people)
     else:
         mass = sum_likelihoods(scores, listed, sizes, highest, sigma)
         mass += own_size * math.exp((score - highest) / sigma) + n_zero * math.exp(-highest / sigma)
-        guesses.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
+        sheet.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
 
 
 @compiled()

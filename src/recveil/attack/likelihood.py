@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary, WrongKind
 from recveil.attack.candidates import Candidates
-from recveil.attack.guesses import Guesses
+from recveil.attack.guesses import ScoredGuesses
 from recveil.attack.knowledge import Knowledge
 from recveil.attack.search import BELL, WITHIN, Points, longest_span, search
 from recveil.errors import RecveilError
@@ -17,6 +17,8 @@ from recveil.errors import RecveilError
 # How likely something is that the adversary holds for impossible: knowledge may be worse than
 # its owner thinks, and then somebody must still be the likeliest.
 _SURPRISE = 1e-3
+# How far the ratings behind a released label may spread, as shares of the scale.
+_SPREADS = (0, 1 / 8, 1 / 4)
 # Ratings are held in single precision.
 _TOLERANCE = 1e-6
 
@@ -70,6 +72,8 @@ class Likelihood:
     attacks that use all rows together are known to find more.
     """
 
+    name: ClassVar[str] = "likelihood"
+
     right: float = 1.0
     wrong_kind: WrongKind = "value"
     rating_error: float | None = 0
@@ -107,7 +111,7 @@ class Likelihood:
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
-    ) -> Guesses:
+    ) -> ScoredGuesses:
         """Look for every target among the candidates; see `ScoreboardRH.attack`.
 
         Examples
@@ -179,3 +183,23 @@ class Likelihood:
                 ] -= 1
             n_items -= popular.size
         return np.log(max(n_items, 1) / np.maximum(lengths, 1)).astype(np.float32)
+
+
+def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Likelihood]:
+    """Return the attack with several ideas of how far the ratings behind a label spread.
+
+    Nobody outside knows how much the people of a group disagree: not at all, or by an eighth or a
+    quarter of the scale.
+
+    Parameters
+    ----------
+    adversary : Adversary
+    scale_range : float
+        Rating points between the ends of the scale.
+
+    Examples
+    --------
+    >>> [attack.label_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
+    [0.0, 0.5, 1.0]
+    """
+    return [Likelihood.of(adversary, share * scale_range) for share in _SPREADS]

@@ -1,7 +1,8 @@
 """Membership: can an adversary tell who was in the data at all?"""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,23 +10,34 @@ from numpy.typing import NDArray
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge, draw_knowledge
-from recveil.attack.likelihood import Likelihood
-from recveil.attack.on_release import SPREADS, without_unpublished
+from recveil.attack.likelihood import likelihoods_for_means
+from recveil.attack.on_release import without_unpublished
 from recveil.attack.released import ReleasedTable
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import Interval, area_under_curve
 from recveil.attack.stronger import MEMBERSHIP
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.anonymizer import Anonymizer
 
-if TYPE_CHECKING:
-    pass
-
-# Of members, and of outsiders.
-_Scores: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 # At most so many people inside, and so many outside, are scored.
 _MOST_SCORED = 1000
+
+# Scores everybody that something is known about, in some variants, shape (n_targets,) each; higher
+# for those who fit better. The last argument is the range of the scale, in rating points.
+Scorer: TypeAlias = Callable[
+    [Candidates, Adversary, Knowledge, float], Sequence[NDArray[np.float64]]
+]
+
+
+@brief
+class _Scores(NamedTuple):
+    """One score of the people inside and of those outside; which of `SCORERS` gave it."""
+
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    scorer: str
 
 
 class Membership(NamedTuple):
@@ -40,12 +52,15 @@ class Membership(NamedTuple):
         How many people inside and outside the area was measured on.
     skipped : int
         People who were asked for, but of whom the adversary cannot know enough.
+    scorer : str
+        Which of `SCORERS` told best; "" if nobody could be scored.
     """
 
     auc: Interval
     members: int
     outsiders: int
     skipped: int
+    scorer: str = ""
 
 
 def membership(
@@ -57,10 +72,8 @@ def membership(
 ) -> Membership:
     """Anonymize some of the people, and see whether an adversary can tell them from the others.
 
-    Everybody's score is the highest that the adversary's knowledge about him reaches on a released
-    record, by Scoreboard-RH (as a share of the most it could be) or by `Likelihood` (with several
-    spreads; with and without regard to how rare the known items are). Members should reach more.
-    Half of the people decide which score tells best; the area is measured on the other half.
+    Everybody is scored in each of the ways of `SCORERS`; members should reach more. Half of the
+    people decide which score tells best; the area is measured on the other half.
 
     Parameters
     ----------
@@ -125,6 +138,7 @@ def membership(
         members=of_members.size,
         outsiders=of_outsiders.size,
         skipped=sum(about.skipped for about in known),
+        scorer=scores[_most_telling(scores)].scorer,
     )
 
 
@@ -181,36 +195,80 @@ def _only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     places = np.repeat(ratings.indptr[users] - indptr[:-1], lengths) + np.arange(indptr[-1])
     days = None if ratings.days is None else ratings.days[places]
-    rows = indptr, ratings.indices[places], ratings.values[places], days
-    return Ratings(ratings.users[users], ratings.items, *rows, ratings.scale)
+    return Ratings(
+        users=ratings.users[users],
+        items=ratings.items,
+        indptr=indptr,
+        indices=ratings.indices[places],
+        values=ratings.values[places],
+        days=days,
+        scale=ratings.scale,
+    )
 
 
-def _choose(scores: list[_Scores]) -> _Scores:
+def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scores that tell best, judged on every other person; keep the rest to report on.
 
     Who picks the best of several scores and measures it on the same people sees more than is there.
     """
-    areas = [area_under_curve(inside[::2], outside[::2]).rate for inside, outside in scores]
-    inside, outside = scores[int(np.argmax(areas))]
+    inside, outside, *_ = scores[_most_telling(scores)]
     return inside[1::2], outside[1::2]
+
+
+def _most_telling(scores: list[_Scores]) -> int:
+    """Return which score tells members from outsiders best, judged on every other person."""
+    areas = [area_under_curve(inside[::2], outside[::2]).rate for inside, outside, *_ in scores]
+    return int(np.argmax(areas))
 
 
 def _all_scores(
     candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale_range: float
 ) -> list[_Scores]:
-    """Score members and outsiders in several ways; all are higher for those who fit better."""
+    """Score members and outsiders in all ways."""
+    found = []
+    for name, scorer in SCORERS.items():
+        inside, outside = (scorer(candidates, adversary, about, scale_range) for about in known)
+        pairs = zip(inside, outside, strict=True)
+        found += [_Scores(of_members, of_outsiders, name) for of_members, of_outsiders in pairs]
+    return found
+
+
+def score_by_scoreboard_rh(
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale_range: float
+) -> list[NDArray[np.float64]]:
+    """Return the highest score that a record reaches, as a share of the most it could be."""
     support = np.maximum(candidates.support, 1)
-    # A score is worth more if the known items are rare: much of it cannot be chance.
-    weights, rarity = 1 / np.log(np.maximum(support, 2)), np.log(candidates.n_people / support)
-    nobody = np.full(max(int(about.targets.max(initial=0)) for about in known) + 1, -1)
-    ways = [Likelihood.of(adversary, share * scale_range) for share in SPREADS]
-    scores: list[list[NDArray[np.float64]]] = []
-    for about in known:
-        top = ScoreboardRH().attack(candidates, about, nobody).score
-        odds = [way.attack(candidates, about, nobody).score for way in ways]
-        rare = _sum_by_target(about, rarity)
-        scores.append([top / _sum_by_target(about, weights), *odds, *(odd + rare for odd in odds)])
-    return list(zip(*scores, strict=True))
+    most = _sum_by_target(known, 1 / np.log(np.maximum(support, 2)))
+    return [ScoreboardRH().attack(candidates, known, _nobodys(known)).score / most]
+
+
+def score_by_likelihood(
+    candidates: Candidates, adversary: Adversary, known: Knowledge, scale_range: float
+) -> list[NDArray[np.float64]]:
+    """Return how likely the likeliest record makes what is known, by several spreads of labels.
+
+    Then the same once more with regard to how rare the known items are: much of a score cannot be
+    chance if they are.
+    """
+    odds = [
+        attack.attack(candidates, known, _nobodys(known)).score
+        for attack in likelihoods_for_means(adversary, scale_range)
+    ]
+    rarity = np.log(candidates.n_people / np.maximum(candidates.support, 1))
+    rare = _sum_by_target(known, rarity)
+    return [*odds, *(odd + rare for odd in odds)]
+
+
+# By these names; another one is another entry.
+SCORERS: dict[str, Scorer] = {
+    "scoreboard-rh": score_by_scoreboard_rh,
+    "likelihood": score_by_likelihood,
+}
+
+
+def _nobodys(known: Knowledge) -> NDArray[np.int64]:
+    """Say of everybody that no record is theirs: the score must not depend on it."""
+    return np.full(int(known.targets.max(initial=0)) + 1, -1)
 
 
 def _sum_by_target(known: Knowledge, of_item: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
+from recveil.attack.attacks import attacks_on_release
 from recveil.attack.candidates import Candidates
-from recveil.attack.closest import Nearby, find_nearest
 from recveil.attack.fitting import without_dates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, draw_knowledge
-from recveil.attack.likelihood import Likelihood
 from recveil.attack.released import ReleasedTable
-from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import (
     Interval,
     Mean,
@@ -28,9 +26,6 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
-
-# How far the ratings behind a label may spread, as shares of the scale.
-SPREADS = (0, 1 / 8, 1 / 4)
 
 
 class RatingErrors(NamedTuple):
@@ -72,9 +67,9 @@ class ReleaseAttack(NamedTuple):
     Attributes
     ----------
     attack : str
-        "scoreboard-rh", "nearest" or "likelihood", whichever found most people; the rest is about
-        it. If it struck out labels before, that is added: "likelihood, without labels off the
-        scale".
+        Which of the registered attacks ("scoreboard-rh", "nearest", "likelihood", ...) found most
+        people; the rest is about it. If it struck out labels before, that is added: "likelihood,
+        without labels off the scale".
     requested, skipped : int
         Targets asked for, and those among them whom this adversary could not attack, because they
         have too few ratings. They count as not found, although nobody looked for them.
@@ -95,6 +90,8 @@ class ReleaseAttack(NamedTuple):
     exact : Interval
         Share of the target's ratings whose label in the row is exactly that rating; the mean over
         targets, who are the trials.
+    by_attack : dict of str to Interval
+        `person_found` for each registered attack, by its name, in the way in which it found most.
     """
 
     attack: str
@@ -108,6 +105,7 @@ class ReleaseAttack(NamedTuple):
     link_baseline: Mean
     rating_errors: RatingErrors
     exact: Interval
+    by_attack: dict[str, Interval]
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -188,26 +186,27 @@ def attack_release(
     adversary = without_unpublished(ratings, adversary)
     known = draw_knowledge(ratings, adversary, targets, seed)
     struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
-    attacks = _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
+    ways = _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
     # An adversary takes the attack that works; so must whoever judges a release.
-    name, guesses = max(attacks, key=lambda attack: float(_hits(attack[1]).sum()))
-    hit = _hits(guesses)
+    best = max(ways, key=lambda way: way.hits)
+    guesses = best.guesses
     found = guesses.own_is_top & (guesses.best >= 0)
     lessons = _learn(ratings, table, known, np.flatnonzero(found))
     links = [lesson for lesson in lessons if lesson.links]
     exact = [lesson.n_exact / lesson.n_unknown for lesson in lessons if lesson.n_unknown]
     return ReleaseAttack(
-        attack=name,
+        attack=best.attack + best.read_as,
         requested=known.requested,
         skipped=known.skipped,
         group_found=wilson_interval(int(found.sum()), known.requested),
-        person_found=wilson_interval(float(hit.sum()), known.requested),
+        person_found=wilson_interval(best.hits, known.requested),
         baseline=1 / table.candidates.n_people,
         bound=_bound(table, targets),
         link_precision=mean_interval([lesson.truth.size / lesson.links for lesson in links]),
         link_baseline=mean_interval([lesson.popularity for lesson in links]),
         rating_errors=_errors(lessons, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
+        by_attack=_by_attack(ways, known.requested),
     )
 
 
@@ -222,28 +221,38 @@ def find_co_rated_strikes(table: ReleasedTable, scale: RatingScale) -> dict[str,
     return find_strikes(table.candidates, scale) if table.co_rated else {}
 
 
+class _Way(NamedTuple):
+    """What one attack guessed, with the release read in one way."""
+
+    attack: str  # its name in the registry
+    read_as: str  # what was struck out before, as the name's end
+    guesses: Guesses
+
+    @property
+    def hits(self) -> float:
+        """Expected number of targets who are found."""
+        return float(self.guesses.chance.sum())
+
+
 def _attack_in_all_ways(
     table: ReleasedTable,
     known: Knowledge,
     adversary: Adversary,
     scale: RatingScale,
     strikes: Mapping[str, NDArray[np.bool_]],
-) -> list[tuple[str, Nearby | Guesses]]:
-    ways: list[tuple[str, Nearby | Guesses]] = []
-    for read_as, candidates in _as_read(table, scale, strikes):
-        where = candidates, known, table.record_of
-        ways += [
-            (f"scoreboard-rh{read_as}", ScoreboardRH().attack(*where)),
-            (f"nearest{read_as}", find_nearest(*where)),
-            *(
-                (
-                    f"likelihood{read_as}",
-                    Likelihood.of(adversary, share * scale.range).attack(*where),
-                )
-                for share in SPREADS
-            ),
-        ]
-    return ways
+) -> list[_Way]:
+    return [
+        _Way(name, read_as, attack.attack(candidates, known, table.record_of))
+        for read_as, candidates in _as_read(table, scale, strikes)
+        for name, attack in attacks_on_release(adversary, scale)
+    ]
+
+
+def _by_attack(ways: list[_Way], requested: int) -> dict[str, Interval]:
+    """Return the most people that each attack finds, whatever way the release is read."""
+    names = dict.fromkeys(way.attack for way in ways)
+    most = {name: max(way.hits for way in ways if way.attack == name) for name in names}
+    return {name: wilson_interval(hits, requested) for name, hits in most.items()}
 
 
 def _as_read(
@@ -262,11 +271,6 @@ def _as_read(
         yield "", Candidates.from_records([records], n_items, scale)
     for name, struck in strikes.items():
         yield f", without {name}", strike_out(table.candidates, struck, scale)
-
-
-def _hits(guesses: Nearby | Guesses) -> NDArray[np.float64]:
-    """Return each target's chance to be picked: who believes the best fit picks one behind it."""
-    return guesses.own_is_top / np.maximum(guesses.tied_people, 1)
 
 
 def _check(ratings: Ratings, table: ReleasedTable) -> None:
@@ -311,8 +315,8 @@ def _learn(
     for place in found.tolist():
         target = known.targets[place]
         named = known.items[known.indptr[place] : known.indptr[place + 1]]
-        items, labels = _without(named, *table.row(table.record_of[target]))
-        rated, truth = _without(named, *ratings.row(target))
+        items, labels = _without(named, table.row(table.record_of[target]))
+        rated, truth = _without(named, ratings.row(target))
         common, in_row, in_truth = np.intersect1d(
             items, rated, assume_unique=True, return_indices=True
         )
@@ -330,9 +334,10 @@ def _learn(
 
 
 def _without(
-    named: NDArray[np.int32], items: NDArray[np.int32], values: NDArray[Any]
+    named: NDArray[np.int32], row: tuple[NDArray[np.int32], NDArray[Any]]
 ) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Leave out the items that the adversary named."""
+    """Leave out of a row's items and values those that the adversary named."""
+    items, values = row
     kept = ~np.isin(items, named)
     return items[kept], values[kept]
 
@@ -343,8 +348,10 @@ def _errors(lessons: list[_Lesson], scale: RatingScale) -> RatingErrors:
     mean_off = [np.abs(_clip(lesson.means, scale) - lesson.truth) for lesson in told]
     gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]
     return RatingErrors(
-        *_rmse_and_mae(off),
-        *_rmse_and_mae(mean_off),
+        rmse=_rmse(off),
+        mae=_mae(off),
+        item_mean_rmse=_rmse(mean_off),
+        item_mean_mae=_mae(mean_off),
         gain=mean_interval(gains),
         ratings=sum(lesson.n_unknown for lesson in lessons),
         labelled=sum(lesson.truth.size for lesson in told),
@@ -356,8 +363,9 @@ def _clip(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64
     return np.clip(labels, scale.low, scale.high)
 
 
-def _rmse_and_mae(errors: list[NDArray[np.float64]]) -> tuple[float, float]:
-    if not errors:
-        return math.nan, math.nan
-    pooled = np.concatenate(errors)
-    return math.sqrt(float((pooled**2).mean())), float(pooled.mean())
+def _rmse(errors: list[NDArray[np.float64]]) -> float:
+    return math.sqrt(float((np.concatenate(errors) ** 2).mean())) if errors else math.nan
+
+
+def _mae(errors: list[NDArray[np.float64]]) -> float:
+    return float(np.concatenate(errors).mean()) if errors else math.nan

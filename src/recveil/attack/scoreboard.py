@@ -2,12 +2,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
+from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge
 from recveil.brief import brief
 from recveil.compiled import compiled
@@ -19,29 +20,41 @@ _CHUNK = 256
 
 
 @brief
-class Lineups(NamedTuple):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lineups(Guesses):
     """Who is left of the people when all records that disagree are gone; shape (n_targets,) each.
 
-    Attributes
+    All matching records fit equally well: `tied_people` are the people behind them, and
+    `own_is_top` tells whether the target's own record is among them.
+
+    Parameters
     ----------
-    people : ndarray of int64
-        People behind all matching records.
-    records : ndarray of int64
-        Matching records.
-    own_matches : ndarray of bool
-        Whether the target's own record is among them.
-    probability : ndarray of float64
-        Chance that a random pick from the lineup is the target: 1 / people, or 0 without him.
+    best, tied_people, own_is_top
+        See `Guesses`.
     bits : ndarray of float64
         What the adversary still needs to name the target: log2(people), or log2 of all people
         if the target is not in the lineup.
+    records : ndarray of int64
+        Number of matching records.
     """
 
-    people: NDArray[np.int64]
-    records: NDArray[np.int64]
-    own_matches: NDArray[np.bool_]
-    probability: NDArray[np.float64]
     bits: NDArray[np.float64]
+    records: NDArray[np.int64]
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """People behind all matching records."""
+        return self.tied_people
+
+    @property
+    def own_matches(self) -> NDArray[np.bool_]:
+        """Whether the target's own record is among them."""
+        return self.own_is_top
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Chance that a random pick from the lineup is the target: 1 / people, or 0 without him."""
+        return self.chance
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,8 @@ class Scoreboard:
     Without any entry, everybody matches. Only records whose number of labels is within the known
     bounds match, if bounds are known.
     """
+
+    name: ClassVar[str] = "scoreboard"
 
     rating_error: float | None = 0
     date_error: int | None = None
@@ -119,24 +134,31 @@ class Scoreboard:
         strange = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
         if strange.size:
             raise RecveilError(f"known item {strange[0]}: expected positions below {n_items}")
-        people, records = np.zeros(n_targets, np.int64), np.zeros(n_targets, np.int64)
-        own_matches = np.zeros(n_targets, bool)
-        entries = self._entries(candidates, knowledge, record_of)
+        hunt = self._gather(candidates, knowledge, record_of)
+        tally = _Tally(
+            best=np.full(n_targets, -1),
+            records=np.zeros(n_targets, np.int64),
+            people=np.zeros(n_targets, np.int64),
+            own_matches=np.zeros(n_targets, bool),
+        )
 
         def run(first: int) -> None:
-            last = min(first + _CHUNK, n_targets)
-            _line_up(first, last, *entries, people, records, own_matches)
+            _line_up(hunt, first, min(first + _CHUNK, n_targets), tally)
 
         starts = range(0, n_targets, _CHUNK)
         with ThreadPoolExecutor(self.threads) as pool:
             for _ in track(pool.map(run, starts), "Attacking", len(starts)):
                 pass
-        lineup = np.where(own_matches, people, max(candidates.n_people, 1))
-        return Lineups(people, records, own_matches, own_matches / lineup, np.log2(lineup))
+        lineup = np.where(tally.own_matches, tally.people, max(candidates.n_people, 1))
+        return Lineups(
+            best=tally.best,
+            tied_people=tally.people,
+            own_is_top=tally.own_matches,
+            bits=np.log2(lineup),
+            records=tally.records,
+        )
 
-    def _entries(
-        self, found: Candidates, known: Knowledge, record_of: NDArray[np.int64]
-    ) -> tuple[Any, ...]:
+    def _gather(self, found: Candidates, known: Knowledge, record_of: NDArray[np.int64]) -> "_Hunt":
         """Lay out what the search reads; what is not compared becomes an empty array."""
         values, days, found_days = known.values, known.days, found.days
         if values is None or self.rating_error is None:
@@ -149,12 +171,22 @@ class Scoreboard:
         n_labels = known.activity
         if n_labels is None:
             n_labels = np.tile([0.0, np.inf], (known.targets.size, 1))
-        return (
-            *(known.indptr, known.items[order], values[order] if values.size else values),
-            *(days[order] if days.size else days, n_labels, record_of[known.targets]),
-            *(found.indptr, found.records, found.codes, found.levels, found_days),
-            *(found.sizes, found.activity),
-            *((self.rating_error or 0) + rating_slack(found.levels), self.date_error or 0),
+        return _Hunt(
+            known_indptr=known.indptr,
+            known_items=known.items[order],
+            known_values=values[order] if values.size else values,
+            known_days=days[order] if days.size else days,
+            known_activity=n_labels,
+            own=record_of[known.targets],
+            indptr=found.indptr,
+            records=found.records,
+            codes=found.codes,
+            levels=found.levels,
+            days=found_days,
+            sizes=found.sizes,
+            activity=found.activity,
+            rating_error=(self.rating_error or 0) + rating_slack(found.levels),
+            date_error=self.date_error or 0,
         )
 
 
@@ -178,67 +210,103 @@ def rating_slack(levels: NDArray[np.float64]) -> float:
     return precision + min(half_gap, 1e-4 * float(levels[-1] - levels[0]))
 
 
+@brief
+class _Hunt(NamedTuple):
+    """All that the compiled functions read; what is not compared is empty."""
+
+    known_indptr: NDArray[np.int64]
+    known_items: NDArray[np.int32]
+    known_values: NDArray[np.float32]
+    known_days: NDArray[np.int32]
+    known_activity: NDArray[np.float64]
+    own: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[Any]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    activity: NDArray[np.int64]
+    rating_error: float
+    date_error: float
+
+
+@brief
+class _Tally(NamedTuple):
+    """What the compiled functions write, for each target."""
+
+    best: NDArray[np.int64]
+    records: NDArray[np.int64]
+    people: NDArray[np.int64]
+    own_matches: NDArray[np.bool_]
+
+
 @compiled()
-def _line_up(
-    first: int,
-    last: int,
-    known_indptr: NDArray[Any],
-    items: NDArray[Any],
-    values: NDArray[Any],
-    days: NDArray[Any],
-    known_activity: NDArray[Any],
-    own: NDArray[Any],
-    indptr: NDArray[Any],
-    records: NDArray[Any],
-    codes: NDArray[Any],
-    levels: NDArray[Any],
-    record_days: NDArray[Any],
-    sizes: NDArray[Any],
-    activity: NDArray[Any],
-    rating_error: float,
-    date_error: float,
-    people: NDArray[Any],
-    n_records: NDArray[Any],
-    own_matches: NDArray[Any],
-) -> None:
+def _line_up(hunt: _Hunt, first: int, last: int, tally: _Tally) -> None:
     """Intersect the lists of each target's known items, and count who is left."""
-    matching = np.empty(sizes.size, np.int32)
+    room = np.empty(hunt.sizes.size, np.int32)
     for target in range(first, last):
-        start, end = known_indptr[target], known_indptr[target + 1]
-        if start == end:
-            n_matching = sizes.size
-            for record in range(n_matching):
-                matching[record] = record
-        else:
-            n_matching = 0
-            for at in range(indptr[items[start]], indptr[items[start] + 1]):
-                matching[n_matching] = records[at]
-                n_matching += 1
-        for entry in range(start, end):
-            at, until = indptr[items[entry]], indptr[items[entry] + 1]
-            n_kept = 0
-            for place in range(n_matching):
-                record = matching[place]
-                # Both lists ascend, so the search goes on where it last stopped.
-                at = _find(records, at, until, record)
-                if at == until:
-                    break
-                if records[at] != record:
-                    continue
-                if values.size and abs(values[entry] - levels[codes[at]]) > rating_error:
-                    continue
-                if days.size and abs(days[entry] - record_days[at]) > date_error:
-                    continue
-                matching[n_kept] = record
-                n_kept += 1
-            n_matching = n_kept
-        fewest, most = known_activity[target]
+        start, end = hunt.known_indptr[target], hunt.known_indptr[target + 1]
+        matching = room[: _list_carriers(hunt, start, end, room)]
+        _count(hunt, target, matching[: _keep_agreeing(hunt, start, end, matching)], tally)
+
+
+@compiled()
+def _list_carriers(hunt: _Hunt, start: int, end: int, room: NDArray[Any]) -> int:
+    """List the records that carry the first known item, all if none is known; return how many."""
+    if start == end:
+        for record in range(room.size):
+            room[record] = record
+        return room.size
+    item = hunt.known_items[start]
+    carriers = hunt.records[hunt.indptr[item] : hunt.indptr[item + 1]]
+    room[: carriers.size] = carriers
+    return carriers.size
+
+
+@compiled()
+def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) -> int:
+    """Move the records that agree with all entries to the front; return how many they are."""
+    n_matching = matching.size
+    for entry in range(start, end):
+        item = hunt.known_items[entry]
+        at, until = hunt.indptr[item], hunt.indptr[item + 1]
+        n_kept = 0
         for place in range(n_matching):
             record = matching[place]
-            if fewest <= activity[record] <= most:
-                n_records[target] += 1
-                people[target] += sizes[record]
-                own_matches[target] |= record == own[target]
+            # Both lists ascend, so the search goes on where it last stopped.
+            at = _find(hunt.records, at, until, record)
+            if at == until:
+                break
+            if hunt.records[at] == record and _agrees(hunt, entry, at):
+                matching[n_kept] = record
+                n_kept += 1
+        n_matching = n_kept
+    return n_matching
+
+
+@compiled()
+def _agrees(hunt: _Hunt, entry: int, at: int) -> bool:
+    """Tell whether a label of the known item has the rating and the date, within the errors."""
+    if hunt.known_values.size:
+        apart = abs(hunt.known_values[entry] - hunt.levels[hunt.codes[at]])
+        if apart > hunt.rating_error:
+            return False
+    if hunt.known_days.size:
+        return abs(hunt.known_days[entry] - hunt.days[at]) <= hunt.date_error
+    return True
+
+
+@compiled()
+def _count(hunt: _Hunt, target: int, matching: NDArray[Any], tally: _Tally) -> None:
+    """Count the matching records that are as long as the adversary heard, and their people."""
+    fewest, most = hunt.known_activity[target]
+    for record in matching:
+        if fewest <= hunt.activity[record] <= most:
+            tally.records[target] += 1
+            tally.people[target] += hunt.sizes[record]
+            tally.own_matches[target] |= record == hunt.own[target]
+            tally.best[target] = record if tally.records[target] == 1 else -1
 
 
 @compiled()

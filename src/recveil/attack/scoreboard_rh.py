@@ -1,12 +1,13 @@
 """Scoreboard-RH: the robust attack, which forgives wrong entries and favours rare items."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
-from recveil.attack.guesses import Guesses
+from recveil.attack.guesses import ScoredGuesses
 from recveil.attack.knowledge import Knowledge
 from recveil.attack.search import (
     DECAY,
@@ -43,13 +44,15 @@ class ScoreboardRH:
     included, and a record of s people counts s times in it. Identical records score bit-equal.
     """
 
+    name: ClassVar[str] = "scoreboard-rh"
+
     rating_width: float = 1.5
     day_width: float = 30.0
     threads: int = 2
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
-    ) -> Guesses:
+    ) -> ScoredGuesses:
         """Look for every target among the candidates.
 
         Parameters

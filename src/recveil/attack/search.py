@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
-from recveil.attack.guesses import Guesses, guess, lead_of_others
+from recveil.attack.guesses import ScoredGuesses, Sheet, guess, lead_of_others
 from recveil.attack.knowledge import Knowledge
 from recveil.brief import brief
 from recveil.compiled import compiled
@@ -75,12 +75,12 @@ def search(
     record_of: NDArray[np.int64],
     points: Points,
     threads: int,
-) -> Guesses:
+) -> ScoredGuesses:
     """Score the candidates for every target; see `ScoreboardRH.attack`."""
     own = own_records(candidates, knowledge, record_of)
-    guesses = Guesses.empty(own.size)
-    _run(_look_for, _gather(candidates, knowledge, points), own, guesses, threads)
-    return guesses
+    sheet = Sheet.empty(own.size)
+    _run(_look_for, _gather(candidates, knowledge, points), own, sheet, threads)
+    return sheet.guesses()
 
 
 def search_without(
@@ -210,13 +210,13 @@ class _Board(NamedTuple):
 
 
 @compiled()
-def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, guesses: Guesses) -> None:
+def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, sheet: Sheet) -> None:
     """Look for the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
         n_listed, score = _list_scores(search, target, own[target], board)
         listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
-        guess(search, listed, scores, own[target], score, target, guesses)
+        guess(search, listed, scores, own[target], score, target, sheet)
 
 
 @compiled()

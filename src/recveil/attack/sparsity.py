@@ -98,14 +98,26 @@ def nearest_similarity(
     found = Candidates.from_ratings(ratings)
     targets = choose_targets(ratings.n_users, n_targets, seed)
     nearest = np.zeros(targets.size)
-    days = (ratings.days, found.days) if date_error is not None else (np.empty(0, np.int32),) * 2
+    days, rater_days = ratings.days, found.days
+    if date_error is None or days is None or rater_days is None:
+        days = rater_days = np.empty(0, np.int32)
     within = np.inf if rating_error is None else rating_error + rating_slack(found.levels)
 
     def run(first: int) -> None:
         _find_nearest(
-            *(targets[first : first + _CHUNK], ratings.indptr, ratings.indices, ratings.values),
-            *(days[0], found.indptr, found.records, found.codes, found.levels, days[1]),
-            *(within, date_error or 0, nearest[first : first + _CHUNK]),
+            targets=targets[first : first + _CHUNK],
+            indptr=ratings.indptr,
+            indices=ratings.indices,
+            values=ratings.values,
+            days=days,
+            item_indptr=found.indptr,
+            raters=found.records,
+            codes=found.codes,
+            levels=found.levels,
+            rater_days=rater_days,
+            rating_error=within,
+            date_error=date_error or 0,
+            nearest=nearest[first : first + _CHUNK],
         )
 
     starts = range(0, targets.size, _CHUNK)
@@ -184,8 +196,12 @@ def information_by_rank(
         some = slice(found.indptr[first], found.indptr[last])
         items = np.repeat(np.arange(last - first), np.diff(found.indptr[first : last + 1]))
         agreeing = _count_agreeing(
-            *(items, found.codes[some], found.levels, rating_error),
-            *(None if found.days is None else found.days[some], date_error),
+            items=items,
+            codes=found.codes[some],
+            levels=found.levels,
+            rating_error=rating_error,
+            days=None if found.days is None else found.days[some],
+            date_error=date_error,
         )
         told = np.log2(ratings.n_users / agreeing)
         bits[first:last] = np.bincount(items, weights=told, minlength=last - first)

@@ -74,7 +74,7 @@ def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     return np.asarray((counts < min(_RARE * mean, counts.max(initial=0)))[candidates.codes])
 
 
-def commonest(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
+def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
     """Mark the labels that are the commonest of their item, shape (n_labels,).
 
     The mean of an item, rounded or not, is the same in all rows. Each person counts; of labels
