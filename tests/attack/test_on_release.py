@@ -138,7 +138,7 @@ def test_single_precision_does_not_hide_an_exact_label():
     assert attack_release(ratings, found, Adversary(known=1), np.arange(2)).exact.rate == 1.0
 
 
-def test_nobody_found_nothing_learned(four_people):
+def test_nobody_found_nothing_learned():
     """Both groups tell the same of d, so that their scores tie."""
     ratings = table(["a5", "d3"], ["b5"], ["a1", "d3"], ["b1"])
     found = ReleasedTable.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
@@ -146,7 +146,8 @@ def test_nobody_found_nothing_learned(four_people):
     assert result.group_found.rate == 0
     assert result.person_found.rate == (1 / 4 + 1 / 4) / 4
     assert result.link_precision.trials == result.exact.trials == 0
-    assert math.isnan(result.rating_errors.rmse) and math.isnan(result.rating_errors.gain.mean)
+    assert math.isnan(result.rating_errors.rmse)
+    assert math.isnan(result.rating_errors.gain.mean)
 
 
 def test_people_who_are_not_in_the_release_are_not_found(four_people):
@@ -247,7 +248,7 @@ class TestMembership:
 
 
 @pytest.mark.parametrize("rating_error", [0, None])
-def test_top_shares_against_every_record_by_hand(invented, rating_error):
+def test_top_shares_against_every_record_by_hand(rating_error):
     some = make_ratings(n_users=30, n_items=20, n_ratings=200, seed=2)
     adversary = Adversary(known=4, rating_error=rating_error)
     known = draw_knowledge(some, adversary, np.arange(30), seed=3)

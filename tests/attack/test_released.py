@@ -89,7 +89,7 @@ def test_item_means_count_people():
     assert np.isnan(means[1])
 
 
-def test_users_and_items_who_are_not_in_the_release(small):
+def test_users_and_items_who_are_not_in_the_release():
     some = Ratings.from_columns([40, 10, 30, 20], [9, 5, 9, 5], [4, 1, 2, 3])
     more = Ratings.from_columns(
         [5, 10, 15, 20, 30, 40], [1, 5, 7, 5, 9, 9], [1, 1, 1, 3, 2, 4], scale=some.scale

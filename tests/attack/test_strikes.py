@@ -151,7 +151,8 @@ class TestFindStrikes:
         release = KCoRater(5, "similarity", seed=1).anonymize(ratings)
         table = ReleasedTable.from_release(release, ratings)
         found = find_co_rated_strikes(table, ratings.scale)
-        assert OFF_SCALE not in found and PREDICTED not in found
+        assert OFF_SCALE not in found
+        assert PREDICTED not in found
         real = np.isin(table.candidates.levels, STARS.levels)[table.candidates.codes]
         assert not found[RARE][real].any()
         assert found[RARE][~real].mean() > 0.95

@@ -102,7 +102,7 @@ class TestLevels:
         assert re.search("who was in the data was not measured, because .* levels", warning)
         assert warning in found.verdict()
 
-    def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings, tmp_path):
+    def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings):
         alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
         release = alone.anonymize(ratings)
         table = ReleasedTable.from_release(release, ratings)

@@ -72,15 +72,15 @@ def test_numbers_that_make_no_sense(file, wrong):
         audit(file, **wrong)
 
 
-def test_points_stay_between_their_bounds(file):
+def test_points_stay_between_their_bounds():
     ratings = make_ratings(n_users=150, n_items=60, n_ratings=3_000, seed=2)
     for figure in draw_figures(ratings, Candidates.from_ratings(ratings), np.arange(50)):
         assert figure.points
         for point in figure.points:
-            assert point.get("low", point["y"]) <= point["y"] + 1e-12
-            assert point.get("high", point["y"]) >= point["y"] - 1e-12
+            assert (point.y if point.low is None else point.low) <= point.y + 1e-12
+            assert (point.y if point.high is None else point.high) >= point.y - 1e-12
             if figure.y.startswith("share"):
-                assert 0 <= point["y"] <= 1
+                assert 0 <= point.y <= 1
 
 
 @pytest.mark.parametrize(

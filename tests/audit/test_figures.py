@@ -22,7 +22,7 @@ def candidates(ratings):
 
 def points_of(figures, number):
     (figure,) = (figure for figure in figures if figure.number == number)
-    return {(point["series"], point["x"]): point for point in figure.points}, figure
+    return {(point["series"], point["x"]): point for point in figure.to_dict()["points"]}, figure
 
 
 def test_in_or_out_is_a_share_of_those_attacked(ratings, candidates):

@@ -101,7 +101,7 @@ def test_stars_are_wrong_about_values(tmp_path):
     assert all(adversary.wrong_kind == "value" for adversary in by_name(found).values())
     assert not any("Here the wrong" in figure.note for figure in found.figures)
     (figure,) = (figure for figure in found.figures if figure.number == "10")
-    assert any(point["series"].startswith("wrong value") for point in figure.points)
+    assert any(point.series.startswith("wrong value") for point in figure.points)
 
 
 class TestWhoIsTakenAtHisWord:

@@ -148,7 +148,8 @@ def test_without_a_release_the_table_is_the_headline(result):
     page = audit_page({**result, "release": None})
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
     assert headline == result["verdict"][0]
-    assert "Before:" not in _text(page) and 'id="release"' not in page
+    assert "Before:" not in _text(page)
+    assert 'id="release"' not in page
 
 
 def test_no_interval_reaches_above_what_is_proven(result):
@@ -160,7 +161,7 @@ def test_no_interval_reaches_above_what_is_proven(result):
 
 def test_the_chart_of_the_release_ends_at_what_is_proven_too(result, monkeypatch):
     drawn = []
-    monkeypatch.setattr(audit_pages, "draw_rates", lambda rows, title: drawn.append(rows))
+    monkeypatch.setattr(audit_pages, "draw_rates", lambda rows, _title: drawn.append(rows))
     release = json.loads(json.dumps(result["release"]))
     release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.3, "trials": 300}
     audit_page({"release": release | {"attacks": []}})
@@ -174,7 +175,8 @@ def test_charts_are_drawn_for_all_figures(page, result):
     drawings = len(result["figures"]) + len(("adversaries", "risk", "release"))
     assert page.count('<div class="chart"') == drawings
     for drawing in re.findall(r'<div class="chart"[^>]*>(.*?)</div>', page, re.DOTALL):
-        assert drawing.startswith("<svg viewBox=") and drawing.count("<path") > 3
+        assert drawing.startswith("<svg viewBox=")
+        assert drawing.count("<path") > 3
     # The same identifier twice would make one drawing borrow from another.
     identifiers = re.findall(r'\sid="([^"]+)"', page)
     assert len(identifiers) == len(set(identifiers))
@@ -263,7 +265,8 @@ def test_parts_may_lack(result):
     release = result["release"] | {"attacks": []}
     figures = [result["figures"][0] | {"points": []}]
     text = _text(audit_page({"attacks": [lone], "release": release, "figures": figures}))
-    assert "this adversary" in text and "masked" in text
+    assert "this adversary" in text
+    assert "masked" in text
     assert "Who is found in the release" not in text
 
 
@@ -292,7 +295,7 @@ def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch):
     target = tmp_path / "audit.html"
     target.write_text("old")
 
-    def fail(self: Path, target: Path) -> None:
+    def fail(_self: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", fail)

@@ -2,17 +2,20 @@
 
 from recveil.audit.auditing import Audit, audit
 from recveil.audit.controls import Check, check_attack, selftest
-from recveil.audit.figures import Figure, draw_figures
+from recveil.audit.figures import Figure, Point, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for
 from recveil.audit.risk import Risk, measure_risk
+from recveil.audit.sufficient import Sufficient
 
 __all__ = [
     "Audit",
     "Check",
     "Figure",
     "Outcome",
+    "Point",
     "Risk",
+    "Sufficient",
     "Suspects",
     "audit",
     "check_attack",

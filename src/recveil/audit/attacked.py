@@ -151,6 +151,7 @@ def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
         "rating_rmse": _number(errors.rmse),
         "item_mean_rmse": _number(errors.item_mean_rmse),
         "exact_share": _number(attack.exact.rate),
+        "by_attack": {name: found._asdict() for name, found in attack.by_attack.items()},
     }
 
 

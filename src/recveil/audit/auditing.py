@@ -1,19 +1,15 @@
 """audit: how easily are the people in this table found again?"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from recveil.attack import (
     PRESETS,
     Adversary,
     Candidates,
     choose_targets,
-    items_needed,
 )
 from recveil.attack.fitting import with_wrong_items, without_dates
 from recveil.audit.attacked import AttackedRelease
@@ -23,6 +19,7 @@ from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
 from recveil.audit.risk import Risk, measure_risk
+from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -30,9 +27,6 @@ from recveil.io import Reading, spooled, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings
-
-_SHARES = (0.5, 0.9)
-_MOST_KNOWN = 16
 
 
 @brief
@@ -50,7 +44,7 @@ class Audit:
     figures : list of Figure
     checks : list of Check
         The positive controls: does the attack itself work on this data?
-    sufficient : list of dict
+    sufficient : list of Sufficient
         The smallest number of known ratings that finds half, and nine tenths, of the people.
     risk : Risk or None
         How often each user is found (private).
@@ -67,7 +61,7 @@ class Audit:
     attacks: list[Outcome]
     figures: list[Figure]
     checks: list[Check]
-    sufficient: list[dict[str, Any]]
+    sufficient: list[Sufficient]
     risk: Risk | None
     suspects: list[Suspects]
     published: AttackedRelease | None
@@ -95,11 +89,11 @@ class Audit:
             "attacks": [outcome.to_dict() for outcome in self.attacks],
             "figures": [figure.to_dict() for figure in self.figures],
             "checks": [check._asdict() for check in self.checks],
-            "sufficient": self.sufficient,
+            "sufficient": [enough.to_dict() for enough in self.sufficient],
             "risk": self.risk and self.risk.to_dict(),
             "release": released.get("release"),
             "suspects": [suspects.to_dict() for suspects in self.suspects],
-            "theory": _theory(ratings.n_users),
+            "theory": [guarantee.to_dict() for guarantee in guarantees(ratings.n_users)],
         }
 
     def _warnings(self) -> list[str]:
@@ -206,7 +200,7 @@ def audit(
         attacks=attacks,
         figures=figures,
         checks=check_attack(ratings, seed),
-        sufficient=_sufficient(ratings, candidates, chosen, users, seed) if curves else [],
+        sufficient=find_sufficient(ratings, candidates, chosen, users, seed) if curves else [],
         risk=measure_risk(ratings, candidates, attacks, seed) if curves else None,
         suspects=suspects,
         published=published,
@@ -226,41 +220,3 @@ def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
         adversary = without_dates(ratings, adversary, "no column of dates was recognized")
     # A preset is made for any table; an adversary of somebody's own is taken at his word.
     return with_wrong_items(ratings, adversary) if adversary.name in PRESETS else adversary
-
-
-def _sufficient(
-    ratings: Ratings,
-    candidates: Candidates,
-    adversaries: list[Adversary],
-    users: NDArray[np.int64],
-    seed: int,
-) -> list[dict[str, Any]]:
-    """Find the smallest number of ratings, all right, with which enough people are found."""
-    found = []
-    for adversary in adversaries:
-        rates = {}
-        for known in range(1, _MOST_KNOWN + 1):
-            more = replace(adversary, known=known, right=known)
-            rates[known] = run_attack(ratings, candidates, more, users, seed=seed).found.rate
-            if rates[known] >= max(_SHARES):
-                break
-        for share in _SHARES:
-            enough = [known for known, rate in rates.items() if rate >= share]
-            known_or_none = min(enough) if enough else None
-            found.append({"adversary": adversary.name, "share": share, "known": known_or_none})
-    return found
-
-
-def _theory(n_users: int) -> list[dict[str, Any]]:
-    """Return Theorem 1's number of items for some errors."""
-    return [
-        {
-            "epsilon": epsilon,
-            "delta": delta,
-            "items": items_needed(n_users, epsilon, delta),
-            "text": f"so many random entries of a record, each known closely, find a record that "
-            f"agrees with the target on {1 - delta:.0%} of its entries, with probability "
-            f"{1 - epsilon:.0%} (Narayanan & Shmatikov, Theorem 1)",
-        }
-        for epsilon, delta in ((0.05, 0.5), (0.01, 0.5), (0.01, 0.1))
-    ]

@@ -130,7 +130,7 @@ def _random_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Ch
     rates = []
     for attack in _ATTACKS:
         guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
-        found = float((guesses.own_is_top / guesses.tied_people).sum())
+        found = float(guesses.chance.sum())
         rates.append(found / n)
     worst = max(rates, key=lambda rate: abs(rate - blind))
     return Check(
@@ -171,7 +171,7 @@ def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
     for attack in _ATTACKS:
         for table in (candidates, copies):
             guesses = attack.attack(table, knowledge, record_of)
-            found = float((guesses.own_is_top / guesses.tied_people).sum())
+            found = float(guesses.chance.sum())
             rates.append(found / targets.size)
     alone, shared = np.array(rates[::2]), np.array(rates[1::2])
     return Check(

@@ -1,8 +1,8 @@
 """The curves of Narayanan & Shmatikov's figures, for the data at hand."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from recveil.attack import (
     Adversary,
     Candidates,
     Interval,
+    Mean,
     information_by_rank,
     nearest_similarity,
     share_at_least,
@@ -26,8 +27,42 @@ from recveil.ratings import Ratings
 RIGHT_OF_KNOWN = ((2, 2), (3, 3), (4, 4), (3, 4), (6, 6), (4, 6), (8, 8), (6, 8))
 EXACT_OF_KNOWN = ((2, 2), (4, 4), (6, 6), (8, 8))
 _RIGHT = "right entries of known ones"
-# Series, place on the x axis, and what was found there.
-_Outcomes = list[tuple[str, str, Outcome]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a curve.
+
+    Parameters
+    ----------
+    series : str
+    x : str or float
+        Text, such as "3 of 4", keeps its order on the axis.
+    y : float
+    low, high : float or None
+        The ends of the interval, if it is a rate or a mean.
+    attacked : int or None
+        How many targets had enough ratings, where that may differ.
+    """
+
+    series: str
+    x: str | float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    attacked: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what there is as plain data, for JSON."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+class _Place(NamedTuple):
+    """What was found at one place of the x axis."""
+
+    series: str
+    x: str
+    outcome: Outcome
 
 
 @brief
@@ -43,9 +78,8 @@ class Figure:
         What it shows, as a plain sentence.
     x, y : str
         What the axes count.
-    points : list of dict
-        Each with ``series``, ``x``, ``y`` and, where it is a rate or a mean, ``low`` and ``high``,
-        and ``attacked``: how many targets had enough ratings. Where none had, there is no point.
+    points : list of Point
+        Where no target had enough ratings, there is no point.
     note : str
         Whom the figure is about, and what this table changed about the adversaries.
     """
@@ -54,12 +88,12 @@ class Figure:
     title: str
     x: str
     y: str
-    points: list[dict[str, Any]]
+    points: list[Point]
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figure as plain data, for JSON."""
-        return dict(vars(self))
+        return vars(self) | {"points": [point.to_dict() for point in self.points]}
 
     def _facts(self) -> dict[str, object]:
         return {"": f"Fig. {self.number}", "points": len(self.points)}
@@ -166,63 +200,65 @@ def _run(
     targets: NDArray[np.int64],
     family: _Family,
     seed: int,
-) -> _Outcomes:
-    outcomes = []
+) -> list[_Place]:
+    places = []
     for series, x, adversary in family.members():
         able = with_wrong_items(ratings, adversary)
-        outcomes.append((series, x, run_attack(ratings, candidates, able, targets, seed=seed)))
-    return outcomes
+        outcome = run_attack(ratings, candidates, able, targets, seed=seed)
+        places.append(_Place(series, x, outcome))
+    return places
 
 
-def _rates(number: str, title: str, outcomes: _Outcomes) -> Figure:
-    points = _points(outcomes, lambda outcome: outcome.success, ", stands out")
-    points += _points(outcomes, lambda outcome: outcome.found, ", best attack")
-    note = _note(outcomes, "the others count as not found, so among these the rates are higher")
+def _rates(number: str, title: str, places: list[_Place]) -> Figure:
+    points = _points(places, lambda outcome: outcome.success, ", stands out")
+    points += _points(places, lambda outcome: outcome.found, ", best attack")
+    note = _note(places, "the others count as not found, so among these the rates are higher")
     return Figure(number, title, _RIGHT, "share of targets found", points, note)
 
 
-def _in_or_out(outcomes: _Outcomes) -> Figure:
+def _in_or_out(places: list[_Place]) -> Figure:
     """Draw both curves for the same people: those who were attacked.
 
     Who has too few ratings is neither found nor missed, and noticing that he is not in the data
     would be no achievement.
     """
-    points = _points(outcomes, lambda o: _of_attacked(o.success, o), " (in the data)")
-    points += _points(outcomes, _noticed, " (not in the data)")
+    points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")
+    points += _points(places, _noticed, " (not in the data)")
     title = "The same attack must also notice that somebody is not in the data"
-    note = _note(outcomes, "the shares are of these")
+    note = _note(places, "the shares are of these")
     return Figure("5", title, _RIGHT, "share of attacked targets handled rightly", points, note)
 
 
-def _bits(number: str, title: str, outcomes: _Outcomes) -> Figure:
-    points = _points(outcomes, lambda outcome: outcome.entropy_bits, "")
-    note = _note(outcomes, "the means are over these")
+def _bits(number: str, title: str, places: list[_Place]) -> Figure:
+    points = _points(places, lambda outcome: outcome.entropy_bits, "")
+    note = _note(places, "the means are over these")
     return Figure(number, title, _RIGHT, "bits still needed", points, note)
 
 
-def _points(outcomes: _Outcomes, measure: Any, suffix: str) -> list[Any]:
+def _points(
+    places: list[_Place], measure: Callable[[Outcome], Interval | Mean], suffix: str
+) -> list[Point]:
     points = []
-    for series, x, outcome in outcomes:
+    for series, x, outcome in places:
         value, low, high, _ = measure(outcome)
         # Nobody attacked is not the same as nobody found.
         if outcome.attacked and np.isfinite(value):
-            interval = {"y": value, "low": low, "high": high, "attacked": outcome.attacked}
-            points.append({"series": series + suffix, "x": x, **interval})
+            points.append(Point(series + suffix, x, value, low, high, outcome.attacked))
     return points
 
 
-def _note(outcomes: _Outcomes, of_these: str) -> str:
+def _note(places: list[_Place], of_these: str) -> str:
     """Say how many targets were attacked, what that means, and what this table changed."""
-    attacked = [outcome.attacked for _, _, outcome in outcomes]
-    requested, least, most = outcomes[0][2].requested, min(attacked), max(attacked)
+    outcomes = [place.outcome for place in places]
+    attacked = [outcome.attacked for outcome in outcomes]
+    requested, least, most = outcomes[0].requested, min(attacked), max(attacked)
     number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     enough = "had enough ratings to be attacked"
     people = f"Of {requested:,} targets asked for, {number} {enough}; {of_these}."
     if least == requested:
         people = f"All {requested:,} targets {enough}."
-    return " ".join(
-        filter(None, dict.fromkeys([people, *(o.adversary.description for _, _, o in outcomes)]))
-    )
+    changed = [outcome.adversary.description for outcome in outcomes]
+    return " ".join(filter(None, dict.fromkeys([people, *changed])))
 
 
 def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
@@ -231,47 +267,44 @@ def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
     return wilson_interval(min(successes, outcome.attacked), outcome.attacked)
 
 
-def _noticed(outcome: Outcome) -> tuple[float, float, float, int]:
+def _noticed(outcome: Outcome) -> Interval:
     rate, low, high, trials = _of_attacked(outcome.control, outcome)
-    return 1 - rate, 1 - high, 1 - low, trials
+    return Interval(rate=1 - rate, low=1 - high, high=1 - low, trials=trials)
+
+
+class _Compared(NamedTuple):
+    """What two records are compared by, beside their items; None: not by that."""
+
+    series: str
+    rating_error: float | None = None
+    date_error: int | None = None
 
 
 def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
     grid = np.linspace(0, 1, 41)
-    kinds: dict[str, tuple[float | None, int | None]] = {
-        "items": (None, None),
-        "items and ratings": (0, None),
-    }
+    kinds = [_Compared("items"), _Compared("items and ratings", rating_error=0)]
     if ratings.days is not None:
-        kinds["items, ratings and dates ±14 days"] = (0, 14)
+        kinds.append(_Compared("items, ratings and dates ±14 days", rating_error=0, date_error=14))
     points = []
-    for series, (rating_error, date_error) in kinds.items():
+    for series, rating_error, date_error in kinds:
         nearest = nearest_similarity(ratings, n_targets, rating_error, date_error, seed)
         shares = share_at_least(nearest, grid)
-        points += [
-            {"series": series, "x": float(x), "y": float(y)}
-            for x, y in zip(grid, shares, strict=True)
-        ]
+        points += [Point(series, float(x), float(y)) for x, y in zip(grid, shares, strict=True)]
     title = "How similar is everybody to their most similar neighbour"
     return Figure("1", title, "similarity", "share of people with at least that", points)
 
 
 def _information(ratings: Ratings) -> Figure:
-    kinds: dict[str, tuple[float | None, int | None]] = {
-        "item alone": (None, None),
-        f"and the rating ±{_one_step(ratings):g}": (_one_step(ratings), None),
-    }
+    step = _one_step(ratings)
+    kinds = [_Compared("item alone"), _Compared(f"and the rating ±{step:g}", rating_error=step)]
     if ratings.days is not None:
-        kinds["and the date ±14 days"] = (None, 14)
+        kinds.append(_Compared("and the date ±14 days", date_error=14))
     points = []
-    for series, errors in kinds.items():
-        information = information_by_rank(ratings, *errors)
+    for series, rating_error, date_error in kinds:
+        information = information_by_rank(ratings, rating_error, date_error)
         n = information.bits.size
         # Evenly on the logarithmic axis; each rank at most once.
         ranks = np.unique(np.geomspace(1, n, min(n, 80)).astype(int))
-        points += [
-            {"series": series, "x": int(rank), "y": float(information.bits[rank - 1])}
-            for rank in ranks
-        ]
+        points += [Point(series, int(rank), float(information.bits[rank - 1])) for rank in ranks]
     title = "What one known item tells, by its rank in popularity"
     return Figure("7", title, "rank (1 is the most rated item)", "bits learned", points)

@@ -1,7 +1,7 @@
 """Outcome: how often one adversary succeeds, with everything that is needed to believe it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from recveil.attack import (
     Adversary,
     Candidates,
+    Guesses,
     Interval,
     Likelihood,
     Mean,
@@ -17,7 +18,9 @@ from recveil.attack import (
     mean_interval,
     wilson_interval,
 )
+from recveil.attack.attacks import attacks_on_table
 from recveil.brief import brief
+from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
 # Narayanan & Shmatikov's threshold for the eccentricity of a match.
@@ -30,7 +33,7 @@ class Outcome:
     """What one adversary achieves; every rate but `control` is a share of `requested`.
 
     Scoreboard-RH is the attack of the paper. `Likelihood` is the one that finds most on a table of
-    true ratings. `found` is the better of the two: by it data should be judged.
+    true ratings. `found` is the best of all that are registered: by it data should be judged.
 
     Parameters
     ----------
@@ -43,15 +46,12 @@ class Outcome:
         Scoreboard-RH: the best guess stands out and is wrong.
     no_match : Interval
         Scoreboard-RH: no guess stands out.
-    top1 : Interval
-        Scoreboard-RH: the top score is the target's; ties count 1 / people tied. No eccentricity
-        is asked.
-    likeliest : Interval
-        `Likelihood`: the likeliest record is the target's; ties count as in `top1`.
-    entropy_bits : Mean
-        Scoreboard-RH: bits that the adversary still needs, over the targets that were attacked.
-    likelihood_bits : Mean
-        The same for `Likelihood`.
+    by_attack : dict of str to Interval
+        For each registered attack on raw tables: the record that fits best is the target's; ties
+        count 1 / people tied. No eccentricity is asked.
+    bits_by_attack : dict of str to Mean
+        Bits that the adversary still needs, over the targets that were attacked; for those attacks
+        that tell.
     baseline : float
         What a blind guess achieves: 1 / people.
     control : Interval
@@ -67,10 +67,8 @@ class Outcome:
     success: Interval
     wrong_match: Interval
     no_match: Interval
-    top1: Interval
-    likeliest: Interval
-    entropy_bits: Mean
-    likelihood_bits: Mean
+    by_attack: dict[str, Interval]
+    bits_by_attack: dict[str, Mean]
     baseline: float
     control: Interval
 
@@ -80,9 +78,34 @@ class Outcome:
         return self.requested - self.skipped
 
     @property
+    def top1(self) -> Interval:
+        """How many Scoreboard-RH finds by its top score; no eccentricity is asked."""
+        return self.by_attack[ScoreboardRH.name]
+
+    @property
+    def likeliest(self) -> Interval:
+        """How many `Likelihood` finds."""
+        return self.by_attack[Likelihood.name]
+
+    @property
+    def entropy_bits(self) -> Mean:
+        """Bits that the adversary still needs after Scoreboard-RH."""
+        return self.bits_by_attack[ScoreboardRH.name]
+
+    @property
+    def likelihood_bits(self) -> Mean:
+        """Bits that the adversary still needs after `Likelihood`."""
+        return self.bits_by_attack[Likelihood.name]
+
+    @property
+    def strongest(self) -> str:
+        """The name of the attack that finds most; of several, the one registered last."""
+        return max(reversed(self.by_attack), key=lambda name: self.by_attack[name].rate)
+
+    @property
     def found(self) -> Interval:
-        """How many the better of the two attacks finds; no eccentricity is asked."""
-        return max(self.top1, self.likeliest, key=lambda interval: interval.rate)
+        """How many the best of the attacks finds; no eccentricity is asked."""
+        return self.by_attack[self.strongest]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain data, for JSON."""
@@ -103,6 +126,7 @@ class Outcome:
             **({} if self.attacked else {"control": self.control._asdict() | {"rate": None}}),
             "likelihood_bits": self.likelihood_bits.mean if self.attacked else None,
             "baseline": self.baseline,
+            "by_attack": {name: found._asdict() for name, found in self.by_attack.items()},
         }
 
     def _facts(self) -> dict[str, object]:
@@ -149,27 +173,23 @@ def run_attack(
     >>> outcome.requested, outcome.skipped, outcome.top1.rate, outcome.found.rate
     (5, 1, 0.7, 0.8)
     """
+    attacks = attacks_on_table(adversary, ratings.scale)
     record_of = np.arange(ratings.n_users)
-    sums = np.zeros(5)
-    bits, likelihood_bits = [], []
+    tallies = []
     for draw in range(draws):
         # A sequence of seeds, so that no draw repeats another run's.
         knowledge = draw_knowledge(ratings, adversary, targets, seed=_seed(seed, draw))
-        guesses = ScoreboardRH().attack(candidates, knowledge, record_of)
-        without = ScoreboardRH().control(candidates, knowledge, record_of)
-        likeliest = Likelihood.of(adversary).attack(candidates, knowledge, record_of)
-        stands_out = (guesses.eccentricity >= ECCENTRICITY) & (guesses.best >= 0)
-        right = guesses.best == record_of[knowledge.targets]
-        sums += [
-            float((stands_out & right).sum()),
-            float((stands_out & ~right).sum()),
-            float((guesses.own_is_top / guesses.tied_people).sum()),
-            float((likeliest.own_is_top / likeliest.tied_people).sum()),
-            float((without >= ECCENTRICITY).sum()),
-        ]
-        bits.append(guesses.bits)
-        likelihood_bits.append(likeliest.bits)
-    success, wrong, top1, likely, control = (float(total) / draws for total in sums)
+        guesses = {
+            name: attack.attack(candidates, knowledge, record_of)
+            for name, attack in attacks.items()
+        }
+        leads = ScoreboardRH().control(candidates, knowledge, record_of)
+        tallies.append(_count(guesses, leads, knowledge.targets))
+    success = sum(tally.right for tally in tallies) / draws
+    wrong = sum(tally.wrong for tally in tallies) / draws
+    control = sum(tally.of_control for tally in tallies) / draws
+    hits = {name: sum(tally.hits[name] for tally in tallies) / draws for name in attacks}
+    bits = {name: np.mean([t.bits[name] for t in tallies], axis=0) for name in tallies[0].bits}
     n = targets.size
     return Outcome(
         adversary=adversary,
@@ -178,12 +198,39 @@ def run_attack(
         success=wilson_interval(success, n),
         wrong_match=wilson_interval(wrong, n),
         no_match=wilson_interval(max(0.0, n - success - wrong), n),
-        top1=wilson_interval(top1, n),
-        likeliest=wilson_interval(likely, n),
-        entropy_bits=mean_interval(np.mean(bits, axis=0)),
-        likelihood_bits=mean_interval(np.mean(likelihood_bits, axis=0)),
+        by_attack={name: wilson_interval(found, n) for name, found in hits.items()},
+        bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
         baseline=1 / candidates.n_people,
         control=wilson_interval(control, knowledge.targets.size),
+    )
+
+
+@brief
+class _Tally(NamedTuple):
+    """How often the attacks were right with one draw of knowledge."""
+
+    right: int  # Scoreboard-RH: stands out, and is the target
+    wrong: int  # Scoreboard-RH: stands out, and is somebody else
+    of_control: int  # Scoreboard-RH: stands out although the target's record was taken out
+    hits: dict[str, float]  # by attack: expected number of targets found
+    bits: dict[str, NDArray[np.float64]]  # by attack that tells: bits still needed, each target
+
+
+def _count(
+    guesses: dict[str, Guesses], leads: NDArray[np.float64], targets: NDArray[np.int64]
+) -> _Tally:
+    """Count who is found; everybody's own record has their own position."""
+    paper = guesses[ScoreboardRH.name]
+    if paper.eccentricity is None:
+        raise RecveilError(f"attack {ScoreboardRH.name!r} tells no eccentricity; expected it to")
+    stands_out = (paper.eccentricity >= ECCENTRICITY) & (paper.best >= 0)
+    right = paper.best == targets
+    return _Tally(
+        right=int((stands_out & right).sum()),
+        wrong=int((stands_out & ~right).sum()),
+        of_control=int((leads >= ECCENTRICITY).sum()),
+        hits={name: float(found.chance.sum()) for name, found in guesses.items()},
+        bits={name: found.bits for name, found in guesses.items() if found.bits is not None},
     )
 
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attack import Candidates, Likelihood, ScoreboardRH, draw_knowledge
+from recveil.attack import Candidates, draw_knowledge
+from recveil.attack.attacks import attacks_on_table
 from recveil.audit.outcome import Outcome
 from recveil.brief import brief
 from recveil.ratings import Ratings
@@ -101,11 +102,10 @@ def _look_for(
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return who could be attacked, and in how many draws each of them was found."""
-    by_likelihood = outcome.likeliest.rate >= outcome.top1.rate
-    attack = Likelihood.of(outcome.adversary) if by_likelihood else ScoreboardRH()
+    attack = attacks_on_table(outcome.adversary, ratings.scale)[outcome.strongest]
     found = np.zeros(0)
     for draw in range(draws):
         knowledge = draw_knowledge(ratings, outcome.adversary, users, seed + 1 + draw)
         guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
-        found = guesses.own_is_top / guesses.tied_people + (found if draw else 0)
+        found = guesses.chance + (found if draw else 0)
     return knowledge.targets, found

@@ -1,10 +1,9 @@
 """The verdict: what the numbers say, in plain words; reassuring only where there is evidence."""
 
-from typing import Any
-
 from recveil.attack import Interval
 from recveil.audit.controls import Check
 from recveil.audit.outcome import Outcome
+from recveil.audit.sufficient import Sufficient
 
 # Of the targets asked for, so many must have been attacked before a low rate may reassure.
 COVERAGE = 0.95
@@ -13,7 +12,7 @@ _RARELY = 0.05
 
 
 def write_verdict(
-    attacks: list[Outcome], checks: list[Check], sufficient: list[dict[str, Any]]
+    attacks: list[Outcome], checks: list[Check], sufficient: list[Sufficient]
 ) -> list[str]:
     """Say in a few sentences how easily people are found; the first is the headline.
 
@@ -22,8 +21,7 @@ def write_verdict(
     attacks : list of Outcome
     checks : list of Check
         The positive controls. If one fails, nothing reassuring is said.
-    sufficient : list of dict
-        See `Audit`.
+    sufficient : list of Sufficient
     """
     worst = max(attacks, key=lambda outcome: outcome.found.rate)
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
@@ -32,12 +30,14 @@ def write_verdict(
         f"paper's attack {_percent(outcome.success)} stand out."
         for outcome in attacks
     ]
-    half = [entry for entry in sufficient if entry["share"] == 0.5 and entry["known"]]
+    half = [
+        (enough.known, enough.adversary)
+        for enough in sufficient
+        if enough.share == 0.5 and enough.known
+    ]
     if half:
-        fewest = min(half, key=lambda entry: entry["known"])
-        sentences.append(
-            f"{_count(fewest['known'])} to find half of the people (“{fewest['adversary']}”)."
-        )
+        fewest, adversary = min(half, key=lambda pair: pair[0])
+        sentences.append(f"{_count(fewest)} to find half of the people (“{adversary}”).")
     return sentences
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import altair as alt
 import vl_convert
@@ -90,6 +90,43 @@ class Chart(NamedTuple):
     has_hollow: bool = False
 
 
+class RateRow(TypedDict):
+    """A rate with its interval: one point of a sheet with a line for each name."""
+
+    name: str
+    series: str
+    rate: float
+    low: float
+    high: float
+
+
+class Bin(TypedDict):
+    """How many people there are between two probabilities."""
+
+    low: float
+    high: float
+    people: int
+
+
+class CurvePoint(TypedDict):
+    """A point of a curve, as JSON carries it; see `recveil.audit.Point`."""
+
+    series: str
+    x: str | float
+    y: float
+    low: NotRequired[float]
+    high: NotRequired[float]
+
+
+class Curves(TypedDict):
+    """What is drawn of a figure, as JSON carries it; see `recveil.audit.Figure`."""
+
+    number: str
+    x: str
+    y: str
+    points: list[CurvePoint]
+
+
 def draw_looks(series: Iterable[str]) -> list[Style]:
     """Choose for each series a look that no other has, even in black and white.
 
@@ -119,13 +156,13 @@ def draw_looks(series: Iterable[str]) -> list[Style]:
     return looks
 
 
-def draw_curves(figure: dict[str, Any]) -> Chart:
+def draw_curves(figure: Curves) -> Chart:
     """Draw a figure of the audit.
 
     Parameters
     ----------
-    figure : dict
-        See `recveil.audit.Figure`. Where x is text it keeps its order; the ranks of figure 7
+    figure : Curves
+        Where x is text it keeps its order; the ranks of figure 7
         stand on a logarithmic axis.
 
     Examples
@@ -141,13 +178,12 @@ def draw_curves(figure: dict[str, Any]) -> Chart:
     return _draw_lines(figure)
 
 
-def draw_rates(rows: list[dict[str, Any]], title: str) -> Chart:
+def draw_rates(rows: list[RateRow], title: str) -> Chart:
     """Draw rates with their intervals, one line of the sheet for each name.
 
     Parameters
     ----------
-    rows : list of dict
-        Each with ``name``, ``series``, ``rate``, ``low`` and ``high``.
+    rows : list of RateRow
     title : str
         What the horizontal axis counts.
 
@@ -182,13 +218,12 @@ def draw_rates(rows: list[dict[str, Any]], title: str) -> Chart:
     return Chart(_svg(intervals + points, 2 * _WIDTH, height), looks, True, False)
 
 
-def draw_histogram(bins: list[dict[str, Any]], x: str, y: str) -> Chart:
+def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     """Draw how many people fall into each interval of probability.
 
     Parameters
     ----------
-    bins : list of dict
-        Each with ``low``, ``high`` and ``people``.
+    bins : list of Bin
     x, y : str
         Titles of the axes.
 
@@ -200,10 +235,10 @@ def draw_histogram(bins: list[dict[str, Any]], x: str, y: str) -> Chart:
     """
     # An empty bin gets no "0": there is no bar that would need it.
     values = [
-        entry | {"label": f"{entry['people']:,}" if entry["people"] else ""} for entry in bins
+        {**entry, "label": f"{entry['people']:,}" if entry["people"] else ""} for entry in bins
     ]
     base = alt.Chart({"values": values})
-    edges = sorted({entry[side] for entry in bins for side in ("low", "high")})
+    edges = sorted({edge for entry in bins for edge in (entry["low"], entry["high"])})
     axis = alt.Axis(format=".0%", grid=False, values=edges)
     bars = base.mark_bar(color=COLOURS[0], binSpacing=2).encode(
         x=alt.X("low:Q", title=x, axis=axis).bin("binned"),
@@ -224,13 +259,13 @@ def _split(series: str) -> tuple[str, str]:
     return series, ""
 
 
-def _dress(points: list[dict[str, Any]], looks: list[Style]) -> list[dict[str, Any]]:
+def _dress(points: Iterable[RateRow | CurvePoint], looks: list[Style]) -> list[dict[str, object]]:
     """Write its look into each point, so that no scale has to be told twice."""
     look_of = {look.series: look for look in looks}
-    return [point | look_of[point["series"]]._asdict() for point in points]
+    return [{**point, **look_of[point["series"]]._asdict()} for point in points]
 
 
-def _vertical(figure: dict[str, Any], field: str = "y:Q") -> alt.Y:
+def _vertical(figure: Curves, field: str = "y:Q") -> alt.Y:
     if figure["y"].startswith("share"):
         scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(**_SHARE_AXIS)
     else:
@@ -238,7 +273,7 @@ def _vertical(figure: dict[str, Any], field: str = "y:Q") -> alt.Y:
     return alt.Y(field, title=figure["y"], scale=scale, axis=axis)
 
 
-def _draw_steps(figure: dict[str, Any]) -> Chart:
+def _draw_steps(figure: Curves) -> Chart:
     """Draw points with intervals over named steps, side by side so that none hides another.
 
     Steps such as "3 of 4" grow less than they alternate: lines join the steps with everything
@@ -275,12 +310,18 @@ def _draw_steps(figure: dict[str, Any]) -> Chart:
     return Chart(_svg(chart, _WIDTH, _HEIGHT), looks, True, True, has_hollow)
 
 
-def _mark_errors(point: dict[str, Any]) -> dict[str, Any]:
+class _MarkedPoint(CurvePoint):
+    """A point that tells whether some of the knowledge is wrong."""
+
+    hollow: bool
+
+
+def _mark_errors(point: CurvePoint) -> _MarkedPoint:
     right, _, known = str(point["x"]).partition(" of ")
-    return point | {"hollow": bool(known) and right != known}
+    return {**point, "hollow": bool(known) and right != known}
 
 
-def _draw_lines(figure: dict[str, Any]) -> Chart:
+def _draw_lines(figure: Curves) -> Chart:
     looks = draw_looks(point["series"] for point in figure["points"])
     logarithmic = figure["number"] == "7"
     if logarithmic:

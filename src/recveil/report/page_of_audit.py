@@ -9,13 +9,22 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
+from recveil.attack import AttackEntry, find_attack
 from recveil.beside import file_beside
 from recveil.errors import RecveilError
-from recveil.report.charts import Chart, draw_curves, draw_histogram, draw_rates
+from recveil.report.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 
 _SECTIONS = (
-    *("data", "verdict", "warnings", "attacks", "figures", "sufficient", "theory", "risk"),
-    *("release", "checks"),
+    "data",
+    "verdict",
+    "warnings",
+    "attacks",
+    "figures",
+    "sufficient",
+    "theory",
+    "risk",
+    "release",
+    "checks",
 )
 
 
@@ -27,6 +36,11 @@ def audit_page(result: dict[str, Any]) -> str:
     result : dict
         What `recveil.audit.Audit.to_dict` returns. Sections that are None, empty or missing are
         left out.
+
+    Raises
+    ------
+    RecveilError
+        If an attack is named that is not registered.
 
     Examples
     --------
@@ -45,6 +59,12 @@ def audit_page(result: dict[str, Any]) -> str:
         "known": _describe_knowledge,
     }
     sections = {name: result.get(name) for name in _SECTIONS}
+    entries = sections["sufficient"] or []
+    tables = {
+        "sufficient": _by_adversary(entries),
+        "shares": sorted({entry["share"] for entry in entries}),
+        "tried": _attacks_tried(sections["attacks"] or [], sections["release"] or {}),
+    }
     charts = {
         "adversaries": _chart_adversaries(sections["attacks"] or []),
         "curves": [
@@ -54,11 +74,6 @@ def audit_page(result: dict[str, Any]) -> str:
         ],
         "risk": _chart_risk(sections["risk"]),
         "release": _chart_release(sections["release"]),
-    }
-    entries = sections["sufficient"] or []
-    tables = {
-        "sufficient": _by_adversary(entries),
-        "shares": sorted({entry["share"] for entry in entries}),
     }
     return environment.from_string(text).render(**sections | tables, charts=charts)
 
@@ -98,6 +113,13 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
         ) from None
 
 
+def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:
+    """Return the attacks that the rates are of, each once."""
+    outcomes = [*attacks, *(release.get("attacks") or [])]
+    names = dict.fromkeys(name for outcome in outcomes for name in outcome.get("by_attack") or {})
+    return [find_attack(name) for name in names]
+
+
 def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
     measures = {
         "found: the best guess is right": "found",
@@ -131,7 +153,13 @@ def _chart_rates(
     attacks: list[dict[str, Any]], measures: dict[str, str], title: str
 ) -> Chart | None:
     rows = [
-        {"name": attack["name"] or "this adversary", "series": series, **attack[key]}
+        RateRow(
+            name=attack["name"] or "this adversary",
+            series=series,
+            rate=attack[key]["rate"],
+            low=attack[key]["low"],
+            high=attack[key]["high"],
+        )
         for attack in attacks
         for series, key in measures.items()
         if attack[key]["rate"] is not None  # nobody was attacked
