@@ -1,9 +1,11 @@
 """Words for how well somebody can tell who was in the data."""
 
+import numpy as np
 import pytest
 
-from recveil.attack import Interval
-from recveil.attack.members import describe_membership
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.attack import Adversary, Interval
+from recveil.attack.members import SCORERS, describe_membership, membership
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,17 @@ def test_an_area_that_is_not_high_reassures_nobody(rate, low):
     assert "This test is a weak one, and its area a lower bound" in told
     assert "0.90 by 16 known ratings and to 0.99 by all" in told
     assert "weak" not in describe_membership(Interval(0.97, 0.95, 0.99, 99))
+
+
+def test_a_better_score_is_one_more_entry(invented, monkeypatch):
+    anonymizer, adversary = PredictiveAnonymizer(5, seed=1), Adversary(known=4)
+    before = membership(invented, anonymizer, adversary, seed=3)
+    assert before.scorer in SCORERS
+    outside = np.random.default_rng(3).permutation(invented.n_users)[: invented.n_users // 5]
+
+    def was_told(_candidates, _adversary, known, _scale_range):
+        return [np.zeros(known.targets.size), 1.0 - np.isin(known.targets, outside)]
+
+    monkeypatch.setitem(SCORERS, "was told", was_told)
+    after = membership(invented, anonymizer, adversary, seed=3)
+    assert (after.auc.rate, after.scorer) == (1.0, "was told")
