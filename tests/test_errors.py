@@ -42,8 +42,15 @@ def texts(tree):
         for part in ast.walk(node)
         if part is not node
     }
+    # The help of an option is read on the command line alone.
+    helps = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Option"
+        for part in ast.walk(node)
+    }
     for node in ast.walk(tree):
-        if id(node) in docstrings or id(node) in within:
+        if id(node) in docstrings | within | helps:
             continue
         if isinstance(node, ast.JoinedStr):
             yield "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)

@@ -206,7 +206,7 @@ def test_likes_say_nothing_of_a_release(run, likes):
 
 def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):
     with monkeypatch.context() as earlier:
-        earlier.setattr("recveil.anonymize.predictive.refuse_likes", lambda *_: None)
+        earlier.setattr("recveil.anonymize.base.refuse_likes", lambda *_: None)
         ratings = read_ratings(likes, user="1", item="2")
         assert PredictiveAnonymizer(4, seed=1).anonymize(ratings).write("out").holds
     code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")

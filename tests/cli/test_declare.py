@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from recveil.cli.declare import add_options
-from recveil.cli.entry import VERBS
+from recveil.cli.entry import make_app
 from recveil.cli.options import reading_options
 
 Loud = Annotated[bool, typer.Option("--loud", help="Louder.")]
@@ -60,7 +60,7 @@ def test_options_of_the_input_are_those_of_the_library():
 
 
 def test_each_verb_that_reads_has_all_of_them_and_no_other_has_some():
-    for verb in VERBS:
+    for verb in (command.callback for command in make_app().registered_commands):
         found = {*OF_INPUT} & {*inspect.signature(verb).parameters}
         expected = {
             "verify": {"user", "item", "rating"},

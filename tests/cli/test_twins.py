@@ -7,9 +7,10 @@ import os
 import pytest
 
 from recveil.cli import main
-from recveil.cli.entry import VERBS
+from recveil.cli.entry import make_app
+from recveil.release.registry import all_methods
 
-COMMANDS = {verb.__name__: verb for verb in VERBS}
+COMMANDS = {each.callback.__name__: each.callback for each in make_app().registered_commands}
 # Verb -> the package with the library function, and the least to be typed.
 TWINS = {
     "anonymize": ("recveil.anonymize", ["r.csv", "-o", "out", "--k", "5"]),
@@ -60,7 +61,20 @@ def parameters_of(verb):
     """Return the parameters of a library function, with what its ``**reading`` stands for."""
     own = inspect.signature(function_of(verb)).parameters
     named = {name: each for name, each in own.items() if each.kind is not each.VAR_KEYWORD}
-    return named | (keywords_of_reading(verb) if "reading" in own else {})
+    if "options" in own:
+        named |= options_of_methods()
+    return named | (keywords_of_reading(verb) if {"reading", "options"} & {*own} else {})
+
+
+def options_of_methods():
+    """Return what stands for the options of methods among the ``**options``."""
+    return {
+        option.name: inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default
+        )
+        for method in all_methods()
+        for option in method.options
+    }
 
 
 def test_every_verb_has_a_twin():
@@ -97,7 +111,7 @@ def test_what_is_not_typed_is_what_the_library_takes_by_itself(verb, monkeypatch
     monkeypatch.setattr(place, record)
     with pytest.raises(SystemExit):
         main([verb, *arguments])
-    got |= got.pop("reading", {})
+    got |= got.pop("reading", {}) | got.pop("options", {})
     typed = {"source", "split"} if verb == "evaluate" else set()
     optional = {name for name, each in expected.items() if each.default is not each.empty} - typed
     compared = {name for name in optional if (verb, name) not in OF_THE_LIBRARY_ALONE}

@@ -35,9 +35,9 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     chosen: dict[str, Any] = {}
     for name, value in given.items():
-        option = method.option(name)
-        default = None if option is None else option.default
-        if value is not None and value != default:
+        options = (known.option(name) for known in all_methods())
+        defaults = {option.default for option in options if option is not None}
+        if value is not None and not (isinstance(value, str | int) and value in defaults):
             chosen[name] = value
     _refuse_strange(method, chosen)
     for name, value in chosen.items():
@@ -83,6 +83,7 @@ def _refuse_of_another(method: Method, name: str, value: Any) -> None:
                 f"{_named(method)}; take another {name}, or the method {other.name} (--method "
                 f"{other.name})"
             )
+    raise RecveilError(f"{name} {value!r}: expected one of {', '.join(own.choices)}")
 
 
 def _spelled(option: Option) -> str:

@@ -31,6 +31,7 @@ from recveil.release.registry import (
     all_methods,
     all_variants,
     forget_method,
+    method_of,
     register_method,
 )
 from recveil.release.sides import Sides
@@ -210,6 +211,18 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
     if any(setting.name not in manifest.settings for setting in expected):
         return None
     return _MAKERS[manifest.method.title].again(manifest, seed)
+
+
+def tell_owner(release: Sides, ratings: Ratings) -> list[str]:
+    """Return what the owner of a release is to be told of it, in sentences.
+
+    Parameters
+    ----------
+    release : Sides
+    ratings : Ratings
+        What it was made of.
+    """
+    return _MAKERS[method_of(release.published.settings).title].tell(release, ratings)
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

@@ -11,7 +11,9 @@ Declared = Mapping[str, tuple[Any, Any]]
 Prepare = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def add_options(declared: Declared, prepare: Prepare) -> Callable[[Verb], Verb]:
+def add_options(
+    declared: Declared, prepare: Prepare, after: str | None = None
+) -> Callable[[Verb], Verb]:
     """Make a decorator that adds options to a verb and hands it what they mean.
 
     typer reads options from a signature. The verb's own ends with ``**keywords``; in its stand
@@ -23,6 +25,8 @@ def add_options(declared: Declared, prepare: Prepare) -> Callable[[Verb], Verb]:
         As they would stand in a signature.
     prepare : callable
         Takes what was typed for them, by name, and returns the keywords for the verb.
+    after : str, optional
+        The verb's own option that they follow in the help; all, if not given.
 
     Returns
     -------
@@ -51,13 +55,13 @@ def add_options(declared: Declared, prepare: Prepare) -> Callable[[Verb], Verb]:
             added = {name: given.pop(name, default) for name, (_, default) in declared.items()}
             verb(*own, **given, **prepare(added))
 
-        run.__signature__ = _with(inspect.signature(verb), declared)  # type: ignore[attr-defined]
+        run.__signature__ = _with(inspect.signature(verb), declared, after)  # type: ignore[attr-defined]
         return run
 
     return decorate
 
 
-def _with(signature: inspect.Signature, declared: Declared) -> inspect.Signature:
+def _with(signature: inspect.Signature, declared: Declared, after: str | None) -> inspect.Signature:
     """Put options in the place of a signature's ``**keywords``."""
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     if twice := [each.name for each in own if each.name in declared]:
@@ -68,4 +72,9 @@ def _with(signature: inspect.Signature, declared: Declared) -> inspect.Signature
         )
         for name, (annotation, default) in declared.items()
     ]
-    return signature.replace(parameters=[*own, *added])
+    if after is None:
+        return signature.replace(parameters=[*own, *added])
+    place = [each.name for each in own].index(after) + 1
+    # Only typer reads this, and it names all: so all that follow can be keywords.
+    last = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own[place:]]
+    return signature.replace(parameters=[*own[:place], *added, *last])

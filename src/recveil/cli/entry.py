@@ -16,6 +16,7 @@ from recveil.cli.demo import demo
 from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
+from recveil.cli.method_options import with_method_options
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
@@ -43,7 +44,8 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for verb in VERBS:
-        made.command()(interruptible(verb))
+        whole = with_method_options(verb) if verb is anonymize else verb
+        made.command()(interruptible(whole))
     made.callback(invoke_without_command=True)(about)
     return made
 

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.release.records import Records
 
 
+@brief
 @dataclass(frozen=True)
 class ClaimKind:
     """A kind of claim: what is shared by how many, what follows from it, and its words.
@@ -64,7 +63,7 @@ class ClaimKind:
     shared_parts: str
     class_of: str
     compared: tuple[str, ...]
-    digests: Callable[[Records, NDArray[np.uint64]], list[bytes]]
+    digests: Callable[[Any, Any], list[bytes]]
     is_bound: bool
     one_person_each: bool
     unpromised: str = ""
@@ -82,6 +81,9 @@ class ClaimKind:
         """
         return 1 / k if self.is_bound else None
 
+    def _facts(self) -> dict[str, object]:
+        return {"": self.name}
+
 
 @cache
 def card_text(name: str) -> str:
@@ -89,11 +91,11 @@ def card_text(name: str) -> str:
     return files("recveil.release").joinpath("cards", name).read_text(encoding="utf-8")
 
 
-def _of_labels(records: Records, keys: NDArray[np.uint64]) -> list[bytes]:
+def _of_labels(records: Any, keys: Any) -> list[bytes]:
     return records.digests(keys)
 
 
-def _of_items(records: Records, keys: NDArray[np.uint64]) -> list[bytes]:
+def _of_items(records: Any, keys: Any) -> list[bytes]:
     return records.digests(keys, items_only=True)
 
 

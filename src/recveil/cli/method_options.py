@@ -1,0 +1,63 @@
+"""The options of all methods, as their entries in the registry declare them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from recveil.cli.declare import Declared, Verb, add_options
+from recveil.cli.options import reading_options
+from recveil.release.method import Method, Option
+from recveil.release.registry import all_methods
+
+
+def with_method_options(verb: Verb) -> Verb:
+    """Let a verb take the options of all methods that are registered at this moment.
+
+    It gets them as keywords for the library function, with the method's name, and those about the
+    input after them.
+    """
+    return reading_options(add_options(declared_options(), dict, after="k")(verb))
+
+
+def _method_help() -> str:
+    told = [f"{method.name}: {method.description}" for method in _writing()]
+    return f"{'; '.join(told)}."
+
+
+def declared_options() -> Declared:
+    """Return the choice of a method, and the options of all that write releases, each name once.
+
+    Examples
+    --------
+    >>> list(declared_options())[:3]
+    ['method', 'homogenize', 'grouping']
+    """
+    first = _writing()[0]
+    described = typer.Option(metavar="NAME", rich_help_panel="Method", help=_method_help())
+    choice = {"method": (Annotated[str, described], first.name)}
+    owners: dict[str, list[tuple[Method, Option]]] = {}
+    for method in _writing():
+        for option in method.options:
+            owners.setdefault(option.name, []).append((method, option))
+    return choice | {name: _declared(of_name) for name, of_name in owners.items()}
+
+
+def _writing() -> list[Method]:
+    return [method for method in all_methods() if method.card]
+
+
+def _declared(owners: list[tuple[Method, Option]]) -> tuple[Any, Any]:
+    """Return the annotation and the default of an option that one method has, or several."""
+    _, option = owners[0]
+    words = [option.help] + [f"for {method.name}, {other.help}" for method, other in owners[1:]]
+    described = typer.Option(
+        option.spelled,
+        metavar=option.metavar,
+        rich_help_panel=option.panel,
+        help="; ".join(words),
+    )
+    kind: Any = option.kind if option.kind in (bool, int, float, Path) else str
+    if option.default is None:
+        kind = kind | None
+    return Annotated[kind, described], option.default
