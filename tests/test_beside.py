@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from recveil.beside import file_beside, folder_beside, sweep, temporary_names
+from recveil.beside import file_beside, folder_beside, sweep, temporary_names, write_beside
+from recveil.errors import RecveilError
 
 WORK = r"\.work-\w+"
 # Makes a folder and a file, says so, and waits for its end.
@@ -132,3 +133,34 @@ class TestWriting:
         assert (tmp_path / "page.html").stat().st_mode == (tmp_path / "other.html").stat().st_mode
         with folder_beside(tmp_path, ".work-") as folder:
             assert folder.stat().st_mode & 0o077 == 0
+
+
+class TestWritingBeside:
+    def test_what_stood_there_stays_until_all_is_written(self, tmp_path):
+        target = tmp_path / "page.html"
+        target.write_text("old")
+
+        def write(beside):
+            beside.write_text("whole")
+            assert target.read_text() == "old"
+
+        write_beside(target, write)
+        assert (names(tmp_path), target.read_text()) == (["page.html"], "whole")
+
+    def test_a_link_stays_a_link(self, tmp_path):
+        (tmp_path / "there").mkdir()
+        (tmp_path / "page.html").symlink_to(tmp_path / "there" / "page.html")
+        write_beside(tmp_path / "page.html", lambda beside: beside.write_text("whole"))
+        assert (tmp_path / "page.html").is_symlink()
+        assert (tmp_path / "there" / "page.html").read_text() == "whole"
+
+    def test_what_cannot_be_written_is_named_and_the_old_file_stays(self, tmp_path):
+        (tmp_path / "page.html").write_text("old")
+
+        def fill_the_disk(beside):
+            beside.write_text("half")
+            raise OSError(28, "No space left on device")
+
+        with pytest.raises(RecveilError, match=r"^page\.html: .* \(No space left .*another place$"):
+            write_beside(tmp_path / "page.html", fill_the_disk)
+        assert (names(tmp_path), (tmp_path / "page.html").read_text()) == (["page.html"], "old")

@@ -12,8 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from os import PathLike
 from pathlib import Path
 from uuid import uuid4
+
+from recveil.errors import RecveilError
 
 _LOCK = "lock"
 # Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
@@ -34,6 +37,41 @@ else:
         except OSError:
             return False
         return True
+
+
+def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> None:
+    """Let a file be written beside its target and put it there; if this fails, all is as it was.
+
+    Parameters
+    ----------
+    path : str or path
+        What stands there is replaced. A link stays a link, and its target is replaced.
+    write : callable
+        Writes the file whose path it gets.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be written or renamed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     target = Path(folder, "page.html")
+    ...     write_beside(target, lambda beside: beside.write_text("all of it"))
+    ...     target.read_text()
+    'all of it'
+    """
+    target = Path(path).resolve()
+    try:
+        with file_beside(target) as beside:
+            write(beside)
+    except OSError as error:
+        raise RecveilError(
+            f"{target.name}: cannot be written in {target.parent} "
+            f"({error.strerror or error}); choose another place"
+        ) from None
 
 
 @contextmanager

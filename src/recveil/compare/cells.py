@@ -4,13 +4,12 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from recveil.anonymize.methods import make_variant
-from recveil.beside import file_beside, folder_beside, sweep, temporary_names
+from recveil.beside import folder_beside, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
@@ -147,17 +146,6 @@ def save_cell(out: Path, setting: Setting, cell: Cell) -> None:
     """Write a cell beside its file, then rename it: a killed run leaves the old one or none."""
     text = json.dumps(cell, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_beside(out / CELLS / setting.file, lambda path: path.write_text(text, encoding="utf-8"))
-
-
-def write_beside(target: Path, write: Callable[[Path], object]) -> None:
-    """Let a file be written beside its target, then rename it."""
-    try:
-        with file_beside(target) as beside:
-            write(beside)
-    except OSError as error:
-        raise RecveilError(
-            f"{target}: cannot be written ({error.strerror or error}); make room there"
-        ) from error
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:

@@ -8,8 +8,9 @@ from typing import Any, get_args, get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recveil.beside import write_beside
 from recveil.brief import brief
-from recveil.compare.cells import TABLE, write_beside
+from recveil.compare.cells import TABLE
 from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
 from recveil.compare.rows import Row
 from recveil.compare.worth import Worth, shares_of

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
-from recveil.beside import file_beside
+from recveil.beside import write_beside
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
@@ -69,14 +69,7 @@ def write_ratings(
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     write = _WRITERS[resolve_target(target, format)]
-    try:
-        with file_beside(target) as temporary:
-            write(ratings, temporary, target)
-    except OSError as error:
-        raise RecveilError(
-            f"{target.name}: cannot be written in {target.parent} "
-            f"({error.strerror or error}); choose another place"
-        ) from None
+    write_beside(target, lambda beside: write(ratings, beside, target))
 
 
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:

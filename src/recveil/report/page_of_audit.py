@@ -3,15 +3,13 @@
 import math
 from importlib.resources import files
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
 from recveil.attack import AttackEntry, find_attack
-from recveil.beside import file_beside
-from recveil.errors import RecveilError
+from recveil.beside import write_beside
 from recveil.report.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 
 _SECTIONS = (
@@ -95,22 +93,15 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     write_audit_page({"verdict": ["Few are found."]}, Path(folder, "audit.html"))
     ...     [file.name for file in Path(folder).iterdir()]
     ['audit.html']
     """
-    target = Path(path).resolve()  # a link stays a link, and its target is replaced
     page = audit_page(result)
-    try:
-        with file_beside(target) as beside:
-            beside.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise RecveilError(
-            f"{target.name}: cannot be written in {target.parent} "
-            f"({error.strerror or error}); choose another place"
-        ) from None
+    write_beside(path, lambda beside: beside.write_text(page, encoding="utf-8"))
 
 
 def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:

@@ -3,13 +3,12 @@
 import math
 from importlib.resources import files
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
 from recveil.attack.stronger import MEMBERSHIP
-from recveil.compare.cells import write_beside
+from recveil.beside import write_beside
 from recveil.release.claim import ClaimKind, all_claims
 from recveil.report.frontier import (
     UTILITIES,
@@ -91,6 +90,7 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     page = Path(folder, "index.html")
@@ -99,8 +99,7 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     ['index.html']
     """
     page = compare_page(result)
-    target = Path(path).resolve()  # a link stays a link, and its target is replaced
-    write_beside(target, lambda beside: beside.write_text(page, encoding="utf-8"))
+    write_beside(path, lambda beside: beside.write_text(page, encoding="utf-8"))
 
 
 def _grade(kind: ClaimKind) -> str:
