@@ -10,6 +10,7 @@ from pprint import pformat
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import recveil
 from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, anonymize
@@ -34,12 +35,12 @@ from recveil.demo import Demo
 from recveil.evaluate import Evaluator, evaluate, split_ratings
 from recveil.group import KGather
 from recveil.io import read_levels, write_ratings
-from recveil.predict import FunkSVD, UserKNN
+from recveil.predict import FunkSVD, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 
 SEED = 987654321987
-SECRETS = ("secret-ann", str(SEED), f"{SEED:,}", f"{SEED:_}", "secret film")
+SECRETS = ("secret-ann", str(SEED), f"{SEED:,}", f"{SEED:_}", "secret film", "321987", "sparse")
 
 
 def classes():
@@ -151,6 +152,7 @@ def shown(ratings, folder):
             KCoRater(3, seed=SEED),
             KGather(3, random_state=SEED),
             *fitted,
+            TrustKNN(links=sparse.csr_array(np.full((60, 60), 0.321987))),
             fitted[0].padding(),
             evaluator,
             *(make(SEED) for make in BASELINES.values()),

@@ -4,11 +4,15 @@ A cell of a notebook shows its last value, and notebooks are published. So whate
 people, groups or a seed shows counts and verdicts alone, in one line or a small table.
 """
 
+import copy
 import dataclasses
 from html import escape
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+# Parameters that are for the owner alone, each with what it is shown as: the default.
+_KEPT_BACK = {"seed": 0, "random_state": None, "links": None}
 
 
 def brief(cls: type[T]) -> type[T]:
@@ -46,6 +50,35 @@ def brief(cls: type[T]) -> type[T]:
         method.__qualname__ = f"{cls.__qualname__}.{name}"
         setattr(cls, name, method)
     return cls
+
+
+class BriefParameters:
+    """Lets a scikit-learn estimator show its parameters, but no seed and nothing about people.
+
+    It stands before `BaseEstimator` among the bases of a class.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> class Drawn(BriefParameters, BaseEstimator):
+    ...     def __init__(self, rank=50, seed=0):
+    ...         self.rank, self.seed = rank, seed
+    >>> Drawn(rank=2, seed=918)
+    Drawn(rank=2)
+    """
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # scikit-learn's signature
+        shown: Any = copy.copy(self)
+        for name in _KEPT_BACK.keys() & vars(shown).keys():
+            setattr(shown, name, _KEPT_BACK[name])
+        estimator: Any = super(BriefParameters, shown)
+        return str(estimator.__repr__(N_CHAR_MAX))
+
+    def _repr_html_(self) -> str:
+        return html_line(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": html_line(self)}
 
 
 def html_table(title: str, facts: dict[str, str]) -> str:

@@ -1,7 +1,11 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from recveil.datasets import make_ratings
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
@@ -44,6 +48,23 @@ class TestEveryPredictor:
         users, items = np.divmod(np.arange(3_000), invented.n_items)
         first, second = (PREDICTORS[name]().fit(invented).predict(users, items) for _ in range(2))
         assert np.array_equal(first, second)
+
+    def test_a_clone_has_its_parameters_and_none_of_what_it_learned(self, name, invented):
+        original = PREDICTORS[name]()
+        given = vars(original).copy()
+        original.fit(invented)
+        assert given == original.get_params() == vars(clone(original))
+        assert all(learned.endswith("_") for learned in vars(original).keys() - given.keys())
+        users, items = np.divmod(np.arange(3_000), invented.n_items)
+        again = clone(original).fit(invented)
+        assert np.array_equal(again.predict(users, items), original.predict(users, items))
+
+    @pytest.mark.parametrize("copied", [copy.copy, lambda one: pickle.loads(pickle.dumps(one))])
+    def test_a_fitted_one_can_be_copied_and_kept(self, name, copied, invented):
+        original = PREDICTORS[name]().fit(invented)
+        users, items = np.divmod(np.arange(3_000), invented.n_items)
+        predicted = copied(original).predict(users, items)
+        assert np.array_equal(predicted, original.predict(users, items))
 
     def test_beats_the_overall_mean_on_held_out_ratings(self, name):
         ratings = make_ratings(n_users=400, n_items=150, n_ratings=15_000, seed=8)

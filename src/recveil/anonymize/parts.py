@@ -130,8 +130,8 @@ def told(part: Any) -> str:
     One with parameters of its own gets another name, so that nobody takes the usual one for it:
     who makes the release again, to attack it, would make another.
     """
-    ours = {made.__name__: made for made in (FunkSVD, ItemMean, *GROUPINGS.values())}
-    ours |= {made.__name__: made for made in LEVEL_GROUPINGS.values()}
+    usual: list[type[Any]] = [FunkSVD, ItemMean, *GROUPINGS.values(), *LEVEL_GROUPINGS.values()]
+    ours = {made.__name__: made for made in usual}
     name = type(part).__name__
     if name not in ours:
         return name

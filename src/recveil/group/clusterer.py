@@ -1,6 +1,5 @@
 """What every grouping shares: checks, random numbers, and the numbering of its groups."""
 
-import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
@@ -12,14 +11,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
-from recveil.brief import html_line
+from recveil.brief import BriefParameters
 from recveil.errors import RecveilError
 
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDArray[Any]]
 
 
-class Grouping(ClusterMixin, BaseEstimator):
+class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
     """A scikit-learn clusterer whose groups all have at least `min_size` members.
 
     Subclasses say how: they store their parameters and implement `_group`.
@@ -36,17 +35,6 @@ class Grouping(ClusterMixin, BaseEstimator):
     random_state: RandomState
     labels_: NDArray[np.int64]
     n_groups_: int
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # scikit-learn's signature
-        """Show the parameters, but not the seed: who sees a notebook shall not learn it."""
-        shown = copy.copy(self)
-        shown.random_state = None
-        return str(BaseEstimator.__repr__(shown, N_CHAR_MAX))
-
-    _repr_html_ = html_line
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": html_line(self)}
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Group the rows of X.

@@ -6,7 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from recveil.brief import BriefParameters
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
@@ -18,7 +20,7 @@ _WORTH_SHARING = 1 << 19
 _PARTS = 4
 
 
-class FunkSVD:
+class FunkSVD(BriefParameters, BaseEstimator):
     """Predict ``mean + user bias + item bias + user factors · item factors``.
 
     Learning happens on ratings shifted and scaled to the width of a 1-to-5 scale, so that the

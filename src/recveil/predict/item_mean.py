@@ -4,12 +4,14 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from recveil.brief import BriefParameters
 from recveil.predict.padding import Padding
 from recveil.ratings import Ratings
 
 
-class ItemMean:
+class ItemMean(BriefParameters, BaseEstimator):
     """Predict each item's mean rating; items without ratings get the mean of all ratings.
 
     As a padding it tells users apart by nothing, so all groups are equally good to it: use it as

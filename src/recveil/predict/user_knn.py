@@ -5,7 +5,9 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from recveil.brief import BriefParameters
 from recveil.errors import RecveilError
 from recveil.predict.crowd import Crowd, Offsets, biases, gather, user_means
 from recveil.predict.nearest import (
@@ -22,7 +24,7 @@ Neighbours = Literal["item", "global"]
 Centre = Literal["user", "biases"]
 
 
-class UserKNN:
+class UserKNN(BriefParameters, BaseEstimator):
     """Predict a user's mean rating plus what his neighbours think of the item beyond theirs.
 
     Parameters
