@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from recveil.anonymize import GeometricPerturbation, RotationPerturbation
 from recveil.anonymize import rotation as rotation_module
-from recveil.anonymize.rotation import padded_rows, random_orthogonal
+from recveil.anonymize.rotation import padded_rows
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.predict import FunkSVD, ItemMean, UserKNN
@@ -36,17 +36,22 @@ def rows_before(ratings, padding, space):
 
 
 @settings(deadline=None, max_examples=30)
-@given(n=st.integers(0, 12), seed=st.integers(0, 1000))
-def test_orthogonal_matrices_are(n, seed):
-    matrix = random_orthogonal(n, np.random.default_rng(seed))
-    assert matrix.shape == (n, n)
-    assert np.allclose(matrix @ matrix.T, np.eye(n), atol=1e-12)
+@given(n_items=st.integers(1, 12), seed=st.integers(0, 1000))
+def test_rows_of_any_width_are_turned_about_0(n_items, seed):
+    ratings = make_ratings(n_users=4, n_items=n_items, n_ratings=max(4, 2 * n_items), seed=seed)
+    rows = rows_before(ratings, ItemMean().fit(ratings).padding(), "padded")
+    make = RotationPerturbation(predictor="item-mean", seed=seed)
+    turned, _ = published_rows(make.anonymize(ratings))
+    assert np.abs(turned @ turned.T - rows @ rows.T).max() < 1e-9
 
 
 def test_rotations_and_reflections_are_equally_likely():
-    rng = np.random.default_rng(1)
-    signs = [np.linalg.det(random_orthogonal(3, rng)) for _ in range(400)]
-    assert 0.4 < np.mean(np.array(signs) > 0) < 0.6  # four standard errors of 0.025
+    ratings = Ratings.from_columns([1, 1, 2, 2], list("abab"), [5, 1, 1, 5])
+    makes = [RotationPerturbation(predictor="item-mean", seed=seed) for seed in range(400)]
+    turned = [published_rows(make.anonymize(ratings))[0] for make in makes]
+    signs = np.linalg.det(turned) / np.linalg.det([[5, 1], [1, 5]])
+    assert np.abs(signs) == pytest.approx(np.ones(400))
+    assert 0.4 < np.mean(signs > 0) < 0.6  # four standard errors of 0.025
 
 
 def test_padded_rows_by_hand():

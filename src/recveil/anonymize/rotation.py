@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import ortho_group
 from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.base import Blocks
@@ -206,27 +207,6 @@ class GeometricPerturbation(RotationPerturbation):
         self._noise(ratings.scale)
 
 
-def random_orthogonal(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw an orthogonal matrix, uniformly over all of them, shape (n, n).
-
-    Notes
-    -----
-    QR of a Gaussian matrix; the signs make the result uniform, which Q alone is not (Stewart 1980,
-    Mezzadri 2007).
-
-    Examples
-    --------
-    >>> matrix = random_orthogonal(3, np.random.default_rng(0))
-    >>> np.allclose(matrix @ matrix.T, np.eye(3))
-    True
-    """
-    if not n:
-        return np.empty((0, 0))
-    with threadpool_limits(limits=1, user_api="blas"):
-        orthogonal, triangular = np.linalg.qr(rng.standard_normal((n, n)))
-    return np.asarray(orthogonal * np.where(np.diag(triangular) < 0, -1.0, 1.0))
-
-
 def padded_rows(
     ratings: Ratings, padding: Padding, users: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
@@ -272,7 +252,8 @@ def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Gener
     # A prediction for an item that nobody rated rests on nothing.
     items = np.flatnonzero(ratings.support).astype(np.int32)
     if space == "padded":
-        matrix = random_orthogonal(items.size, rng)
+        with threadpool_limits(limits=1, user_api="blas"):
+            matrix = ortho_group.rvs(items.size, random_state=rng)
         return _Turned(items, lambda users: padded_rows(ratings, padding, users, items) @ matrix.T)
     of_items = padding.item_factors[items].astype(np.float64)
     of_users = padding.user_factors.astype(np.float64)
@@ -281,7 +262,7 @@ def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Gener
         mean_row = padding.item_offset[items] + of_items @ centre
         # An orthonormal basis of the directions in which predictions differ.
         basis, triangular = np.linalg.qr(of_items) if of_items.size else (of_items, np.eye(0))
-        matrix = random_orthogonal(basis.shape[1], rng)
+        matrix = ortho_group.rvs(basis.shape[1], random_state=rng)
         turn = triangular.T @ matrix.T @ basis.T  # from a user's factors to his turned row
     return _Turned(items, lambda users: mean_row + (of_users[users] - centre) @ turn)
 
