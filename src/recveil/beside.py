@@ -22,22 +22,6 @@ _LOCK = "lock"
 # Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
 _YOUNG = 60.0
 
-if sys.platform == "win32":  # no such locks: what is left by killed runs stays there
-
-    def _lock(descriptor: int, *, wait: bool) -> bool:
-        return False
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int, *, wait: bool) -> bool:
-        """Lock an open file; False if somebody else holds it, or the file system has no locks."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            return False
-        return True
-
 
 def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> None:
     """Let a file be written beside its target and put it there; if this fails, all is as it was.
@@ -194,6 +178,19 @@ def sweep(parent: Path, names: str, settle: Callable[[Path], None] | None = None
                 if settle is not None:
                     settle(path)
                 _remove(path)
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool:
+    """Lock an open file; False if somebody else holds it, or the file system has no locks."""
+    if sys.platform == "win32":  # no such locks: what is left by killed runs stays there
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

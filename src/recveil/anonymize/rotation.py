@@ -108,12 +108,12 @@ class RotationPerturbation(Baseline):
         return groups, blocks
 
     def _shift(
-        self, n_items: int, scale: RatingScale, rng: np.random.Generator
+        self, n_items: int, _scale: RatingScale, _rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return what is added to every row, shape (n_items,)."""
         return np.zeros(n_items)
 
-    def _noise(self, scale: RatingScale) -> LabelNoise | None:
+    def _noise(self, _scale: RatingScale) -> LabelNoise | None:
         """Return the noise that is added to every label."""
         return None
 
@@ -131,7 +131,7 @@ class RotationPerturbation(Baseline):
             )
         return PREDICTORS[self.predictor](seed)
 
-    def _settings(self, scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, _scale: RatingScale) -> dict[str, Any]:
         name = self.predictor if isinstance(self.predictor, str) else type(self.predictor).__name__
         return {"space": self.space, "predictor": name}
 

@@ -260,4 +260,4 @@ def _sums(X: NDArray[np.float32], labels: NDArray[np.int64], t: int) -> NDArray[
     """Add up the rows of each cluster, shape (t, d)."""
     n = len(X)
     member = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, t))
-    return member.T @ X
+    return np.asarray(member.T @ X)

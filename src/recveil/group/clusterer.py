@@ -36,7 +36,7 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
     labels_: NDArray[np.int64]
     n_groups_: int
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Group the rows of X.
 
         Parameters

@@ -57,7 +57,7 @@ class MDAV(Grouping):
         self.min_size = min_size
         self.random_state = random_state
 
-    def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def _group(self, X: NDArray[np.float32], _rng: np.random.Generator) -> NDArray[Any]:
         return _mdav(X, self.min_size)
 
 

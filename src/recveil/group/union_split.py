@@ -64,7 +64,7 @@ class UnionSplit(Grouping):
         self.min_size = min_size
         self.random_state = random_state
 
-    def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def _group(self, X: NDArray[np.float32], _rng: np.random.Generator) -> NDArray[Any]:
         labels = _unite(X, self.min_size)
         by_cluster = np.argsort(labels, kind="stable")
         unfinished = np.split(by_cluster, np.flatnonzero(np.diff(labels[by_cluster])) + 1)

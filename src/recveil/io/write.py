@@ -122,7 +122,7 @@ def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
     return chosen
 
 
-def _write_parquet(ratings: Ratings, temporary: Path, target: Path) -> None:
+def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
     pq.write_table(ratings.to_arrow(), str(temporary), compression="zstd")
 
 
