@@ -101,12 +101,20 @@ class TestWriting:
     @pytest.mark.parametrize("problem", [OSError, KeyboardInterrupt, SystemExit])
     def test_nothing_is_left_of_what_failed(self, tmp_path, problem):
         (tmp_path / "page.html").write_text("old")
-        with pytest.raises(problem), file_beside(tmp_path / "page.html") as beside:
-            beside.write_text("half")
-            raise problem
-        with pytest.raises(problem), folder_beside(tmp_path, ".work-") as folder:
-            (folder / "half").write_text("half")
-            raise problem
+
+        def fail_with_a_file():
+            with file_beside(tmp_path / "page.html") as beside:
+                beside.write_text("half")
+                raise problem
+
+        def fail_with_a_folder():
+            with folder_beside(tmp_path, ".work-") as folder:
+                (folder / "half").write_text("half")
+                raise problem
+
+        for fail in (fail_with_a_file, fail_with_a_folder):
+            with pytest.raises(problem):
+                fail()
         assert names(tmp_path) == ["page.html"]
         assert (tmp_path / "page.html").read_text() == "old"
 

@@ -139,7 +139,8 @@ class TestDiversify:
         few = diversify(cover(table), b, 2, np.ones(table.shape), bundle_size=6)
         monkeypatch.setattr(bundles, "MOST_ITEMS_PRUNED", 9)
         many = diversify(cover(table), b, 2, np.ones(table.shape), bundle_size=6)
-        assert few.pruned and not many.pruned
+        assert few.pruned
+        assert not many.pruned
         assert few.edges.nnz < few.bundled == many.bundled == many.edges.nnz
         assert is_diverse(table | entries(many.edges), b, 2)
 
@@ -247,10 +248,14 @@ class TestAddEdges:
         data, items = [2.5, 3.0, 0.0, 5.0], np.array([0, 2, 1, 1], np.int32)
         added = csr_array((data, items, [0, 2, 3, 4]), shape=(3, 3))
         first, second = add_edges([one, two], added)
-        assert first.sizes.tolist() == [2, 3] and second.sizes.tolist() == [5]
-        assert first.indptr.tolist() == [0, 3, 4] and second.indptr.tolist() == [0, 3]
-        assert first.indices.tolist() == [0, 1, 2, 1] and second.indices.tolist() == [0, 1, 2]
-        assert first.values.tolist() == [2.5, 4, 3, 0] and second.values.tolist() == [1, 5, 2]
+        assert first.sizes.tolist() == [2, 3]
+        assert second.sizes.tolist() == [5]
+        assert first.indptr.tolist() == [0, 3, 4]
+        assert second.indptr.tolist() == [0, 3]
+        assert first.indices.tolist() == [0, 1, 2, 1]
+        assert second.indices.tolist() == [0, 1, 2]
+        assert first.values.tolist() == [2.5, 4, 3, 0]
+        assert second.values.tolist() == [1, 5, 2]
         assert (first.indices.dtype, first.indptr.dtype) == (np.int32, np.int64)
 
     def test_blocks_without_additions_stay_as_they_are(self):
@@ -281,7 +286,8 @@ class TestAddEdges:
         assert len(wider) > 1
         after = gather_coverage(wider, ratings.n_items)
         before, table = entries(coverage.support), entries(after.support)
-        assert (table == before | entries(added.edges)).all() and (before != table).any()
+        assert (table == before | entries(added.edges)).all()
+        assert (before != table).any()
         assert is_diverse(table, b, 3)
         for old, new in zip(blocks(), wider, strict=True):
             for row in range(len(new)):

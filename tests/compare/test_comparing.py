@@ -129,7 +129,8 @@ class TestFailures:
     def test_a_k_above_the_number_of_people_stops_nothing(self, run):
         found = run(methods=["simple"], ks=[301, 3])
         assert "300 users cannot form a group of k = 301" in found.rows[0].problem
-        assert found.rows[0].risk is None and found.rows[1].risk == pytest.approx(0.3)
+        assert found.rows[0].risk is None
+        assert found.rows[1].risk == pytest.approx(0.3)
         assert run(methods=["simple"], ks=[301, 3]).computed == 0  # it would fail again
 
     def test_a_fault_stops_nothing_and_is_tried_again(self, run, evaluator):
@@ -255,11 +256,13 @@ class TestResult:
         assert (row.best_rmse, row.best_ndcg) == (pytest.approx(row.rmse - 0.001), 0.32)
         assert (row.target_rmse_present, row.target_absent) == (0.8, 0.54)
         raw = run().rows[-1]
-        assert raw.bound is None and raw.risk_high == pytest.approx(1.35)
+        assert raw.bound is None
+        assert raw.risk_high == pytest.approx(1.35)
 
     def test_where_attacks_undo_nothing_no_risk_is_shown(self, run):
         (row,) = run(methods=["rotation"]).rows
-        assert row.problem is None and row.rmse is not None
+        assert row.problem is None
+        assert row.rmse is not None
         assert (row.risk, row.risk_high, row.group_found, row.membership) == (None,) * 4
 
     def test_json_and_parquet_agree(self, run, tmp_path):
@@ -294,11 +297,14 @@ def test_the_real_evaluator_judges(invented, tmp_path):
         invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=40, max_risk=0.9
     )
     simple, raw = found.rows
-    assert raw.risk > 0.7 and raw.gain_kept in (None, pytest.approx(1))
+    assert raw.risk > 0.7
+    assert raw.gain_kept in (None, pytest.approx(1))
     assert 0 <= simple.risk_low <= simple.risk <= simple.bound == 0.2
-    assert simple.looked_for == 40 and simple.verified_k == 5
+    assert simple.looked_for == 40
+    assert simple.verified_k == 5
     assert all(row.order_kept is not None and row.ndcg is not None for row in found.rows)
-    assert raw.ndcg_kept == 1 and raw.ranker == raw.raw_ranker
+    assert raw.ndcg_kept == 1
+    assert raw.ranker == raw.raw_ranker
     json.dumps(found.to_dict(), allow_nan=False)
 
 

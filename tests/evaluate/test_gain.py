@@ -92,13 +92,15 @@ class TestRawGain:
         """Everybody alike, and one person alone: a bootstrap over them has no width."""
         for n in (1, 50):
             gain = raw_gain(self.plain([1.0] * n, [0.64] * n, [1] * n))
-            assert gain.low == gain.high and not gain.is_told
+            assert gain.low == gain.high
+            assert not gain.is_told
 
     def test_worse_than_averages_is_told_without_a_gain_of_the_raw_data(self):
         raw = self.plain([1.0] * 30, [1.0] * 30, [1] * 30)
         worse = self.plain([1.0] * 30, np.tile([1.1, 1.3], 15), [1] * 30)
         gain = release_gain(raw, worse)
-        assert gain.value == pytest.approx(1 - 1.2**0.5) and gain.high < 0
+        assert gain.value == pytest.approx(1 - 1.2**0.5)
+        assert gain.high < 0
 
     def test_a_gain_by_chance_is_not(self):
         """Errors differ by far more between people than between recommenders."""
@@ -106,7 +108,8 @@ class TestRawGain:
         averages = rng.uniform(0, 2, 50)
         raw = self.plain(averages, averages + rng.normal(-0.01, 0.3, 50), np.ones(50))
         gain = raw_gain(raw)
-        assert gain.low < 0 < gain.high and not gain.is_told
+        assert gain.low < 0 < gain.high
+        assert not gain.is_told
 
     def test_a_gain_smaller_than_its_interval_is_not(self):
         assert Measured(0.02, 0.0101, 0.0301, 20).is_told

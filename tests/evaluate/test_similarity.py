@@ -127,7 +127,8 @@ class TestDistributions:
     def test_people_alone_in_their_groups_have_no_pairs(self):
         ratings, padding = constant_rows([1, 2, 3])
         found = similarity_distributions(ratings, padding, [0, 1, 2], n_pairs=5)
-        assert np.isnan(found.after).all() and np.isnan(found.mean_after).all()
+        assert np.isnan(found.after).all()
+        assert np.isnan(found.mean_after).all()
 
     def test_tiles_do_not_matter_and_the_seed_does(self, invented, monkeypatch):
         padding = FunkSVD(rank=3).fit(invented).padding()

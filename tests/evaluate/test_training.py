@@ -93,7 +93,8 @@ class TestInnerSplits:
         splits = inner_splits(apart)
         assert len(splits) == 30  # each row ten times
         for inner in splits:
-            assert inner.known.n_users == 1 and inner.table.sizes.tolist() == [4, 4]
+            assert inner.known.n_users == 1
+            assert inner.table.sizes.tolist() == [4, 4]
         together = inner_splits(table_of(rows, [4] * 3))
         for one, other in zip(splits, together, strict=True):
             assert one.held_out.users.tolist() == other.held_out.users.tolist()

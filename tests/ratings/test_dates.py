@@ -207,11 +207,14 @@ class TestColumnsThatAreOnlyCalledTimes:
         assert said.startswith("Column 'time' was not taken for times:")
 
     def test_whoever_names_it_gets_no_other_one(self, values):
+        refusal = ""
         try:
             days, (said,) = warned(ROWS | {"time": values, "seen": DAYS}, time="time")
         except RecveilError as error:
-            assert len(str(error)) < 300
-            assert "row 0: time" in str(error)
+            refusal = str(error)
+        if refusal:
+            assert len(refusal) < 300
+            assert "row 0: time" in refusal
         else:
             assert days is None
             assert said.startswith("Column 'time' was not taken for times:")

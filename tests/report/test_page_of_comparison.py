@@ -204,7 +204,8 @@ def test_methods_are_named_beside_the_drawing(page, result):
     drawing = page[page.index('id="frontier"') : page.index('id="ladder"')]
     for name in result["methods"]:
         assert (f">{name}" in drawing) == (name != "rotation")
-    assert ">random-values (-735%)<" in drawing and ">random-values (-725%)<" in drawing
+    assert ">random-values (-735%)<" in drawing
+    assert ">random-values (-725%)<" in drawing
     assert drawing.index("<h3>Lists kept") < drawing.index("<h3>Ratings kept")
 
 
@@ -234,7 +235,8 @@ def test_labels_are_not_trusted(result):
 def test_if_all_failed_there_is_a_page(result):
     failed = [row for row in result["rows"] if row["problem"]]
     page = compare_page({"rows": failed, "methods": {}, "ladder": []})
-    assert "no result" in page and '<section id="frontier">' not in page
+    assert "no result" in page
+    assert '<section id="frontier">' not in page
 
 
 def test_writing_replaces_the_old_page(tmp_path, result):

@@ -492,7 +492,8 @@ def _in_footer(field: bytes):
 
 def _replace(old: bytes, new: bytes):
     def change(content: bytes) -> bytes:
-        assert old in content and len(old) == len(new)
+        assert old in content
+        assert len(old) == len(new)
         return content.replace(old, new)
 
     return change
