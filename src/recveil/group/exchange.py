@@ -89,37 +89,52 @@ def mdav_of_leaf(gram: NDArray[Any], k: int) -> NDArray[Any]:
     >>> mdav_of_leaf(column @ column.T, 2)
     array([0, 1, 0, 1, 1])
     """
-    m = len(gram)
-    n_groups = m // k
-    label = np.full(m, n_groups - 1)
-    is_left = np.ones(m, dtype=np.bool_)
-    # Each row's scalar product with the sum of those left:
-    with_left = np.zeros(m, dtype=np.float32)
-    for i in range(m):
-        for j in range(m):
-            with_left[j] += gram[i, j]
-    distance = np.empty(m, dtype=np.float32)
-    start = 0
+    n_groups = len(gram) // k
+    label = np.full(len(gram), n_groups - 1)
+    is_left = np.ones(len(gram), dtype=np.bool_)
+    with_left = _sum_of_rows(gram)  # each row's scalar product with the sum of those left
+    centre = 0
     for group in range(n_groups - 1):
         # Groups come in pairs: one around the row most distant from the centroid of those left,
         # one around the row most distant from that row.
-        n_left = np.float32(m - group * k)
-        farthest, most_distant = np.float32(-np.inf), 0
-        for j in range(m):
-            if is_left[j]:
-                product = gram[start, j] if group % 2 else with_left[j] / n_left
-                if gram[j, j] - 2 * product > farthest:
-                    farthest, most_distant = gram[j, j] - 2 * product, j
-        start = most_distant
-        for j in range(m):
-            distance[j] = gram[j, j] - 2 * gram[start, j] if is_left[j] else np.inf
-        distance[start] = -np.inf  # ahead of its duplicates
-        for i in lowest(distance, k):
+        n_left = np.float32(len(gram) - group * k)
+        products = gram[centre].copy() if group % 2 else with_left / n_left
+        centre = _most_distant(gram, products, is_left)
+        for i in _nearest_left(gram, centre, is_left, k):
             label[i] = group
             is_left[i] = False
-            for j in range(m):
+            for j in range(len(gram)):
                 with_left[j] -= gram[i, j]
     return label
+
+
+@compiled()
+def _sum_of_rows(gram: NDArray[Any]) -> NDArray[Any]:
+    total = np.zeros(len(gram), dtype=np.float32)
+    for i in range(len(gram)):
+        for j in range(len(gram)):
+            total[j] += gram[i, j]
+    return total
+
+
+@compiled()
+def _most_distant(gram: NDArray[Any], products: NDArray[Any], is_left: NDArray[Any]) -> int:
+    """Return the row of those left that is most distant from a point, by its scalar products."""
+    farthest, most_distant = np.float32(-np.inf), 0
+    for j in range(len(gram)):
+        if is_left[j] and gram[j, j] - 2 * products[j] > farthest:
+            farthest, most_distant = gram[j, j] - 2 * products[j], j
+    return most_distant
+
+
+@compiled()
+def _nearest_left(gram: NDArray[Any], centre: int, is_left: NDArray[Any], k: int) -> NDArray[Any]:
+    """Return the k rows of those left that are nearest to one of them, itself among them."""
+    distance = np.empty(len(gram), dtype=np.float32)
+    for j in range(len(gram)):
+        distance[j] = gram[j, j] - 2 * gram[centre, j] if is_left[j] else np.inf
+    distance[centre] = -np.inf  # ahead of its duplicates
+    return lowest(distance, k)
 
 
 @compiled()
