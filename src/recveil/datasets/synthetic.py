@@ -76,16 +76,25 @@ def make_ratings(
     counts = _activity(rng, n_users, n_items, n_ratings, activity_spread)
     popularity = np.exp(popularity_spread * rng.standard_normal(n_items))
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    opinions = (
-        0.4 * rng.standard_normal(n_users, dtype=np.float32),
-        0.4 * rng.standard_normal(n_items, dtype=np.float32),
-        rng.standard_normal((n_users, _TASTE_RANK), dtype=np.float32),
-        rng.standard_normal((n_items, _TASTE_RANK), dtype=np.float32) / np.sqrt(_TASTE_RANK),
-    )
+    user_bias = 0.4 * rng.standard_normal(n_users, dtype=np.float32)
+    item_bias = 0.4 * rng.standard_normal(n_items, dtype=np.float32)
+    user_taste = rng.standard_normal((n_users, _TASTE_RANK), dtype=np.float32)
+    item_taste = rng.standard_normal((n_items, _TASTE_RANK), dtype=np.float32)
+    item_taste = item_taste / np.sqrt(_TASTE_RANK)
+    keep, alias = _alias_table(popularity)
     # People rate better than the middle of the scale: 3.6 of 5 in the Netflix Prize data.
     middle, unit = scale.low + 0.65 * scale.range, scale.range / 4 or 1.0
     items, raw, days = _rate(
-        rng, indptr, *_alias_table(popularity), *opinions, np.float32(taste), np.float32(noise)
+        rng,
+        indptr,
+        keep,
+        alias,
+        user_bias,
+        item_bias,
+        user_taste,
+        item_taste,
+        np.float32(taste),
+        np.float32(noise),
     )
     nearest = np.rint((middle + unit * raw - scale.low) / (scale.step or 1.0))
     values = levels[np.clip(nearest, 0, levels.size - 1).astype(np.int64)].astype(np.float32)

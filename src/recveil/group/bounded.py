@@ -126,7 +126,7 @@ def bounded_t_means(
     """
     centres = X[rng.choice(len(X), t, replace=False)]
     labels = np.full(len(X), -1)
-    best, most_between = (labels, centres), -1.0
+    best, most_between = Clusters(labels, centres, 0), -1.0
     n_iter = 0
     while n_iter < max_iter:
         n_iter += 1
@@ -139,8 +139,8 @@ def bounded_t_means(
         # The sum of squares within clusters is that of all rows less this one between clusters.
         between = float((sums**2 / sizes).sum())
         if between > most_between:
-            best, most_between = (labels, centres), between
-    return Clusters(*best, n_iter)
+            best, most_between = Clusters(labels, centres, 0), between
+    return best._replace(n_iter=n_iter)
 
 
 def bounded_assignment(

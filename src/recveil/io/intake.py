@@ -265,7 +265,10 @@ def _read(
         )
     try:
         built = build(
-            *(columns, how.scale, how.duplicates, locate),
+            columns,
+            how.scale,
+            how.duplicates,
+            locate,
             drop_off_scale=how.drop_off_scale,
             times=how.times,
             time_format=how.time_format,

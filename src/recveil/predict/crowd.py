@@ -120,8 +120,9 @@ def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
     apart -= baseline.of_items[ratings.indices]
     apart /= ratings.scale.range or 1.0
     on_grid = (np.rint(apart / _GRID) * _GRID).astype(np.float32)
-    rows = (ratings.indptr, ratings.indices, on_grid)
-    return Crowd(*rows, *_list_by_item(*rows, ratings.n_items))
+    indptr, items = ratings.indptr, ratings.indices
+    starts, raters, opinions = _list_by_item(indptr, items, on_grid, ratings.n_items)
+    return Crowd(indptr, items, on_grid, starts, raters, opinions)
 
 
 @compiled()

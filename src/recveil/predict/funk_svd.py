@@ -1,14 +1,14 @@
 """FunkSVD: matrix factorization by stochastic gradient descent, with user and item biases."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from recveil.brief import BriefParameters
+from recveil.brief import BriefParameters, brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
@@ -97,32 +97,33 @@ class FunkSVD(BriefParameters, BaseEstimator):
         rng = np.random.default_rng(self.seed)
         # Small numbers of either sign: zeros would never move, large ones would drown the data.
         spread = 0.3 / np.sqrt(max(1, self.rank))
-        user_factors = _random_factors(rng, ratings.n_users, self.rank, spread)
-        item_factors = _random_factors(rng, ratings.n_items, self.rank, spread)
+        learned = _Learned(
+            user_bias=np.zeros(ratings.n_users, np.float32),
+            item_bias=np.zeros(ratings.n_items, np.float32),
+            user_factors=_random_factors(rng, ratings.n_users, self.rank, spread),
+            item_factors=_random_factors(rng, ratings.n_items, self.rank, spread),
+        )
         # Whoever has no ratings would keep what chance gave; zero predicts the biases alone.
-        user_factors[ratings.activity == 0] = 0
-        item_factors[ratings.support == 0] = 0
-        user_bias = np.zeros(ratings.n_users, np.float32)
-        item_bias = np.zeros(ratings.n_items, np.float32)
+        learned.user_factors[ratings.activity == 0] = 0
+        learned.item_factors[ratings.support == 0] = 0
         mean = float(ratings.values.mean(dtype=np.float64))
         unit = ratings.scale.range / 4 or 1.0
         values = (ratings.values - np.float32(mean)) / np.float32(unit)
-        data = (ratings.indptr, ratings.indices, values)
-        biases, factors = (user_bias, item_bias), (user_factors, item_factors)
+        table = _Table(ratings.indptr, ratings.indices, values)
         if self.sequential:
-            self._fit_sequentially(data, biases, factors, rng)
+            self._fit_sequentially(table, learned, rng)
         else:
-            self._fit_together(data, biases, factors, rng, "Learning factors")
-        if not all(np.isfinite(array).all() for array in (*biases, *factors)):
+            self._fit_together(table, learned, rng, "Learning factors")
+        if not all(np.isfinite(array).all() for array in learned):
             raise RecveilError(
                 f"FunkSVD: learning diverged at learning_rate={self.learning_rate:g}; lower it"
             )
         # The user bias is one more factor, with weight 1 for every item.
         ones = np.ones((ratings.n_items, 1), np.float32)
         self.padding_ = Padding(
-            user_factors=np.hstack([user_factors, user_bias[:, None]]),
-            item_factors=np.hstack([item_factors, ones]) * np.float32(unit),
-            item_offset=(mean + unit * item_bias).astype(np.float32),
+            user_factors=np.hstack([learned.user_factors, learned.user_bias[:, None]]),
+            item_factors=np.hstack([learned.item_factors, ones]) * np.float32(unit),
+            item_offset=(mean + unit * learned.item_bias).astype(np.float32),
             scale=ratings.scale,
         )
         return self
@@ -136,42 +137,68 @@ class FunkSVD(BriefParameters, BaseEstimator):
         return self.padding_
 
     def _fit_together(
-        self, data: Any, biases: Any, factors: Any, rng: np.random.Generator, title: str
+        self, table: "_Table", learned: "_Learned", rng: np.random.Generator, title: str
     ) -> None:
-        indptr, indices, values = data
-        n_parts = 1 if indices.size < _WORTH_SHARING else _PARTS
-        bounds = _part_bounds(indptr, indices, biases[1].size, n_parts)
+        n_parts = 1 if table.indices.size < _WORTH_SHARING else _PARTS
+        bounds = _part_bounds(table.indptr, table.indices, learned.item_bias.size, n_parts)
         with ThreadPoolExecutor(min(n_parts, get_num_threads())) as pool:
             for epoch in track(range(self.n_epochs), title):
-                crews = np.array_split(rng.permutation(indptr.size - 1), n_parts)
-                learned = (indices, values, *biases, *factors, *self._steps(epoch))
-                _pass_once(pool, crews, bounds, learned)
+                crews = np.array_split(rng.permutation(table.indptr.size - 1), n_parts)
+                _pass_once(pool, crews, bounds, table, learned, self._steps(epoch))
 
     def _fit_sequentially(
-        self, data: Any, biases: Any, factors: Any, rng: np.random.Generator
+        self, table: "_Table", learned: "_Learned", rng: np.random.Generator
     ) -> None:
-        indptr, indices, values = data
-        no_factors = [array[:, :0] for array in factors]
-        self._fit_together(data, biases, no_factors, rng, "Learning biases")
+        indptr, indices, values = table
+        user_bias, item_bias, user_factors, item_factors = learned
+        biases = _Learned(user_bias, item_bias, user_factors[:, :0], item_factors[:, :0])
+        self._fit_together(table, biases, rng, "Learning biases")
         users = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-        left = values - biases[0][users] - biases[1][indices]
+        left = values - user_bias[users] - item_bias[indices]
         for factor in track(range(self.rank), "Learning factors one by one"):
-            of_users, of_items = (np.ascontiguousarray(array[:, factor]) for array in factors)
+            of_users = np.ascontiguousarray(user_factors[:, factor])
+            of_items = np.ascontiguousarray(item_factors[:, factor])
             for epoch in range(self.n_epochs):
                 order = rng.permutation(indptr.size - 1)
                 rate, pull, _ = self._steps(epoch)
                 _learn_one(order, indptr, indices, left, of_users, of_items, rate, pull)
             left -= of_users[users] * of_items[indices]
-            factors[0][:, factor], factors[1][:, factor] = of_users, of_items
+            user_factors[:, factor], item_factors[:, factor] = of_users, of_items
 
-    def _steps(self, epoch: int) -> tuple[np.float32, np.float32, np.float32]:
-        """Return the step size and the two pulls, as float32 so that the kernels stay in it."""
-        rate = self.learning_rate * self.decay**epoch
-        return (
-            np.float32(rate),
+    def _steps(self, epoch: int) -> "_Steps":
+        return _Steps(
+            np.float32(self.learning_rate * self.decay**epoch),
             np.float32(self.regularization),
             np.float32(self.bias_regularization),
         )
+
+
+@brief
+class _Table(NamedTuple):
+    """What is learned from: the ratings, shifted and scaled."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+
+@brief
+class _Learned(NamedTuple):
+    """What is learned; the kernels change it in place."""
+
+    user_bias: NDArray[np.float32]
+    item_bias: NDArray[np.float32]
+    user_factors: NDArray[np.float32]
+    item_factors: NDArray[np.float32]
+
+
+@brief
+class _Steps(NamedTuple):
+    """How far a pass moves; as float32, so that the kernels stay in it."""
+
+    rate: np.float32
+    pull: np.float32
+    bias_pull: np.float32
 
 
 def _random_factors(
@@ -181,12 +208,18 @@ def _random_factors(
 
 
 def _pass_once(
-    pool: ThreadPoolExecutor, crews: list[NDArray[Any]], bounds: NDArray[Any], learned: Any
+    pool: ThreadPoolExecutor,
+    crews: list[NDArray[Any]],
+    bounds: NDArray[Any],
+    table: _Table,
+    learned: _Learned,
+    steps: _Steps,
 ) -> None:
     """Let every crew of users learn from every part of the items, no two at once from the same."""
 
     def learn(crew: NDArray[Any], part: int) -> None:
-        _learn_together(crew, bounds[part], bounds[part + 1], *learned)
+        begins, ends = bounds[part], bounds[part + 1]
+        _learn_together(crew, begins, ends, table.indices, table.values, *learned, *steps)
 
     parts = list(range(len(crews)))
     for shift in parts:

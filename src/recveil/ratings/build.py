@@ -162,8 +162,12 @@ def _build(
     indices, values = order.apply(indices), order.apply(values)
     days = None if days is None else order.apply(days)
     rows = settle_duplicates(
-        *(Rows(order.indptr, indices, values, days), duplicates, order.places),
-        *((users, items), locate, instants),
+        Rows(order.indptr, indices, values, days),
+        duplicates,
+        order.places,
+        (users, items),
+        locate,
+        instants,
     )
     dropped = values.size - rows.values.size
     if scale is None:

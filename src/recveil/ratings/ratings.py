@@ -184,7 +184,10 @@ class Ratings:
         is_written = time_format is not None
         columns, names, look = frame_columns(frame, is_written=is_written, **given)
         built = build(
-            *(columns, scale, duplicates, locate),
+            columns,
+            scale,
+            duplicates,
+            locate,
             drop_off_scale=drop_off_scale,
             time_format=time_format,
             time_is_doubtful=look.name is not None,
@@ -204,7 +207,12 @@ class Ratings:
             if array is not None:
                 _read_only(array)
         return cls(
-            *(built.users, built.items, rows.indptr, rows.indices, rows.values, rows.days),
+            built.users,
+            built.items,
+            rows.indptr,
+            rows.indices,
+            rows.values,
+            rows.days,
             built.scale,
         )
 
@@ -216,8 +224,9 @@ class Ratings:
         RecveilError
             If a rating is not on it.
         """
-        parts = (self.users, self.items, self.indptr, self.indices, self.values, self.days)
-        return type(self)(*parts, scale)
+        return type(self)(
+            self.users, self.items, self.indptr, self.indices, self.values, self.days, scale
+        )
 
     @property
     def n_users(self) -> int:
