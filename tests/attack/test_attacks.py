@@ -1,6 +1,5 @@
 """The registry of attacks: who is in it is tried, and nobody else can be named."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,11 +121,3 @@ def test_a_lineup_is_a_kind_of_guesses(invented):
 def test_what_an_attack_does_not_tell_is_left_out():
     one = np.ones(1, np.int64)
     assert len(list(Guesses(best=one, tied_people=one, own_is_top=one == 1))) == 3
-
-
-def test_the_documentation_shows_the_test_of_another_attack():
-    source = Path(__file__).with_name("test_another_attack.py").read_text(encoding="utf-8")
-    _, rest = source.split("# docs/extending.md: from here\n")
-    code, _ = rest.split("# docs/extending.md: to here\n")
-    page = Path(__file__).parents[2] / "docs" / "extending.md"
-    assert f"```python\n{code.strip()}\n```\n" in page.read_text(encoding="utf-8")

@@ -81,11 +81,11 @@ def anonymize(
         tell=tell,
         **more,
     )
-    if write_json(_as_json(made, output, told[0]), json):
+    if write_json(_as_json(made, output, told[0] if told else None), json):
         show_release(made, output)
 
 
-def _as_json(made: "Anonymized", output: Path, expected: "Expected") -> dict[str, Any]:
+def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> dict[str, Any]:
     """Return the JSON object; it tells of the private side what the owner is to know."""
     from recveil.cli.show import describe
 
@@ -95,7 +95,7 @@ def _as_json(made: "Anonymized", output: Path, expected: "Expected") -> dict[str
         "output": str(output),
         "private": f"{output}.private",
         "data": describe(made.ratings, made.reading),
-        "expected": expected.to_dict(),
+        "expected": expected and expected.to_dict(),
         "settings": public.settings,
         "filled_cells": private.settings.get("filled_cells"),
         "lone_ratings": lone and lone._asdict(),
