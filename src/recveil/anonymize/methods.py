@@ -115,7 +115,7 @@ def _expect_predictive(
 
 
 def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
-    def make_it(k: int, **options: Any) -> Anonymizer:
+    def make_it(_: int | None, **options: Any) -> Anonymizer:
         return make(**options)
 
     return make_it

@@ -68,7 +68,7 @@ class Baseline(ABC):
     def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
         """Decide who stands behind which record, and what the records say."""
 
-    def _settings(self, scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, _scale: RatingScale) -> dict[str, Any]:
         """Return what everybody may know."""
         return {name: value for name, value in vars(self).items() if name != "seed"}
 
@@ -108,7 +108,7 @@ class GlobalItemMeans(Baseline):
         self.round_labels = round_labels
         self.seed = seed
 
-    def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
+    def _publish(self, ratings: Ratings, _rng: np.random.Generator) -> tuple[Groups, Blocks]:
         step = label_step(self.round_labels, ratings.scale)
         # In order of position: a sum in another order can differ in its last bit.
         groups = Groups.from_labels(np.zeros(ratings.n_users, np.int64))
@@ -186,7 +186,7 @@ class RawRelease(SameCells):
         self.seed = seed
 
     def _label(
-        self, raw: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
+        self, raw: NDArray[np.float64], _scale: RatingScale, _rng: np.random.Generator
     ) -> NDArray[np.float64]:
         return raw
 

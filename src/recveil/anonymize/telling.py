@@ -5,14 +5,12 @@ from recveil.release.registry import method_of
 from recveil.release.sides import Sides
 
 
-def tell_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
+def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
     """Say how many ratings the rows show, what can be worked out where they show few, and the cost.
 
     Parameters
     ----------
     release : Sides
-    ratings : Ratings
-        What it was made of.
     """
     given, cost = release.private.lone_ratings, release.private.diversity_cost
     told = []

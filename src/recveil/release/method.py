@@ -135,7 +135,7 @@ class Variant:
         return claim_kind(self.claim)
 
 
-def _no_grid(settings: Settings, step: float | None) -> float | None:
+def _no_grid(_settings: Settings, _step: float | None) -> float | None:
     return None
 
 

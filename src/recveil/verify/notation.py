@@ -82,37 +82,54 @@ def _walk(
     for byte in data:
         is_end = byte == 10 or byte == 13
         if state[_AT] == _QUOTED:
-            if byte == 34:
-                state[_AT] = _CLOSED
-            elif is_end or byte == delimiter:
-                state[_NEEDED] = 1
+            _within_quotes(byte, is_end or byte == delimiter, state)
         elif state[_WAS_RETURN] and byte == 10:  # the second half of CR LF
             counts[_CR] -= 1
             counts[_CRLF] += 1
             state[_WAS_RETURN] = 0
         elif is_end or byte == delimiter:
-            # The header, one line for all, may be quoted as it likes.
-            if not state[_IN_HEADER]:
-                column = min(state[_COLUMN], columns.shape[0] - 1)
-                if state[_AT] == _CLOSED and not state[_NEEDED]:
-                    columns[column, _QUOTED_NEEDLESSLY] += 1
-                elif state[_AT] == _PLAIN:
-                    columns[column, _UNQUOTED] += 1
-            state[_AT], state[_NEEDED], state[_WAS_RETURN] = _START, 0, byte == 13
-            state[_COLUMN] += 1
-            if is_end:
-                counts[_LF if byte == 10 else _CR] += 1
-                counts[_EMPTY] += state[_LINE_EMPTY]
-                state[_COLUMN], state[_IN_HEADER] = 0, 0
-            state[_LINE_EMPTY] = is_end
+            _end_of_field(byte, is_end, state, counts, columns)
         else:
-            state[_WAS_RETURN], state[_LINE_EMPTY] = 0, 0
-            if quotes and byte == 34:
-                if state[_AT] == _CLOSED:  # two quotes stand for one
-                    state[_NEEDED] = 1
-                elif state[_AT] != _START:
-                    counts[_ODD_QUOTES] += not state[_IN_HEADER]
-                state[_AT] = _PLAIN if state[_AT] == _PLAIN else _QUOTED
-            else:
-                counts[_ODD_QUOTES] += state[_AT] == _CLOSED
-                state[_AT] = _PLAIN
+            _within_field(quotes and byte == 34, state, counts)
+
+
+@compiled()
+def _within_quotes(byte: int, divides: bool, state: NDArray[Any]) -> None:
+    if byte == 34:
+        state[_AT] = _CLOSED
+    elif divides:
+        state[_NEEDED] = 1
+
+
+@compiled()
+def _end_of_field(
+    byte: int, is_end: bool, state: NDArray[Any], counts: NDArray[Any], columns: NDArray[Any]
+) -> None:
+    # The header, one line for all, may be quoted as it likes.
+    if not state[_IN_HEADER]:
+        column = min(state[_COLUMN], columns.shape[0] - 1)
+        if state[_AT] == _CLOSED and not state[_NEEDED]:
+            columns[column, _QUOTED_NEEDLESSLY] += 1
+        elif state[_AT] == _PLAIN:
+            columns[column, _UNQUOTED] += 1
+    state[_AT], state[_NEEDED], state[_WAS_RETURN] = _START, 0, byte == 13
+    state[_COLUMN] += 1
+    if is_end:
+        counts[_LF if byte == 10 else _CR] += 1
+        counts[_EMPTY] += state[_LINE_EMPTY]
+        state[_COLUMN], state[_IN_HEADER] = 0, 0
+    state[_LINE_EMPTY] = is_end
+
+
+@compiled()
+def _within_field(is_quote: bool, state: NDArray[Any], counts: NDArray[Any]) -> None:
+    state[_WAS_RETURN], state[_LINE_EMPTY] = 0, 0
+    if not is_quote:
+        counts[_ODD_QUOTES] += state[_AT] == _CLOSED
+        state[_AT] = _PLAIN
+        return
+    if state[_AT] == _CLOSED:  # two quotes stand for one
+        state[_NEEDED] = 1
+    elif state[_AT] != _START:
+        counts[_ODD_QUOTES] += not state[_IN_HEADER]
+    state[_AT] = _PLAIN if state[_AT] == _PLAIN else _QUOTED

@@ -131,6 +131,17 @@ def _runs_end(data: NDArray[Any], at: int, width: int, n: int) -> int:
 @compiled()
 def _delta_end(data: NDArray[Any], n: int) -> int:
     """Return where n numbers end that are written as packed differences; -1 if broken."""
+    at = _delta_head_end(data, n)
+    left = n - 1
+    while left > 0 and at >= 0:
+        at = _delta_block_end(data, at, left)
+        left -= 256
+    return at
+
+
+@compiled()
+def _delta_head_end(data: NDArray[Any], n: int) -> int:
+    """Return where the head ends: the sizes of blocks and parts, and the first number."""
     size, at = _varint(data, 0)
     if at < 0:
         return -1
@@ -141,24 +152,23 @@ def _delta_end(data: NDArray[Any], n: int) -> int:
     if at < 0 or total != n:
         return -1
     _, at = _varint(data, at)
-    left = n - 1
-    while left > 0 and at >= 0:
-        _, at = _varint(data, at)
-        if at < 0 or at + 4 > data.size:
+    return at
+
+
+@compiled()
+def _delta_block_end(data: NDArray[Any], at: int, left: int) -> int:
+    """Return where a block of four parts ends, of which `left` numbers are needed at most."""
+    _, at = _varint(data, at)
+    if at < 0 or at + 4 > data.size:
+        return -1
+    widths = data[at : at + 4]
+    at += 4
+    for part in range(4):
+        width, needed = int(widths[part]), left - 64 * part
+        end = at + 8 * width
+        if width > 64 or end > data.size or (needed <= 0 and width != 0):
             return -1
-        widths = data[at : at + 4]
-        at += 4
-        for part in range(4):
-            width = np.int64(widths[part])
-            if left <= 0:
-                if width != 0:
-                    return -1
-                continue
-            end = at + 8 * width
-            if width > 64 or end > data.size:
-                return -1
-            if left < 64 and not _is_zero(data, 8 * at + left * width, 8 * end):
-                return -1
-            at = end
-            left -= 64
+        if 0 < needed < 64 and not _is_zero(data, 8 * at + needed * width, 8 * end):
+            return -1
+        at = end
     return at
