@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
+
+# What is compiled at its first call, or waits for a busy machine, is no failure.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture

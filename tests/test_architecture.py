@@ -4,6 +4,7 @@ import ast
 import graphlib
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -122,3 +123,31 @@ def test_the_verifier_knows_nothing_of_the_anonymizers():
 def test_modules_stay_readable():
     for file in FILES:
         assert len(file.read_text().splitlines()) <= 400, file
+
+
+def test_the_documentation_draws_the_same_floors():
+    page = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = {}
+    for floor, packages in re.findall(r"^\| (\d+) \| ([^|]*) \|", page, re.MULTILINE):
+        drawn |= dict.fromkeys(re.findall(r"recveil\.(\w+)", packages), int(floor))
+    assert drawn == {name: floor for name, floor in FLOORS.items() if name != "__main__"}
+
+
+def test_the_readme_has_the_drawing_of_the_architecture():
+    root = Path(__file__).parents[1]
+    drawings = [
+        re.search(r"```\n( +io ──▶.*?)```", (root / page).read_text(encoding="utf-8"), re.DOTALL)
+        for page in ("README.md", "docs/architecture.md")
+    ]
+    assert drawings[0] is not None
+    assert drawings[0].group(1) == drawings[1].group(1)
+
+
+def test_the_documentation_names_every_module():
+    page = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for file in FILES:
+        package = file.parent.name
+        if file.name == "__init__.py" or package in ("recveil", "cli"):
+            continue
+        rows = [line for line in page.splitlines() if f"`recveil.{package}`" in line[:60]]
+        assert f"`{file.stem}`" in " ".join(rows), f"{package}/{file.name}"

@@ -1,6 +1,5 @@
 """The registry of attacks: who is in it is tried, and nobody else can be named."""
 
-
 import numpy as np
 import pytest
 
