@@ -1,4 +1,4 @@
-"""Cells: one setting of the comparison, made, verified, attacked and judged; and its file."""
+"""Cells: settings of a comparison, made, verified, attacked and judged; and their files."""
 
 import hashlib
 import json
@@ -6,45 +6,21 @@ import re
 import time
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from recveil.anonymize.methods import make_variant
 from recveil.beside import folder_beside, sweep, temporary_names, write_beside
 from recveil.brief import brief
+from recveil.compare.cell import Cell, Counted, Setting
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.publish import write_release
 from recveil.release.registry import variant_of
 
-Cell: TypeAlias = dict[str, Any]
-
-_FORMAT = "recveil-cell-3"
+_FORMAT = "recveil-cell-4"
 CELLS, WORK = "cells", ".work-"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"
-
-
-class Setting(NamedTuple):
-    """A method with its k; None for a method that takes none.
-
-    Examples
-    --------
-    >>> Setting("padded", 5).title, Setting("padded", 5).file, Setting("raw", None).title
-    ('padded, k = 5', 'padded-k5.json', 'raw')
-    """
-
-    method: str
-    k: int | None
-
-    @property
-    def title(self) -> str:
-        """The setting, for people."""
-        return self.method if self.k is None else f"{self.method}, k = {self.k}"
-
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        return f"{self.method}.json" if self.k is None else f"{self.method}-k{self.k}.json"
 
 
 @brief
@@ -136,16 +112,18 @@ def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
     What failed for a reason that could be named fails again, and is finished; a fault is not.
     """
     try:
-        cell = json.loads((out / CELLS / setting.file).read_text(encoding="utf-8"))
-        return cell if cell["key"] == key and not cell["is_fault"] else None
+        plain = json.loads((out / CELLS / setting.file).read_text(encoding="utf-8"))
+        is_finished = plain["key"] == key and not plain["is_fault"]
+        return Cell.from_json(plain) if is_finished else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def save_cell(out: Path, setting: Setting, cell: Cell) -> None:
+def save_cell(out: Path, cell: Cell) -> None:
     """Write a cell beside its file, then rename it: a killed run leaves the old one or none."""
-    text = json.dumps(cell, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_beside(out / CELLS / setting.file, lambda path: path.write_text(text, encoding="utf-8"))
+    text = json.dumps(cell.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    target = out / CELLS / cell.setting.file
+    write_beside(target, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:
@@ -164,31 +142,22 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) 
 
     Returns
     -------
-    dict
-        ``key``, ``method``, ``k``, ``problem`` (None, or why there is no result), ``is_fault``,
-        ``verified`` (the claim, its k and the k that was achieved; None for a baseline),
-        ``evaluation`` (see `Evaluation.to_json`), ``lone_share`` and ``seconds``.
+    Cell
     """
-    cell: Cell = {
-        "key": ground.key(setting),
-        **setting._asdict(),
-        **{"problem": None, "is_fault": False, "seconds": {}},
-        **{"verified": None, "evaluation": None, "lone_share": None},
-    }
+    key, watch = ground.key(setting), _Watch()
     try:
-        cell |= _judge(out, setting, ground, evaluator, cell["seconds"])
+        return _judge(out, setting, ground, evaluator, watch)
     except RecveilError as error:
-        cell["problem"] = str(error)
+        return Cell(key, setting, problem=str(error), seconds=watch.seconds)
     except Exception as error:  # a fault of ours in one cell should not cost the others
-        cell |= {"problem": f"{type(error).__name__}: {error}", "is_fault": True}
-    return cell
+        problem = f"{type(error).__name__}: {error}"
+        return Cell(key, setting, problem=problem, is_fault=True, seconds=watch.seconds)
 
 
 def _judge(
-    out: Path, setting: Setting, ground: Ground, evaluator: Evaluator, seconds: dict[str, float]
+    out: Path, setting: Setting, ground: Ground, evaluator: Evaluator, watch: "_Watch"
 ) -> Cell:
     train = evaluator.split.train
-    watch = _Watch(seconds)
     anonymizer = make_variant(setting.method, setting.k, ground.seed)
     release = anonymizer.anonymize(train)
     watch.stop("anonymize")
@@ -197,39 +166,26 @@ def _judge(
         # The checker knows files only, as everybody would get them.
         with folder_beside(out, WORK) as folder:
             found = write_release(release, folder / "release", allow_large=ground.allow_large)
-        verified = {
-            "claim": found.claim,
-            "k_required": found.k_required,
-            "k_achieved": found.k_achieved,
-        }
+        verified = Counted(found.claim, found.k_required, found.k_achieved)
         watch.stop("verify")
     evaluation = evaluator.evaluate(release, anonymizer=anonymizer).to_json()
     watch.stop("evaluate")
     lone = release.private.lone_ratings
-    return {
-        "verified": verified,
-        "evaluation": evaluation,
-        "lone_share": lone and float(lone.rating_share),
-    }
-
-
-def strongest_attack(attacks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the attack that finds most people.
-
-    Examples
-    --------
-    >>> found = [{"name": n, "person_found": {"rate": r}} for n, r in (("a", 0.1), ("b", 0.3))]
-    >>> strongest_attack(found)["name"]
-    'b'
-    """
-    return max(attacks, key=lambda attack: attack["person_found"]["rate"] or 0.0)
+    return Cell(
+        key=ground.key(setting),
+        setting=setting,
+        verified=verified,
+        evaluation=evaluation,
+        lone_share=None if lone is None else float(lone.rating_share),
+        seconds=watch.seconds,
+    )
 
 
 class _Watch:
     """Notes how long each step took, in seconds of the clock on the wall."""
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
         self.last = time.perf_counter()
 
     def stop(self, step: str) -> None:

@@ -7,17 +7,10 @@ from typing import Any
 
 from recveil.anonymize.methods import has_k
 from recveil.compare.asked import choose_methods
-from recveil.compare.cells import (
-    Cell,
-    Ground,
-    Setting,
-    load_cell,
-    open_folder,
-    run_cell,
-    save_cell,
-)
+from recveil.compare.cell import Cell, Setting
+from recveil.compare.cells import Ground, load_cell, open_folder, run_cell, save_cell
 from recveil.compare.choice import cheapest
-from recveil.compare.comparison import Comparison
+from recveil.compare.comparison import Comparison, Reference
 from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
@@ -165,7 +158,7 @@ def _fill(
     try:
         for setting in track(open_settings, "Comparing settings"):
             cell = run_cell(out, setting, ground, evaluator)
-            save_cell(out, setting, cell)
+            save_cell(out, cell)
             cells[setting] = cell
     except KeyboardInterrupt as stop:
         finished = sum(cell is not None for cell in cells.values())
@@ -178,14 +171,17 @@ def _fill(
 _OF_LISTS = "ndcg@10", "recall@10", "coverage@10", "inner_ndcg"
 
 
-def _reference(cells: Iterable[Cell]) -> dict[str, Any] | None:
+def _reference(cells: Iterable[Cell]) -> Reference | None:
     """Return what the raw ratings serve, which all cells tell alike."""
     for cell in cells:
-        if cell["evaluation"] is not None:
-            told = cell["evaluation"]["recipient"]
+        told = cell.told("recipient")
+        if told is not None:
             ranked = told["lists"]["raw"]
             lists = {name: ranked[name] for name in _OF_LISTS if name in ranked}
-            raw = {**told["raw"], **lists, "ranker": ranked["recommender"]}
-            gain = {"raw_gain": told["raw_gain"], "raw_lists": told["raw_lists"]}
-            return {"raw": raw, "averages": told["averages"], **gain}
+            return Reference(
+                raw={**told["raw"], **lists, "ranker": ranked["recommender"]},
+                averages=told["averages"],
+                raw_gain=told["raw_gain"],
+                raw_lists=told["raw_lists"],
+            )
     return None

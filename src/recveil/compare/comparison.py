@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +11,7 @@ from recveil.beside import write_beside
 from recveil.brief import brief
 from recveil.compare.cells import TABLE
 from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
+from recveil.compare.measured import MEASURES
 from recveil.compare.rows import Row
 from recveil.compare.worth import Worth, shares_of
 from recveil.io import Reading
@@ -19,6 +19,20 @@ from recveil.ratings import Ratings
 from recveil.release.registry import variant_of
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+class Reference(TypedDict):
+    """What the raw training ratings serve, and averages of them, as evaluations tell it in JSON.
+
+    ``raw`` and ``averages`` have ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``; the lists of
+    ``raw`` are those of its ``ranker``, which a recipient would choose to make lists. ``raw_gain``
+    and ``raw_lists`` are what there is to keep, and whether shares of it can be told.
+    """
+
+    raw: dict[str, Any]
+    averages: dict[str, Any]
+    raw_gain: dict[str, Any]
+    raw_lists: dict[str, Any]
 
 
 @brief
@@ -41,11 +55,8 @@ class Comparison:
         In the order in which methods and ks were asked for.
     computed : int
         How many of them were computed now; the others were found finished.
-    reference : dict or None
-        What the raw training ratings and averages of them serve: ``raw`` and ``averages``, each
-        with ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``; the lists of ``raw`` are those of
-        its ``ranker``, which a recipient would choose to make lists. Also ``raw_gain`` and
-        ``raw_lists``: what there is to keep, and whether shares of it can be told.
+    reference : Reference or None
+        What the raw training ratings and averages of them serve; None if no setting has a result.
     max_risk : float or None
     min_k : int or None
     worth : {"both", "ratings", "lists"}
@@ -58,7 +69,7 @@ class Comparison:
     targets: int
     rows: list[Row]
     computed: int
-    reference: dict[str, Any] | None
+    reference: Reference | None
     max_risk: float | None = None
     min_k: int | None = None
     worth: Worth = "both"
@@ -116,9 +127,8 @@ class Comparison:
         }
 
     def to_table(self) -> pa.Table:
-        """Return one row a setting, with the columns of `Row`."""
-        hints = get_type_hints(Row)
-        schema = pa.schema([(name, _type(hints[name])) for name in Row._fields])
+        """Return one row a setting, a column for each value of `Row`."""
+        schema = pa.schema([(name, _TYPES[kind]) for name, kind in _kinds().items()])
         return pa.Table.from_pylist([row._asdict() for row in self.rows], schema=schema)
 
     def write_table(self, out: Path) -> None:
@@ -134,16 +144,10 @@ class Comparison:
         }
 
 
-def _type(hint: type | UnionType) -> pa.DataType:
-    """Return the column type of an annotation; None is a null.
-
-    Examples
-    --------
-    >>> _type(float | None), _type(str)
-    (DataType(double), DataType(string))
-    """
-    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
-    return _TYPES[kinds[0]]
+def _kinds() -> dict[str, type]:
+    """Return the type of each column."""
+    setting = {"method": str, "k": int, "promise": str, "problem": str}
+    return setting | {name: measure.kind for name, measure in MEASURES.items()}
 
 
 def _plain(choice: Choice) -> dict[str, Any]:

@@ -59,29 +59,6 @@ UTILITIES = (
 )
 
 
-class Panel(NamedTuple):
-    """One of the small drawings: a measure against k.
-
-    Attributes
-    ----------
-    field : str
-        A measure of `recveil.compare.Row`.
-    title : str
-    better : str
-        "up" or "down".
-    format : str
-        Of the numbers on the axis.
-    references : list of (str, float)
-        Names and heights of horizontal lines.
-    """
-
-    field: str
-    title: str
-    better: str
-    format: str
-    references: list[tuple[str, float]]
-
-
 def looks_of(rows: Iterable[dict[str, Any]]) -> list[Style]:
     """Choose a look for each method: colours tell kinds, shapes and dashes tell their members.
 
@@ -322,23 +299,35 @@ def _matched(pattern: str, text: str) -> str:
     return found[1] if found else ""
 
 
-def draw_panel(rows: list[dict[str, Any]], panel: Panel) -> Chart | None:
+def draw_panel(
+    rows: list[dict[str, Any]], field: str, form: str, lines: list[tuple[str, float]]
+) -> Chart | None:
     """Draw one measure against k, one line a method; None if nobody has it.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As in `recveil.compare.Comparison.to_dict`.
+    field : str
+        The measure's name.
+    form : str
+        Of the numbers on the axis, as d3 writes them.
+    lines : list of (str, float)
+        Names and heights of horizontal lines.
 
     Examples
     --------
     >>> row = {"method": "padded", "promise": "k-anonymity", "k": 5, "rmse": 0.95}
-    >>> panel = Panel("rmse", "RMSE", "down", ".2f", [("raw", 0.9)])
-    >>> draw_panel([row], panel).svg[:4], draw_panel([row | {"rmse": None}], panel)
+    >>> chart = draw_panel([row], "rmse", ".2f", [("raw", 0.9)])
+    >>> chart.svg[:4], draw_panel([row | {"rmse": None}], "rmse", ".2f", [])
     ('<svg', None)
     """
-    drawn = [row for row in rows if row["k"] is not None and row[panel.field] is not None]
+    drawn = [row for row in rows if row["k"] is not None and row[field] is not None]
     if not drawn:
         return None
     looks = {look.series: look for look in looks_of(rows)}
     points = [
-        {"method": row["method"], "k": row["k"], "y": row[panel.field]}
-        | looks[row["method"]]._asdict()
+        {"method": row["method"], "k": row["k"], "y": row[field]} | looks[row["method"]]._asdict()
         for row in drawn
     ]
     ks = sorted({row["k"] for row in drawn})
@@ -352,22 +341,22 @@ def draw_panel(rows: list[dict[str, Any]], panel: Panel) -> Chart | None:
         "y:Q",
         title=None,
         scale=alt.Scale(zero=False, padding=8),
-        axis=alt.Axis(tickCount=5, format=panel.format),
+        axis=alt.Axis(tickCount=5, format=form),
     )
     base = alt.Chart({"values": points}).encode(
         x=x, y=y, color=alt.Color("colour:N", scale=None), detail="method:N"
     )
-    lines = base.mark_line(strokeWidth=1.6).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    curves = base.mark_line(strokeWidth=1.6).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
     marks = base.mark_point(size=38, filled=True, opacity=1).encode(
         shape=alt.Shape("shape:N", scale=None)
     )
-    edges = [{"y": height, "text": name} for name, height in panel.references]
+    edges = [{"y": height, "text": name} for name, height in lines]
     rules = alt.Chart({"values": edges}).encode(y="y:Q")
     reference = rules.mark_rule(color="#444444", strokeWidth=1, strokeDash=[2, 2])
     words = rules.mark_text(align="right", dx=-3, dy=-6, fontSize=10.5, color="#444444").encode(
         x=alt.datum(ks[-1] * 1.15), text="text:N"
     )
-    chart = reference + lines + marks + words
+    chart = reference + curves + marks + words
     svg = _svg(chart.properties(width=_SMALL[0], height=_SMALL[1]))
     return Chart(svg, list(looks.values()), True, True)
 

@@ -9,15 +9,11 @@ from jinja2 import Environment, StrictUndefined
 
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.beside import write_beside
+from recveil.compare.measure import Line, Measure
+from recveil.compare.measured import MEASURES, measure_named
 from recveil.release.claim import ClaimKind, all_claims
-from recveil.report.frontier import (
-    UTILITIES,
-    Panel,
-    draw_frontier,
-    draw_panel,
-    kinds_of,
-    looks_of,
-)
+from recveil.report.charts import Chart
+from recveil.report.frontier import UTILITIES, draw_frontier, draw_panel, kinds_of, looks_of
 from recveil.report.page_of_audit import as_count, as_percent
 
 # The rung of the ladder that is the headline if nobody asked for another.
@@ -43,11 +39,11 @@ def compare_page(result: dict[str, Any]) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"percent": as_percent, "count": as_count, "kept": _kept}
+    environment.filters["written"] = _written
     rows = result["rows"]
     answer = _headline(result)
     chosen = answer["row"] if answer else None
     drawn = [(utility, draw_frontier(rows, utility, chosen)) for utility in UTILITIES]
-    panels = [(panel, draw_panel(rows, panel)) for panel in _panels(result.get("reference"))]
     return environment.from_string(text).render(
         data=result.get("data"),
         settings=result.get("settings"),
@@ -68,7 +64,7 @@ def compare_page(result: dict[str, Any]) -> str:
         weak_test=MEMBERSHIP,
         whole=(result.get("reference") or {}).get("raw_gain"),
         raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
-        panels=[(panel, drawing) for panel, drawing in panels if drawing],
+        panels=_panels(rows, result.get("reference")),
         beyond_attack=[row["title"] for row in rows if not row["problem"] and row["risk"] is None],
     )
 
@@ -134,30 +130,50 @@ def _headline(result: dict[str, Any]) -> dict[str, Any] | None:
     return dict(usual[0]) if usual else None
 
 
-def _panels(reference: dict[str, Any] | None) -> list[Panel]:
-    """Return the small drawings, with the raw data's heights where there are such."""
+def _written(row: dict[str, Any], name: str) -> str:
+    """Write what was measured of a setting as its measure says; a dash if nothing was.
 
-    def of(field: str) -> list[tuple[str, float]]:
-        names = {"raw": "raw data", "averages": "averages"}
-        return [
-            (names[table], told[field])
-            for table, told in (reference or {}).items()
-            if table in names and told and told.get(field) is not None
-        ]
+    Examples
+    --------
+    >>> row = {"rmse": 0.95, "risk": 0.1, "recall": None}
+    >>> _written(row, "rmse"), _written(row, "risk"), _written(row, "recall")
+    ('0.9500', '10.0%', '–')
+    """
+    value, form = row[name], measure_named(name).format
+    if value is None:
+        return "–"
+    return as_percent(value) if form == "%" else format(value, form)
 
-    def raw_only(field: str) -> list[tuple[str, float]]:
-        return [line for line in of(field) if line[0] == "raw data"]
 
-    return [
-        Panel("risk", "People found", "down", ".0%", []),
-        Panel("link_precision", "Items told rightly", "down", ".0%", []),
-        Panel("membership", "Who is in the data? (AUC)", "down", ".2f", [("a coin", 0.5)]),
-        Panel("target_rmse_present", "RMSE of one’s own labels", "down", ".2f", []),
-        Panel("target_absent", "Own ratings without a label", "down", ".0%", []),
-        Panel("rmse", "RMSE", "down", ".3f", of("rmse")),
-        Panel("ndcg", "nDCG@10", "up", ".3f", raw_only("ndcg@10")),
-        Panel("recall", "Recall@10", "up", ".3f", raw_only("recall@10")),
-        Panel("order_kept", "Order of recommenders kept (τ)", "up", ".1f", []),
-        Panel("popularity_correlation", "Popularity of items kept (ρ)", "up", ".2f", []),
-        Panel("item_mean_rmse", "Item means off by", "down", ".2f", []),
-    ]
+def _panels(
+    rows: list[dict[str, Any]], reference: dict[str, Any] | None
+) -> list[tuple[Measure, Chart]]:
+    """Return the small drawings of the measures that ask for one, and for which there are values.
+
+    Their lines lie where the comparison's reference says, if it does.
+    """
+    drawn = []
+    for measure in MEASURES.values():
+        if measure.panel is not None:
+            heights = [(line.name, _height(line, reference)) for line in measure.panel.lines]
+            lines = [(name, height) for name, height in heights if height is not None]
+            chart = draw_panel(rows, measure.name, measure.panel.format, lines)
+            drawn += [] if chart is None else [(measure, chart)]
+    return drawn
+
+
+def _height(line: Line, reference: dict[str, Any] | None) -> float | None:
+    """Return where a line lies; None if that is not known.
+
+    Examples
+    --------
+    >>> raw = Line("raw data", ("raw", "rmse"))
+    >>> _height(Line("a coin", 0.5), None), _height(raw, {"raw": {"rmse": 0.9}}), _height(raw, None)
+    (0.5, 0.9, None)
+    """
+    if not isinstance(line.height, tuple):
+        return line.height
+    found: Any = reference
+    for key in line.height:
+        found = None if found is None else found.get(key)
+    return found
