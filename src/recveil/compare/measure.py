@@ -72,7 +72,7 @@ class Measure:
     Raises
     ------
     RecveilError
-        If the name or the kind is none, or a panel lacks what it needs.
+        If the name, the kind or the direction is none, or a panel lacks what it needs.
 
     Examples
     --------
@@ -99,6 +99,10 @@ class Measure:
         if self.kind not in (str, int, float, bool):
             raise RecveilError(
                 f"measure {self.name!r}: kind is {self.kind!r}; expected str, int, float or bool"
+            )
+        if self.better not in ("up", "down", None):
+            raise RecveilError(
+                f"measure {self.name!r}: better is {self.better!r}; expected 'up', 'down' or None"
             )
         if self.panel is not None and (self.kind not in (int, float) or self.better is None):
             raise RecveilError(

@@ -322,7 +322,7 @@ def draw_panel(
     >>> chart.svg[:4], draw_panel([row | {"rmse": None}], "rmse", ".2f", [])
     ('<svg', None)
     """
-    drawn = [row for row in rows if row["k"] is not None and row[field] is not None]
+    drawn = [row for row in rows if row["k"] is not None and row.get(field) is not None]
     if not drawn:
         return None
     looks = {look.series: look for look in looks_of(rows)}
