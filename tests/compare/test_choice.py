@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.compare import Row, cheapest, frontier
-from recveil.compare.choice import warnings_of
+from recveil.compare.caveats import warnings_of
 from recveil.errors import RecveilError
 
 LOOKED_FOR = {"looked_for": 900, "attacked": 900, "most_attacked": 900}

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 
 from recveil.beside import write_beside
 from recveil.brief import brief
+from recveil.compare.caveats import warnings_of
 from recveil.compare.cells import TABLE
-from recveil.compare.choice import LADDER, Choice, cheapest, frontier, warnings_of
+from recveil.compare.choice import LADDER, Choice, cheapest, frontier
 from recveil.compare.measured import MEASURES
 from recveil.compare.rows import Row
 from recveil.compare.worth import Worth, shares_of
