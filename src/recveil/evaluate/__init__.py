@@ -3,14 +3,9 @@
 from recveil.evaluate.carried import CarryOver, carry_over, kendall_tau
 from recveil.evaluate.deviations import (
     Deviation,
-    Missing,
     NullRule,
-    SelfRank,
-    SimilarUsers,
-    find_similar_users,
     mae,
     rmse,
-    self_rank,
     similar_user_deviation,
     target_deviation,
 )
@@ -43,6 +38,13 @@ from recveil.evaluate.recipient import (
     serve,
 )
 from recveil.evaluate.recommender import Recommender
+from recveil.evaluate.similar_users import (
+    Missing,
+    SelfRank,
+    SimilarUsers,
+    find_similar_users,
+    self_rank,
+)
 from recveil.evaluate.similarity import (
     RatingHistogram,
     SimilarityDistributions,

@@ -1,5 +1,6 @@
 """evaluate: from files to what a release is worth, and gives away, in one call."""
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.likes import PREDICTED, refuse_likes
-from recveil.release.manifest import known_manifest
+from recveil.release.anonymizer import Anonymizer
+from recveil.release.manifest import Manifest, known_manifest
 
 
 @brief
@@ -133,41 +135,51 @@ def evaluate(
     """
     refuse_unknown_keywords("evaluate", reading, "k", "people_in", "times")
     refuse_no_path("a release folder", release=release)
-    by_files = train is not None and test is not None and source is None and split is None
-    by_share = source is not None and split is not None and train is None and test is None
-    if not by_files and not by_share:
-        raise RecveilError(
-            "expected either the file that the release was made from and one of test ratings "
-            "(train and test), or one file and the share to hold out of it (source and split)"
-        )
+    _check_tables(source=source, train=train, test=test, split=split)
     refuse_two_standard_inputs(source=source, train=train, test=test)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
-
-    def take(table: Any) -> Reading:
-        # Ratings in memory have a scale of their own already.
-        own = (
-            {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": manifest.scale}
-        )
-        return understand(table, times=False, **{**reading, **own}).settled()
-
-    anonymizer = same_again(manifest, seed) if by_share else None
-    if by_share and anonymizer is None:
-        raise RecveilError(
-            f"{folder.name}: its settings do not say how to make another such release, for "
-            f"instance because people have privacy levels of their own; split the ratings "
-            f"yourself, make a release of one part, and give both parts as train and test"
-        )
+    # A release that cannot be made again is refused before any work.
+    anonymizer = None if split is None else _made_like(manifest, folder, seed)
     matched = None
-    if by_files:
-        readings: tuple[Reading, ...] = take(train), take(test)
+    if split is not None:
+        readings: tuple[Reading, ...] = (_read(source, manifest.scale, reading),)
+        parts = split_ratings(readings[0].ratings, split, seed)
+    else:
+        readings = _read(train, manifest.scale, reading), _read(test, manifest.scale, reading)
         matched = match_held_out(readings[0].ratings, readings[1].ratings)
         parts = Split(readings[0].ratings, matched.test)
-    else:
-        readings = (take(source),)
-        parts = split_ratings(readings[0].ratings, split or 0, seed)
     refuse_likes(parts.train, PREDICTED)
     evaluator = Evaluator(parts, null_rule, targets, seed, with_membership=with_membership)
     judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
     found = evaluator.evaluate(judged, anonymizer=anonymizer)
     return Evaluated(found, parts.train, readings, folder.name, split, matched, seed)
+
+
+def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) -> None:
+    """Refuse any but two tables, or one with the share to hold out of it."""
+    given = tuple(part is not None for part in (source, split, train, test))
+    if given not in ((False, False, True, True), (True, True, False, False)):
+        raise RecveilError(
+            "expected either the file that the release was made from and one of test ratings "
+            "(train and test), or one file and the share to hold out of it (source and split)"
+        )
+
+
+def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading:
+    """Read a table on the release's scale, unless it has another one or one is asked for."""
+    # Ratings in memory have a scale of their own already.
+    own = {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": scale}
+    return understand(table, times=False, **{**reading, **own}).settled()
+
+
+def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
+    """Return an anonymizer with the public settings of a release."""
+    anonymizer = same_again(manifest, seed)
+    if anonymizer is None:
+        raise RecveilError(
+            f"{folder.name}: its settings do not say how to make another such release, for "
+            f"instance because people have privacy levels of their own; split the ratings "
+            f"yourself, make a release of one part, and give both parts as train and test"
+        )
+    return anonymizer

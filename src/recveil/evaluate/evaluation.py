@@ -9,9 +9,10 @@ import numpy as np
 from recveil.audit.attacked import AttackedRelease
 from recveil.brief import brief
 from recveil.evaluate.carried import CarryOver
-from recveil.evaluate.deviations import Deviation, SelfRank
+from recveil.evaluate.deviations import Deviation
 from recveil.evaluate.gain import Kept, Measured, is_share_told
 from recveil.evaluate.recipient import AVERAGES, Served, Utility
+from recveil.evaluate.similar_users import SelfRank
 from recveil.evaluate.whole_table import Fidelity
 from recveil.verify.link_posterior import LinkPosterior
 
@@ -183,7 +184,7 @@ class Evaluation:
         return {
             name: {
                 **_figure(share, people),
-                "is_told": whole.is_told and is_share_told(*share[:3]),
+                "is_told": whole.is_told and is_share_told(share.value, share.low, share.high),
             }
             for name, (share, whole, people) in parts.items()
         }
@@ -239,7 +240,7 @@ def _told(share: Measured, whole: Measured) -> str:
     >>> _told(Measured(0.5, 0.4, 0.6), Measured(0.01, -0.01, 0.03))
     'not told'
     """
-    if not whole.is_told or not is_share_told(*share[:3]):
+    if not whole.is_told or not is_share_told(share.value, share.low, share.high):
         return "not told"
     if share.value >= 1:
         return f"as good as raw ({min(1, share.low):.1%} at least)"

@@ -6,18 +6,18 @@ concerns the raw ratings is computed once. So the numbers of two releases differ
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from recveil.attack import Anonymizer
+from recveil.audit.attacked import AttackedRelease
 from recveil.errors import RecveilError
 from recveil.evaluate.carried import carry_over
 from recveil.evaluate.deviations import (
+    Deviation,
     NullRule,
     check_null_rule,
-    find_similar_users,
-    self_rank,
     similar_user_deviation,
     target_deviation,
 )
@@ -32,9 +32,11 @@ from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.gain import Measured, kept, raw_gain, raw_lists, release_gain
 from recveil.evaluate.recipient import Served, fit_all, serve
 from recveil.evaluate.recommender import Recommender
+from recveil.evaluate.similar_users import SelfRank, find_similar_users, self_rank
 from recveil.evaluate.split import HeldOut, Split
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.evaluate.whole_table import fidelity
+from recveil.verify.link_posterior import LinkPosterior
 
 
 class Evaluator:
@@ -128,8 +130,14 @@ class Evaluator:
         opened = Opened.open(release, train)
         fitted = fit_all(opened.table, seed=self.seed)
         served = self._serve(fitted, test)
+        own = self._own_rows(opened)
+        disclosed = self._disclosure(opened, anonymizer)
+        absent = self._absent(opened, fitted)
         return Evaluation(
-            **self._deviations(opened),
+            target_deviation=own.target_deviation,
+            similar_user_deviation=own.similar_user_deviation,
+            self_rank=own.self_rank,
+            self_rank_common=own.self_rank_common,
             raw=self.raw,
             release=served,
             raw_gain=self._raw_gain,
@@ -139,11 +147,16 @@ class Evaluator:
             best_kept=kept(self.raw, served, best=True, seed=self.seed),
             carry_over=carry_over(self.raw.utilities, served.utilities),
             fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
-            **self._disclosure(opened, anonymizer),
-            **self._absent(opened, fitted),
+            disclosure=disclosed.attacked,
+            links=disclosed.links,
+            raw_absent=absent.raw,
+            release_absent=absent.release,
             n_people=train.n_users,
             n_served=np.unique(test.users).size,
+            n_absent=absent.n_people,
             n_cells=test.users.size,
+            filled_share=own.filled_share,
+            notes=disclosed.notes,
         )
 
     @cached_property
@@ -161,64 +174,98 @@ class Evaluator:
     def _serve(self, fitted: Sequence[Recommender], test: HeldOut) -> Served:
         return serve(fitted, self._people, test)
 
-    def _deviations(self, opened: Opened) -> dict[str, Any]:
+    def _own_rows(self, opened: Opened) -> "_OwnRows":
         released, (train, test) = opened.released, self.split
         if released is None:
-            names = "target_deviation", "similar_user_deviation", "self_rank", "filled_share"
-            return dict.fromkeys([*names, "self_rank_common"])
-        target = target_deviation(released, test, train.scale, self.null_rule)
+            return _OwnRows()
         similar = find_similar_users(released, train)
-        return {
-            "target_deviation": target,
-            "similar_user_deviation": similar_user_deviation(
+        return _OwnRows(
+            target_deviation=target_deviation(released, test, train.scale, self.null_rule),
+            similar_user_deviation=similar_user_deviation(
                 released, similar, test, train.scale, self.null_rule
             ),
-            "self_rank": self_rank(similar),
-            "self_rank_common": self_rank(find_similar_users(released, train, missing="skip")),
-            # A person never rated these cells in training, so a label there is not his own.
-            "filled_share": 1 - target.null_share,
-        }
+            self_rank=self_rank(similar),
+            self_rank_common=self_rank(find_similar_users(released, train, missing="skip")),
+        )
 
-    def _disclosure(self, opened: Opened, anonymizer: Anonymizer | None) -> dict[str, Any]:
-        train, notes = self.split.train, []
-        if opened.released is None:
-            notes.append(
-                f"Nobody knows whose rows these are ({opened.unknown}), so that deviations, "
-                f"self-ranks, filled cells, attacks and links cannot be told."
-            )
-        if self.with_membership and anonymizer is None:
-            anonymizer = anonymizer_of(opened, self.seed)
-            if anonymizer is None and opened.released is not None:
-                notes.append(
-                    "Whether an adversary can tell who was in the data was not measured: the "
-                    "release does not say how to make another such one."
-                )
+    def _disclosure(self, opened: Opened, anonymizer: Anonymizer | None) -> "_Disclosed":
+        """Attack the release, and say what could not be attacked."""
+        train = self.split.train
         chosen = anonymizer if self.with_membership else None
+        if self.with_membership and chosen is None:
+            chosen = anonymizer_of(opened, self.seed)
         links = disclose_links(train, opened)
-        if links is None and opened.released is not None:
-            notes.append(
-                "All rows hold the same items, so that no probability follows from an item's "
-                "standing in a row. Their labels tell more of who rated what."
-            )
-        if links is not None and "rating" not in opened.manifest.claim.about.compared:
-            notes.append(
-                "The probabilities of links look at the items of the rows alone; the ratings, "
-                "which differ among the people who share the items, may tell more."
-            )
-        published = disclose(train, opened, self.n_targets, self.seed, chosen)
-        notes += [] if published is None else published.warnings()
-        return {"disclosure": published, "links": links, "notes": tuple(notes)}
-
-    def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> dict[str, Any]:
-        """Serve those alone who are not in the release."""
-        nobody = {"raw_absent": None, "release_absent": None}
+        attacked = disclose(train, opened, self.n_targets, self.seed, chosen)
         if opened.released is None:
-            return {**nobody, "n_absent": None}
+            return _Disclosed(attacked, links, (_unknown_rows(opened),))
+        notes = [_NO_MEMBERSHIP] if self.with_membership and chosen is None else []
+        if links is None:
+            notes.append(_NO_LINKS)
+        elif "rating" not in opened.manifest.claim.about.compared:
+            notes.append(_LINKS_OF_ITEMS)
+        notes += [] if attacked is None else attacked.warnings()
+        return _Disclosed(attacked, links, tuple(notes))
+
+    def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> "_Absent":
+        """Serve those alone who are not in the release."""
+        if opened.released is None:
+            return _Absent()
         of_absent = self.split.test.of_users(opened.released.record_of < 0)
         if not of_absent.users.size:
-            return {**nobody, "n_absent": 0}
-        return {
-            "raw_absent": self._serve(self._raw_recommenders, of_absent),
-            "release_absent": self._serve(fitted, of_absent),
-            "n_absent": np.unique(of_absent.users).size,
-        }
+            return _Absent(n_people=0)
+        return _Absent(
+            raw=self._serve(self._raw_recommenders, of_absent),
+            release=self._serve(fitted, of_absent),
+            n_people=np.unique(of_absent.users).size,
+        )
+
+
+class _OwnRows(NamedTuple):
+    """How far rows lie from the people whom they are about; None if nobody knows who that is."""
+
+    target_deviation: Deviation | None = None
+    similar_user_deviation: Deviation | None = None
+    self_rank: SelfRank | None = None
+    self_rank_common: SelfRank | None = None
+
+    @property
+    def filled_share(self) -> float | None:
+        """A person never rated these cells in training, so a label there is not their own."""
+        return None if self.target_deviation is None else 1 - self.target_deviation.null_share
+
+
+class _Disclosed(NamedTuple):
+    """What the release gives away, and what could not be said."""
+
+    attacked: AttackedRelease | None
+    links: LinkPosterior | None
+    notes: tuple[str, ...]
+
+
+class _Absent(NamedTuple):
+    """How well those are served who are not in the release; None if there are none."""
+
+    raw: Served | None = None
+    release: Served | None = None
+    n_people: int | None = None
+
+
+_NO_MEMBERSHIP = (
+    "Whether an adversary can tell who was in the data was not measured: the release does not say "
+    "how to make another such one."
+)
+_NO_LINKS = (
+    "All rows hold the same items, so that no probability follows from an item's standing in a "
+    "row. Their labels tell more of who rated what."
+)
+_LINKS_OF_ITEMS = (
+    "The probabilities of links look at the items of the rows alone; the ratings, which differ "
+    "among the people who share the items, may tell more."
+)
+
+
+def _unknown_rows(opened: Opened) -> str:
+    return (
+        f"Nobody knows whose rows these are ({opened.unknown}), so that deviations, self-ranks, "
+        f"filled cells, attacks and links cannot be told."
+    )

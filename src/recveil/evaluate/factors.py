@@ -107,8 +107,8 @@ def regress(
     penalty: float,
 ) -> NDArray[np.float64]:
     """Solve the regressions of `regress_each` for one penalty, shape (n_rows, rank)."""
-    table = indptr, indices, targets, weights, factors
-    return np.asarray(regress_each(*table, np.array([penalty], np.float64))[0])
+    penalties = np.array([penalty], np.float64)
+    return np.asarray(regress_each(indptr, indices, targets, weights, factors, penalties)[0])
 
 
 @compiled()

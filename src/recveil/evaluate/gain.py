@@ -129,13 +129,13 @@ def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> 
     of_ratings = gain_kept(raw, release, best=best)
     of_lists = lists_kept(raw, release, best=best)
     people = raw.people
+    n_judged = 0 if people is None else people.cells.size
     n_ranked = 0 if people is None else _n_ranked(people.ndcg.get(_ranker(raw, best)))
+    ratings_low, ratings_high = gain_interval(raw, release, best=best, seed=seed)
+    lists_low, lists_high = lists_interval(raw, release, best=best, seed=seed)
     return Kept(
-        Measured(
-            *(of_ratings, *gain_interval(raw, release, best=best, seed=seed)),
-            0 if people is None else people.cells.size,
-        ),
-        Measured(of_lists, *lists_interval(raw, release, best=best, seed=seed), n_ranked),
+        ratings=Measured(of_ratings, ratings_low, ratings_high, n_judged),
+        lists=Measured(of_lists, lists_low, lists_high, n_ranked),
     )
 
 
@@ -329,9 +329,10 @@ def _n_ranked(gained: NDArray[np.float64] | None) -> int:
 
 
 def _measured(value: float, drawn: NDArray[np.float64], n_people: int) -> Measured:
-    low = np.quantile(drawn, 0.025, method="lower")
-    high = np.quantile(drawn, 0.975, method="higher")
-    return Measured(value, *_around(value, float(low), float(high)), n_people)
+    low = float(np.quantile(drawn, 0.025, method="lower"))
+    high = float(np.quantile(drawn, 0.975, method="higher"))
+    low, high = _around(value, low, high)
+    return Measured(value, low, high, n_people)
 
 
 def _share_interval(

@@ -31,7 +31,7 @@ class GlobalMean(Recommender):
     ranks: ClassVar[bool] = False
     serving_settings: ClassVar[tuple[Setting, ...]] = tuple((damping,) for damping in DAMPINGS)
 
-    def _learn(self, table: TrainingTable, setting: Setting) -> NDArray[np.float64]:
+    def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
         return np.full(table.n_items, table.overall_mean)
 
     def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
@@ -52,10 +52,10 @@ class ItemMeans(Recommender):
 
     name = "item mean"
 
-    def _learn(self, table: TrainingTable, setting: Setting) -> NDArray[np.float64]:
+    def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
         return table.item_means()
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> NDArray[np.float64]:
         return np.tile(learnt, (people.n_users, 1))
 
 
@@ -82,10 +82,10 @@ class Popularity(Recommender):
     name = "popularity"
     rates: ClassVar[bool] = False
 
-    def _learn(self, table: TrainingTable, setting: Setting) -> NDArray[np.float64]:
+    def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
         return table.support
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> NDArray[np.float64]:
         return np.tile(learnt, (people.n_users, 1))
 
 

@@ -77,7 +77,8 @@ class ItemNeighbours(OnAverages):
         """Compare all pairs of items, once for all settings that are tried on a table."""
         if self._counted is None or self._counted.table is not table:
             left = averages.rest(table.rows)[1]
-            self._counted = _Counted(table, *item_cosines(table, left))
+            cosines, people = item_cosines(table, left)
+            self._counted = _Counted(table, cosines, people)
         return self._counted
 
     def _serve(self, learnt: _Learnt, people: UserRows, setting: Setting) -> NDArray[np.float64]:

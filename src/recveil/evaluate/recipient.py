@@ -164,8 +164,13 @@ def default_recommenders() -> tuple[Recommender, ...]:
     Where a table tells no two of them apart, the first is chosen.
     """
     return (
-        *(ItemMeansAndBias(), ItemMeans(), GlobalMean(), Popularity()),
-        *(ItemNeighbours(), RidgeFactors(rank=10), RidgeFactors(rank=50)),
+        ItemMeansAndBias(),
+        ItemMeans(),
+        GlobalMean(),
+        Popularity(),
+        ItemNeighbours(),
+        RidgeFactors(rank=10),
+        RidgeFactors(rank=50),
     )
 
 
@@ -316,14 +321,20 @@ def _utility(
     scale: RatingScale,
     lists: Ranking,
 ) -> Utility:
-    errors = np.nan, np.nan
-    if recommender.rates:
-        ratings = np.clip(scores, scale.low, scale.high)
-        errors = rmse(ratings, test.values), mae(ratings, test.values)
+    ratings = np.clip(scores, scale.low, scale.high)
     if not recommender.ranks:
         lists = lists._replace(ndcg=np.nan, recall=np.nan, coverage=np.nan)
     return Utility(
-        *(*errors, lists.ndcg, lists.recall, lists.coverage, lists.n, test.values.size),
-        *(lists.n_users, lists.n_without, recommender.setting_, recommender.inner_rmse_),
-        recommender.inner_ndcg_,
+        rmse=rmse(ratings, test.values) if recommender.rates else np.nan,
+        mae=mae(ratings, test.values) if recommender.rates else np.nan,
+        ndcg=lists.ndcg,
+        recall=lists.recall,
+        coverage=lists.coverage,
+        n=lists.n,
+        n_cells=test.values.size,
+        n_ranked=lists.n_users,
+        n_unranked=lists.n_without,
+        setting=recommender.setting_,
+        inner_rmse=recommender.inner_rmse_,
+        inner_ndcg=recommender.inner_ndcg_,
     )

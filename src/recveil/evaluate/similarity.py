@@ -25,7 +25,10 @@ _CONTINUOUS_BARS = 5
 
 
 def closeness(
-    first: ArrayLike, second: ArrayLike, scale: RatingScale, threshold: float
+    first: ArrayLike,
+    second: ArrayLike,
+    scale: RatingScale,
+    threshold: float,
 ) -> NDArray[np.float64]:
     """Return the share of items on which two rows are more than a threshold apart (closeness-a).
 
@@ -53,6 +56,7 @@ def closeness(
     >>> closeness([1, 3, 5], [1.5, 3, 1], RatingScale(1, 5, 1), threshold=0.5)  # 5 and 1 are not
     array(0.33333333)
     """
+    del scale  # points are points on any scale
     return np.asarray(np.mean(_apart(first, second) > threshold, axis=-1))
 
 
@@ -187,7 +191,13 @@ def similarity_distributions(
     after = _measure(ratings, padding, _pairs_in_groups(groups, n_pairs, rng))
     names = ("closeness-0.5", "closeness-1.0", "weighted", "weighted-squared")
     return SimilarityDistributions(
-        *(names, edges, _shares(before), _shares(after), _means(before), _means(after), n_pairs)
+        measures=names,
+        edges=edges,
+        before=_shares(before),
+        after=_shares(after),
+        mean_before=_means(before),
+        mean_after=_means(after),
+        n_pairs=n_pairs,
     )
 
 
@@ -266,8 +276,12 @@ def rating_histogram(
         padded += _count(_padded_rows(ratings, padding, tile)[:, rated], bounds)
     cells = users.size * ratings.n_items
     return RatingHistogram(
-        *(levels, own / cells, padded / cells),
-        *(1 - int(own.sum()) / cells, 1 - int(padded.sum()) / cells, users.size),
+        ratings=levels,
+        original=own / cells,
+        padded=padded / cells,
+        null_original=1 - int(own.sum()) / cells,
+        null_padded=1 - int(padded.sum()) / cells,
+        n_users=users.size,
     )
 
 

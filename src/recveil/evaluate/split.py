@@ -161,9 +161,11 @@ def match_held_out(train: Ratings, test: Ratings) -> Matched:
     kept = kept[np.lexsort([items[kept], users[kept]])]
     values = test.scale.round(test.values[kept])
     return Matched(
-        HeldOut(users[kept], items[kept], values),
-        *(int((user_of < 0).sum()), int((item_of < 0).sum())),
-        *(int((~known).sum()), int(repeated.sum())),
+        test=HeldOut(users[kept], items[kept], values),
+        unknown_users=int((user_of < 0).sum()),
+        unknown_items=int((item_of < 0).sum()),
+        left_out=int((~known).sum()),
+        also_in_training=int(repeated.sum()),
     )
 
 
@@ -189,9 +191,13 @@ def _without(ratings: Ratings, held: NDArray[np.bool_]) -> Ratings:
     kept = ~held
     lengths = np.bincount(ratings.user_positions()[kept], minlength=ratings.n_users)
     return Ratings(
-        *(ratings.users, ratings.items, np.concatenate([[0], np.cumsum(lengths)])),
-        *(ratings.indices[kept], ratings.values[kept]),
-        *(None if ratings.days is None else ratings.days[kept], ratings.scale),
+        users=ratings.users,
+        items=ratings.items,
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indices=ratings.indices[kept],
+        values=ratings.values[kept],
+        days=None if ratings.days is None else ratings.days[kept],
+        scale=ratings.scale,
     )
 
 

@@ -191,13 +191,14 @@ def ranking(top: NDArray[np.int64], relevant: UserRows, n_items: int) -> Ranking
     """
     gained, found = _measure(top, relevant.indptr, relevant.indices, relevant.values)
     judged = ~np.isnan(gained)
-    means = (
-        (float(gained[judged].mean()), float(found[judged].mean()))
-        if judged.any()
-        else (np.nan, np.nan)
+    return Ranking(
+        ndcg=float(gained[judged].mean()) if judged.any() else np.nan,
+        recall=float(found[judged].mean()) if judged.any() else np.nan,
+        coverage=coverage(top, n_items),
+        n=top.shape[1],
+        n_users=int(judged.sum()),
+        n_without=int((~judged).sum()),
     )
-    counts = int(judged.sum()), int((~judged).sum())
-    return Ranking(*means, coverage(top, n_items), top.shape[1], *counts)
 
 
 @compiled()

@@ -206,8 +206,12 @@ def _compare_pairs(
     rows = table.rows
     by_item: sparse.csc_array = rows.matrix(table.n_items).tocsc()
     return _correlate(
-        *(by_item.indptr, by_item.indices, by_item.data),
-        *(table.sizes.astype(np.float64), table.item_means(), np.asarray(pairs, np.int64)),
+        indptr=by_item.indptr,
+        rows=by_item.indices,
+        values=by_item.data,
+        sizes=table.sizes.astype(np.float64),
+        means=table.item_means(),
+        pairs=np.asarray(pairs, np.int64),
     )
 
 
