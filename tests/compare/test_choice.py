@@ -144,8 +144,7 @@ class TestWorth:
         safer = one._replace(gain_kept=1.01, risk_high=0.05, k=20)
         assert cheapest([one, safer], 0.1).row == safer
 
-    @pytest.mark.parametrize("promise", ["k-anonymity"])
-    def test_a_gain_that_is_too_small_to_tell_makes_no_headline(self, promise):
+    def test_a_gain_that_is_too_small_to_tell_makes_no_headline(self):
         gain = {"is_gain_told": False, "raw_gain": 0.001, "raw_gain_low": -0.002}
         gain |= {"raw_gain_high": 0.004, "raw_rmse": 0.943, "averages_rmse": 0.944}
         rows = [row._replace(**gain) for row in self.ROWS]

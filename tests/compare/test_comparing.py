@@ -36,6 +36,7 @@ def made_by(name, make):
 @pytest.fixture
 def run(invented, tmp_path, evaluator):
     """Compares two ks of two methods, and a baseline: five settings."""
+    assert not evaluator.judged
 
     def run(**changes):
         settings = {"methods": ["simple", "padded", "raw"], "ks": [3, 5], "targets": 50}
@@ -57,7 +58,7 @@ class TestResuming:
         assert (first.computed, second.computed) == (5, 0)
         assert first.rows == second.rows
 
-    def test_more_settings_add_to_the_others(self, run, evaluator):
+    def test_more_settings_add_to_the_others(self, run):
         run()
         assert run(ks=[3, 5, 7]).computed == 2  # k = 7 of two methods
         assert run(methods=["raw"]).computed == 0
@@ -67,7 +68,7 @@ class TestResuming:
         assert run(max_risk=0.5, worth="ratings").computed == 0
         assert run(max_risk=0.5, worth="lists").to_dict()["answer"]["worth"] == "lists"
 
-    def test_cells_of_an_older_form_are_computed_anew(self, run, tmp_path, monkeypatch):
+    def test_cells_of_an_older_form_are_computed_anew(self, run, monkeypatch):
         from recveil.compare import cells
 
         monkeypatch.setattr(cells, "_FORMAT", "recveil-cell-2")  # without the best recommenders
@@ -99,14 +100,12 @@ class TestResuming:
         evaluator.failing = []
         assert run().computed == 4
 
-    def test_an_anonymizer_that_is_killed_leaves_no_release(
-        self, run, evaluator, tmp_path, monkeypatch
-    ):
+    def test_an_anonymizer_that_is_killed_leaves_no_release(self, run, tmp_path):
         class Killed:
-            def anonymize(self, ratings):
+            def anonymize(self, _):
                 raise KeyboardInterrupt
 
-        with made_by("killed", lambda k, seed: Killed()), pytest.raises(KeyboardInterrupt):
+        with made_by("killed", lambda *_: Killed()), pytest.raises(KeyboardInterrupt):
             run(methods=["simple", "killed"])
         assert files(tmp_path / "out") == ["cells/simple-k3.json", "cells/simple-k5.json"]
 
@@ -207,7 +206,8 @@ class TestFolder:
         with pytest.raises(RecveilError, match="create it first"):
             compare(invented, tmp_path / "nowhere" / "out", methods=["raw"])
 
-    def test_no_label_of_a_person_is_in_it(self, tmp_path, evaluator):
+    @pytest.mark.usefixtures("evaluator")
+    def test_no_label_of_a_person_is_in_it(self, tmp_path):
         from recveil.ratings import Ratings
 
         plain = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)

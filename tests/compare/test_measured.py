@@ -85,25 +85,25 @@ class TestRefused:
     @pytest.mark.parametrize("name", ["risk", "method", "title", "kept"])
     def test_a_name_that_is_taken(self, name):
         with pytest.raises(RecveilError, match=f"^measure '{name}': the name is taken"):
-            register_measure(Measure(name, "", float, lambda cell: None))
+            register_measure(Measure(name, "", float, lambda _: None))
 
     @pytest.mark.parametrize("name", ["", "two words", "_asdict", "7up"])
     def test_a_name_that_is_none(self, name):
         with pytest.raises(RecveilError, match=r"expected a name of letters"):
-            Measure(name, "", float, lambda cell: None)
+            Measure(name, "", float, lambda _: None)
 
     def test_a_kind_that_is_none(self):
         with pytest.raises(RecveilError, match=r"^measure 'toy': kind is .*expected str, int"):
-            Measure("toy", "", list, lambda cell: None)
+            Measure("toy", "", list, lambda _: None)
 
     @pytest.mark.parametrize(("kind", "better"), [(float, None), (str, "up"), (bool, "up")])
     def test_a_panel_that_cannot_be_drawn(self, kind, better):
         with pytest.raises(RecveilError, match=r"^measure 'toy': a panel needs numbers"):
-            Measure("toy", "", kind, lambda cell: None, "", better, Panel("Toy", ".2f"))
+            Measure("toy", "", kind, lambda _: None, "", better, Panel("Toy", ".2f"))
 
     def test_a_direction_that_is_none(self):
         with pytest.raises(RecveilError, match=r"^measure 'toy': better is 'left'; expected"):
-            Measure("toy", "", float, lambda cell: None, "", "left")
+            Measure("toy", "", float, lambda _: None, "", "left")
 
     @pytest.mark.parametrize(
         ("kind", "value"),
@@ -113,7 +113,7 @@ class TestRefused:
         ],
     )
     def test_a_value_of_another_kind(self, kind, value):
-        register_measure(Measure("toy", "", kind, lambda cell: value))
+        register_measure(Measure("toy", "", kind, lambda _: value))
         with pytest.raises(RecveilError, match=r"^measure 'toy': its value is"):
             to_row(Cell("key", Setting("raw", None)))
         with pytest.raises(RecveilError, match=r"^measure 'toy': its value is"):
@@ -138,7 +138,8 @@ class TestRow:
         assert row.risk == 0.1
 
     def test_rows_are_equal_by_what_they_say(self, row):
-        assert row == row._replace() and hash(row) == hash(row._replace())
+        assert row == row._replace()
+        assert hash(row) == hash(row._replace())
         assert row != row._replace(risk=0.0)
         assert row != tuple(row._asdict().values())
 

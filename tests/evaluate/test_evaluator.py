@@ -198,7 +198,7 @@ class TestForms:
         assert found["worst"]["person_found"] == worst["person_found"]
         assert found["worst"]["bound"] == 0.2
 
-    def test_other_peoples_releases_are_refused(self, judge, padded, split):
+    def test_other_peoples_releases_are_refused(self, judge):
         others = make_ratings(n_users=50, n_items=20, n_ratings=400, seed=1)
         foreign = PredictiveAnonymizer(k=5, seed=1).anonymize(others)
         with pytest.raises(RecveilError, match="the training ratings have 200 and 60"):
@@ -264,10 +264,10 @@ class TestMeasures:
         class Fixed(Recommender):
             name = "fixed"
 
-            def _learn(self, table, setting):
+            def _learn(self, *_):
                 return None
 
-            def _serve(self, learnt, people, setting):
+            def _serve(self, *_):
                 return scores
 
         people = UserRows(np.arange(4), np.array([0, 4, 5], np.int32), np.array([3.0, 3, 3]))
