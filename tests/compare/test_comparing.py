@@ -105,7 +105,7 @@ class TestResuming:
             def anonymize(self, _):
                 raise KeyboardInterrupt
 
-        with made_by("killed", lambda *_: Killed()), pytest.raises(KeyboardInterrupt):
+        with made_by("killed", lambda *_, **__: Killed()), pytest.raises(KeyboardInterrupt):
             run(methods=["simple", "killed"])
         assert files(tmp_path / "out") == ["cells/simple-k3.json", "cells/simple-k5.json"]
 
@@ -140,7 +140,7 @@ class TestFailures:
         again = run(methods=["simple"])
         assert (again.computed, again.rows[1].problem) == (1, None)
 
-    def test_a_release_that_breaks_its_claim_is_no_result(self, run, monkeypatch):
+    def test_a_release_that_breaks_its_claim_is_no_result(self, run):
         def broken(k, seed):
             anonymizer = PredictiveAnonymizer(k, "simple", seed=seed)
 
