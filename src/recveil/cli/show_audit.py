@@ -6,6 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.release.claim import claim_kind
+
 
 def show_audit(plain: dict[str, Any]) -> None:
     """Print the verdicts, the tables, and what they mean."""
@@ -43,8 +45,8 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     trials = attacks[0]
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
-        f"guess finds {trials['baseline']:.2%}. Found: by the better of two attacks, Scoreboard-RH "
-        f"and the likeliest record; stands out: by Scoreboard-RH, so far ahead that the adversary "
+        f"guess finds {trials['baseline']:.2%}. Found: by the best of the attacks "
+        f"({', '.join(trials['by_attack'])}); stands out: by Scoreboard-RH, so far ahead that the adversary "
         f"may believe it. Control: of those with enough ratings, how often somebody else stands "
         f"out where the record was taken out; so often, standing out is no proof."
     )
@@ -72,7 +74,7 @@ def _show_release(console: Console, release: dict[str, Any]) -> None:
     rates = (names["group_found"], names["person_found"], names["bound"])
     table = Table("against the release", "looked for", *rates)
     # Nothing is proven of people whose records share their items alone.
-    is_proven = release["claim"] == "identical-rows"
+    is_proven = claim_kind(release["claim"]).is_bound
     for attack in release["attacks"]:
         bound = attack["bound"] if is_proven else 1.0
         table.add_row(

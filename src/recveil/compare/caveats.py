@@ -19,7 +19,7 @@ from recveil.compare.worth import (
     wanted,
 )
 from recveil.evaluate import FEWEST_JUDGED
-from recveil.release.registry import undone_of
+from recveil.release.registry import undone_of, variant_of
 
 # If the attacks find fewer than this share in the raw data, they show little.
 _WORKS = 0.5
@@ -155,9 +155,10 @@ def say_safety(row: Row, max_risk: float | None) -> list[str]:
 
 def _proven(row: Row, max_risk: float | None) -> str:
     if row.bound is None:
+        unpromised = variant_of(row.method).about_claim.unpromised
         return (
-            "That is measured, and no promise: only the sets of rated items are shared, and "
-            "somebody who knows more ratings finds more."
+            f"That is measured, and no promise: {unpromised}, and somebody who knows more ratings "
+            f"finds more."
         )
     if max_risk is not None and row.bound > max_risk:
         return (

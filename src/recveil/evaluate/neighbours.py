@@ -110,7 +110,7 @@ class ItemNeighbours(OnAverages):
         n_items = len(similar)
         rated, rest = (people.matrix(n_items, values) for values in (np.ones(left.size), left))
         if left.size > _SPARSE * people.n_users * n_items:
-            rated, rest = rated.toarray(), rest.toarray()
+            return bias, rest.toarray() @ similar, rated.toarray() @ similar
         return bias, rest @ similar, rated @ similar
 
 

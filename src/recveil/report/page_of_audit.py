@@ -10,6 +10,7 @@ from jinja2 import Environment, StrictUndefined
 
 from recveil.attack import AttackEntry, find_attack
 from recveil.beside import write_beside
+from recveil.release.claim import claim_kind
 from recveil.report.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 
 _SECTIONS = (
@@ -73,7 +74,9 @@ def audit_page(result: dict[str, Any]) -> str:
         "risk": _chart_risk(sections["risk"]),
         "release": _chart_release(sections["release"]),
     }
-    return environment.from_string(text).render(**sections | tables, charts=charts)
+    claimed = (sections["release"] or {}).get("claim")
+    about = None if claimed is None else claim_kind(claimed)
+    return environment.from_string(text).render(**sections | tables, charts=charts, about=about)
 
 
 def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
@@ -127,7 +130,7 @@ def _chart_release(release: dict[str, Any] | None) -> Chart | None:
     }
     release = release or {}
     attacks = release.get("attacks") or []
-    if release.get("claim") == "identical-rows":
+    if attacks and claim_kind(release["claim"]).is_bound:
         attacks = [attack | {"person_found": _promised(attack)} for attack in attacks]
     return _chart_rates(attacks, measures, "share of people looked for")
 
