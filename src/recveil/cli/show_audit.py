@@ -46,9 +46,9 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
         f"guess finds {trials['baseline']:.2%}. Found: by the best of the attacks "
-        f"({', '.join(trials['by_attack'])}); stands out: by Scoreboard-RH, so far ahead that the adversary "
-        f"may believe it. Control: of those with enough ratings, how often somebody else stands "
-        f"out where the record was taken out; so often, standing out is no proof."
+        f"({', '.join(trials['by_attack'])}); stands out: by Scoreboard-RH, so far ahead that the "
+        f"adversary may believe it. Control: of those with enough ratings, how often somebody else "
+        f"stands out where the record was taken out; so often, standing out is no proof."
     )
     for attack in attacks:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
