@@ -10,7 +10,7 @@ from jinja2 import Environment, StrictUndefined
 
 from recveil.attack import AttackEntry, find_attack
 from recveil.beside import write_beside
-from recveil.release.claim import claim_kind
+from recveil.release.claim import ClaimKind, all_claims, claim_kind
 from recveil.report.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 
 _SECTIONS = (
@@ -74,8 +74,7 @@ def audit_page(result: dict[str, Any]) -> str:
         "risk": _chart_risk(sections["risk"]),
         "release": _chart_release(sections["release"]),
     }
-    claimed = (sections["release"] or {}).get("claim")
-    about = None if claimed is None else claim_kind(claimed)
+    about = _about(sections["release"])
     return environment.from_string(text).render(**sections | tables, charts=charts, about=about)
 
 
@@ -123,6 +122,12 @@ def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
     return _chart_rates(attacks, measures, "share of the people looked for")
 
 
+def _about(release: dict[str, Any] | None) -> ClaimKind:
+    """Return what a release's claim means; of what nobody knows, that it is not known."""
+    claimed = (release or {}).get("claim")
+    return claim_kind(claimed if claimed in {kind.name for kind in all_claims()} else "unknown")
+
+
 def _chart_release(release: dict[str, Any] | None) -> Chart | None:
     measures = {
         "the group is found": "group_found",
@@ -130,7 +135,7 @@ def _chart_release(release: dict[str, Any] | None) -> Chart | None:
     }
     release = release or {}
     attacks = release.get("attacks") or []
-    if attacks and claim_kind(release["claim"]).is_bound:
+    if _about(release).is_bound:
         attacks = [attack | {"person_found": _promised(attack)} for attack in attacks]
     return _chart_rates(attacks, measures, "share of people looked for")
 
