@@ -88,12 +88,13 @@ def anonymize(
 def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> dict[str, Any]:
     """Return the JSON object; it tells of the private side what the owner is to know."""
     from recveil.cli.show import describe
+    from recveil.release.manifest import twin_name
 
     public, private = made.release.published, made.release.private
     lone, cost = private.lone_ratings, private.diversity_cost
     return {
         "output": str(output),
-        "private": f"{output}.private",
+        "private": twin_name(str(output)),
         "data": describe(made.ratings, made.reading),
         "expected": expected and expected.to_dict(),
         "settings": public.settings,

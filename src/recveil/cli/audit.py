@@ -122,7 +122,9 @@ def _check_output(
         raise typer.BadParameter(f"{option} {path} cannot be written; expected a file in a folder")
     if any(given and given.exists() and path.exists() and path.samefile(given) for given in inputs):
         raise typer.BadParameter(f"{option} {path} is an input itself; name another file")
-    if (path.parent / "release.json").exists() or (
+    from recveil.release.manifest import MANIFEST
+
+    if (path.parent / MANIFEST).exists() or (
         release and release.resolve() in path.resolve().parents
     ):
         raise typer.BadParameter(f"{option} {path} would stand in a release; name another place")

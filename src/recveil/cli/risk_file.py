@@ -18,9 +18,9 @@ def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
     """Return where the risk goes: where somebody said, or into the private twin of a release."""
     if risk is not None or release is None:
         return risk
-    # The folder may have been named by ".", ".." or a link.
-    published = release.resolve()
-    return published.with_name(f"{published.name}.private") / "risk.csv"
+    from recveil.release.manifest import RISK, private_twin
+
+    return private_twin(release) / RISK
 
 
 def write_risk(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:

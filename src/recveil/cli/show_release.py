@@ -7,6 +7,7 @@ import typer
 from recveil.anonymize import Anonymized
 from recveil.anonymize.methods import tell_owner
 from recveil.cli.show import show_read, show_verification, tell_alone
+from recveil.release.manifest import twin_name
 
 
 def show_release(made: Anonymized, output: Path) -> None:
@@ -21,4 +22,4 @@ def show_release(made: Anonymized, output: Path) -> None:
             f"{tell_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
             f"stands alone are published as they are."
         )
-    typer.echo(f"Publish {output}; keep {output}.private secret, it tells who is who.")
+    typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells who is who.")

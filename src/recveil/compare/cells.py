@@ -15,6 +15,7 @@ from recveil.compare.cell import Cell, Counted, Setting
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.publish import write_release
+from recveil.release.manifest import MANIFEST
 from recveil.release.registry import variant_of
 
 _FORMAT = "recveil-cell-4"
@@ -58,7 +59,7 @@ def open_folder(out: Path) -> None:
     RecveilError
         If there is something else, or a release around it, or it cannot be made.
     """
-    if (out.parent / "release.json").exists():
+    if (out.parent / MANIFEST).exists():
         raise RecveilError(
             f"{out}: {out.parent} is a release, to be published, and a comparison is private; "
             f"choose another output"

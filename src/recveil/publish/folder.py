@@ -37,6 +37,7 @@ from recveil.release.manifest import (
     FileEntry,
     Manifest,
     to_bytes,
+    twin_name,
 )
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
@@ -261,7 +262,7 @@ def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
         raise RecveilError(
             f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
         )
-    return published, published.with_name(f"{published.name}.private")
+    return published, published.with_name(twin_name(published.name))
 
 
 def _settle_leftovers(folder: Path, private: Path) -> None:

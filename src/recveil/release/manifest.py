@@ -31,6 +31,17 @@ _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = {"recveil-release-1": _COUNTS, FORMAT: (*_COUNTS, "duplicates_dropped")}
 
 
+def twin_name(name: str) -> str:
+    """Return how the private twin of a folder of some name is called.
+
+    Examples
+    --------
+    >>> twin_name("out")
+    'out.private'
+    """
+    return f"{name}.private"
+
+
 def private_twin(folder: Path) -> Path:
     """Return the private folder that belongs to a published one, which may be named by a link.
 
@@ -40,7 +51,7 @@ def private_twin(folder: Path) -> Path:
     'out.private'
     """
     published = folder.resolve()  # its name is needed, and "." has none
-    return published.with_name(f"{published.name}.private")
+    return published.with_name(twin_name(published.name))
 
 
 @dataclass(frozen=True)
