@@ -268,7 +268,7 @@ def test_top_shares_against_every_record_by_hand(rating_error):
                     score += weight[item] * math.exp(-off / 1.5)
             scores.append(score)
         expected.append(max(scores) / weight[named].sum())
-    found = _all_scores(Candidates.from_ratings(of_others), adversary, [known, known], 4.0)
+    found = _all_scores(Candidates.from_ratings(of_others), adversary, [known, known], some.scale)
     assert np.allclose(found[0][0], expected)
     assert np.array_equal(found[0][0], found[0][1])  # asked twice about the same people
 

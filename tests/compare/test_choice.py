@@ -92,7 +92,7 @@ def test_caveats_tell_what_else_is_given_away():
     unsure = " ".join(cheapest([row], 0.5).caveats)
     assert "exactly" not in unsure
     assert "did not tell who was in the data at all (AUC 0.57, 0.49 to 0.64;" in unsure
-    assert "This test is a weak one" in unsure
+    assert "This area is a lower bound" in unsure
     row = row._replace(membership=None)
     assert "AUC" not in " ".join(cheapest([row], 0.5).caveats)
 

@@ -15,10 +15,12 @@ from recveil.attack.graph import (
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attack.likelihood import Likelihood
-from recveil.attack.members import Membership, membership
+from recveil.attack.members import Membership, membership, memberships
 from recveil.attack.on_release import RatingErrors, ReleaseAttack, attack_release
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
+from recveil.attack.residual_attack import ResidualAttack
+from recveil.attack.residuals import Residuals, find_residuals
 from recveil.attack.scoreboard import Lineups, Scoreboard
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.sparsity import (
@@ -35,6 +37,7 @@ from recveil.attack.statistics import (
     wilson_interval,
 )
 from recveil.attack.theory import items_needed, items_needed_for_lineup
+from recveil.attack.told_cells import ToldCells, tell_cells
 from recveil.release.anonymizer import Anonymizer
 
 __all__ = [
@@ -59,14 +62,18 @@ __all__ = [
     "RatingErrors",
     "ReleaseAttack",
     "ReleasedTable",
+    "ResidualAttack",
+    "Residuals",
     "Scoreboard",
     "ScoreboardRH",
+    "ToldCells",
     "area_under_curve",
     "attack_release",
     "choose_targets",
     "draw_knowledge",
     "find_attack",
     "find_nearest",
+    "find_residuals",
     "homogeneity",
     "information_by_rank",
     "items_needed",
@@ -75,9 +82,11 @@ __all__ = [
     "match_known_ratings",
     "mean_interval",
     "membership",
+    "memberships",
     "nearest_similarity",
     "register_attack",
     "share_at_least",
     "structure_based",
+    "tell_cells",
     "wilson_interval",
 ]

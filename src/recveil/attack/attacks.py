@@ -7,6 +7,7 @@ from recveil.attack.adversary import Adversary
 from recveil.attack.closest import Nearest
 from recveil.attack.likelihood import Likelihood, likelihoods_for_means
 from recveil.attack.protocol import Attack
+from recveil.attack.residual_attack import ResidualAttack
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
@@ -109,7 +110,7 @@ def attacks_on_release(adversary: Adversary, scale: RatingScale) -> list[tuple[s
     Examples
     --------
     >>> [name for name, _ in attacks_on_release(Adversary(known=8), RatingScale(1, 5, 1))]
-    ['scoreboard-rh', 'nearest', 'likelihood', 'likelihood', 'likelihood']
+    ['scoreboard-rh', 'nearest', 'likelihood', 'likelihood', 'likelihood', 'residual']
     """
     return [
         (name, attack)
@@ -143,5 +144,13 @@ register_attack(
         "the bounds of its errors: one that agrees with more of the entries, and is shorter.",
         on_table=lambda adversary, _scale: Likelihood.of(adversary),
         on_release=lambda adversary, scale: likelihoods_for_means(adversary, scale.range),
+    )
+)
+register_attack(
+    AttackEntry(
+        name=ResidualAttack.name,
+        description="Where every record holds all items, it fits smooth rows to the records, and "
+        "takes the record in which the known ratings explain best what the fit leaves over.",
+        on_release=lambda adversary, scale: [ResidualAttack.of(adversary, scale)],
     )
 )

@@ -1,7 +1,7 @@
 """Membership: can an adversary tell who was in the data at all?"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,25 +9,35 @@ from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
-from recveil.attack.knowledge import Knowledge, draw_knowledge
+from recveil.attack.knowledge import Knowledge, draw_knowledge, know_everything
 from recveil.attack.likelihood import likelihoods_for_means
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.released import ReleasedTable
+from recveil.attack.residual_attack import score_by_residuals
 from recveil.attack.scoreboard_rh import ScoreboardRH
-from recveil.attack.statistics import Interval, area_under_curve
+from recveil.attack.statistics import Interval, area_under_curve, wilson_interval
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.anonymizer import Anonymizer
 
 # At most so many people inside, and so many outside, are scored.
 _MOST_SCORED = 1000
+# Share of the outsiders who may be taken for members, where members are counted.
+_FALSE_POSITIVES = 0.05
+
+# Who is tried, beside the adversaries of an audit: how many exact ratings they know; None for all.
+KNOWN: dict[str, Adversary | None] = {
+    "8": Adversary(known=8),
+    "16": Adversary(known=16),
+    "all": None,
+}
 
 # Scores everybody that something is known about, in some variants, shape (n_targets,) each; higher
-# for those who fit better. The last argument is the range of the scale, in rating points.
+# for those who fit better. None at all, if it does not apply to the release.
 Scorer: TypeAlias = Callable[
-    [Candidates, Adversary, Knowledge, float], Sequence[NDArray[np.float64]]
+    [Candidates, Adversary, Knowledge, RatingScale], Sequence[NDArray[np.float64]]
 ]
 
 
@@ -54,6 +64,11 @@ class Membership(NamedTuple):
         People who were asked for, but of whom the adversary cannot know enough.
     scorer : str
         Which of `SCORERS` told best; "" if nobody could be scored.
+    tpr_at_5 : Interval
+        Share of the members who score above all but 5 % of the outsiders; a blind guess has 0.05.
+    null_auc : Interval
+        The control: the area that the same attack reaches when it is drawn by lot who counts as a
+        member, among the same people with the same scores.
     """
 
     auc: Interval
@@ -61,6 +76,8 @@ class Membership(NamedTuple):
     outsiders: int
     skipped: int
     scorer: str = ""
+    tpr_at_5: Interval = wilson_interval(0, 0)
+    null_auc: Interval = area_under_curve([], [])
 
 
 def membership(
@@ -95,9 +112,7 @@ def membership(
     Notes
     -----
     At most 1,000 people inside and 1,000 outside are scored. An area within its interval of 0.5
-    says that this score does not tell. Others do: on padded rows of MovieLens 100K with k = 5,
-    where the area is 0.57, an attack on the residuals of all rows (`experiments/residual.py`)
-    comes to 0.90 with 16 known ratings, and to 0.99 with all.
+    says that these scores do not tell; others may.
 
     Examples
     --------
@@ -109,6 +124,44 @@ def membership(
     >>> result.members, result.outsiders, result.skipped  # three have too few ratings
     (21, 7, 3)
     """
+    return memberships(ratings, anonymizer, {"": adversary}, holdout, seed)[""]
+
+
+def memberships(
+    ratings: Ratings,
+    anonymizer: Anonymizer,
+    adversaries: Mapping[str, Adversary | None] = KNOWN,
+    holdout: float = 0.2,
+    seed: int = 0,
+) -> dict[str, Membership]:
+    """Tell members from outsiders as several adversaries do, by one and the same release.
+
+    Parameters
+    ----------
+    ratings, anonymizer, holdout, seed
+        As in `membership`.
+    adversaries : dict of str to Adversary or None
+        By any name; None knows all ratings, exactly. By default, 8, 16 and all exact ratings.
+
+    Returns
+    -------
+    dict of str to Membership
+        In the order of `adversaries`.
+
+    Raises
+    ------
+    RecveilError
+        As `membership`.
+
+    Examples
+    --------
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> found = memberships(ratings, PredictiveAnonymizer(k=5, seed=1))
+    >>> [(known, told.members) for known, told in found.items()]
+    [('8', 18), ('16', 9), ('all', 24)]
+    """
     n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
     if not 0 < n_outside < ratings.n_users:
         raise RecveilError(
@@ -117,35 +170,86 @@ def membership(
         )
     order = np.random.default_rng(seed).permutation(ratings.n_users)
     outside, inside = order[:n_outside], order[n_outside:]
-    release = anonymizer.anonymize(_only(ratings, np.sort(inside)))
+    candidates = _publish(ratings, anonymizer, np.sort(inside))
+    asked = np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED])
+    return {
+        name: _tell(ratings, candidates, adversary, asked, seed)
+        for name, adversary in adversaries.items()
+    }
+
+
+def _publish(ratings: Ratings, anonymizer: Anonymizer, inside: NDArray[np.int64]) -> Candidates:
+    """Publish the ratings of some people."""
+    release = anonymizer.anonymize(_only(ratings, inside))
     claimed = release.published.claim.k
     if getattr(anonymizer, "k", claimed) != claimed:
         raise RecveilError(
             f"the anonymizer's k is {getattr(anonymizer, 'k', None)}, "
             f"but its release claims k = {claimed}; a release must claim the k that was asked for"
         )
-    candidates = ReleasedTable.from_release(release, ratings).candidates
-    asked = np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED])
-    blunted = without_unpublished(ratings, adversary)
-    known = [draw_knowledge(ratings, blunted, users, seed) for users in asked]
+    return ReleasedTable.from_release(release, ratings).candidates
+
+
+def _tell(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversary: Adversary | None,
+    asked: tuple[NDArray[np.int64], NDArray[np.int64]],
+    seed: int,
+) -> Membership:
+    """Tell people inside from people outside, as one adversary does."""
+    blunted = without_unpublished(ratings, adversary or Adversary())
+    known = [
+        know_everything(ratings, users)
+        if adversary is None
+        else draw_knowledge(ratings, blunted, users, seed)
+        for users in asked
+    ]
+    skipped = sum(about.skipped for about in known)
     if not all(about.targets.size for about in known):
-        none = area_under_curve([], [])
-        return Membership(none, 0, 0, sum(about.skipped for about in known))
-    scores = _all_scores(candidates, blunted, known, ratings.scale.range)
+        return Membership(area_under_curve([], []), 0, 0, skipped)
+    scores = _all_scores(candidates, blunted, known, ratings.scale)
     of_members, of_outsiders = _choose(scores)
     return Membership(
         auc=area_under_curve(of_members, of_outsiders),
         members=of_members.size,
         outsiders=of_outsiders.size,
-        skipped=sum(about.skipped for about in known),
+        skipped=skipped,
         scorer=scores[_most_telling(scores)].scorer,
+        tpr_at_5=_count_members(of_members, of_outsiders),
+        null_auc=area_under_curve(*_choose(_by_lot(scores, seed))),
     )
+
+
+def _count_members(members: NDArray[np.float64], outsiders: NDArray[np.float64]) -> Interval:
+    """Return the share of the members above all but 5 % of the outsiders.
+
+    Examples
+    --------
+    >>> _count_members(np.array([1.0, 30.0]), np.arange(20.0)).rate  # one of 20 is above 18
+    0.5
+    """
+    if not outsiders.size:
+        return wilson_interval(0, 0)
+    below = np.sort(outsiders)[-1 - math.floor(_FALSE_POSITIVES * outsiders.size)]
+    return wilson_interval(int((members > below).sum()), members.size)
+
+
+def _by_lot(scores: list[_Scores], seed: int) -> list[_Scores]:
+    """Draw by lot who of the scored people counts as a member, the same ones in every score."""
+    n_inside = scores[0].inside.size
+    lot = np.random.default_rng([seed, 1]).permutation(n_inside + scores[0].outside.size)
+    drawn = []
+    for inside, outside, scorer in scores:
+        everybody = np.concatenate([inside, outside])[lot]
+        drawn.append(_Scores(everybody[:n_inside], everybody[n_inside:], scorer))
+    return drawn
 
 
 def describe_membership(auc: Interval, who: str = "They") -> str:
     """Say how well somebody can tell who was in the data, graded by the area.
 
-    An area that is not high reassures nobody: this test is weaker than others that are known.
+    An area that is not high reassures nobody: other tests may tell more.
 
     Parameters
     ----------
@@ -159,7 +263,8 @@ def describe_membership(auc: Interval, who: str = "They") -> str:
     >>> for sentence in describe_membership(Interval(0.57, 0.49, 0.64, 200)).split(". "):
     ...     print(sentence[:76])
     By this test, they did not tell who was in the data at all (AUC 0.57, 0.49 t
-    This test is a weak one, and its area a lower bound: on padded rows of Movie
+    This area is a lower bound: it is that of the best of the scores that are tr
+    Whoever makes such releases of people whom they know, and learns from them w
     >>> describe_membership(Interval(0.98, 0.97, 0.99, 200), "An adversary")
     'An adversary can nearly always tell who was in the data at all (AUC 0.98, 0.97 to 0.99; 0.5 \
 is a coin, 1 is certainty).'
@@ -222,19 +327,19 @@ def _most_telling(scores: list[_Scores]) -> int:
 
 
 def _all_scores(
-    candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale_range: float
+    candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale: RatingScale
 ) -> list[_Scores]:
     """Score members and outsiders in all ways."""
     found = []
     for name, scorer in SCORERS.items():
-        inside, outside = (scorer(candidates, adversary, about, scale_range) for about in known)
+        inside, outside = (scorer(candidates, adversary, about, scale) for about in known)
         pairs = zip(inside, outside, strict=True)
         found += [_Scores(of_members, of_outsiders, name) for of_members, of_outsiders in pairs]
     return found
 
 
 def score_by_scoreboard_rh(
-    candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale_range: float
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale: RatingScale
 ) -> list[NDArray[np.float64]]:
     """Return the highest score that a record reaches, as a share of the most it could be."""
     support = np.maximum(candidates.support, 1)
@@ -243,7 +348,7 @@ def score_by_scoreboard_rh(
 
 
 def score_by_likelihood(
-    candidates: Candidates, adversary: Adversary, known: Knowledge, scale_range: float
+    candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
 ) -> list[NDArray[np.float64]]:
     """Return how likely the likeliest record makes what is known, by several spreads of labels.
 
@@ -252,7 +357,7 @@ def score_by_likelihood(
     """
     odds = [
         attack.attack(candidates, known, _nobodys(known)).score
-        for attack in likelihoods_for_means(adversary, scale_range)
+        for attack in likelihoods_for_means(adversary, scale.range)
     ]
     rarity = np.log(candidates.n_people / np.maximum(candidates.support, 1))
     rare = _sum_by_target(known, rarity)
@@ -263,6 +368,7 @@ def score_by_likelihood(
 SCORERS: dict[str, Scorer] = {
     "scoreboard-rh": score_by_scoreboard_rh,
     "likelihood": score_by_likelihood,
+    "residual": score_by_residuals,
 }
 
 

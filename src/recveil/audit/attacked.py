@@ -1,6 +1,6 @@
 """AttackedRelease: the same adversaries against a release of the same people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,12 @@ import numpy as np
 from recveil.anonymize.methods import same_again
 from recveil.attack import (
     Adversary,
+    Interval,
     Membership,
     ReleaseAttack,
 )
 from recveil.attack.members import describe_membership
+from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
@@ -48,6 +50,10 @@ class AttackedRelease:
         Which labels of a co-rated release were not struck out, because to find them takes too long.
     as_given : AsGiven or None
         How many of all ratings stand in the release exactly, and how many labels are ratings.
+    by_known : dict of str to Membership
+        As `membership`, by who knows "8", "16" and "all" ratings, exactly.
+    residual : ToldCells or None
+        What a smooth fit of all rows tells of who rated what; None if rows do not hold all items.
     """
 
     name: str
@@ -60,6 +66,8 @@ class AttackedRelease:
     lowest_level: int | None = None
     untried: str = ""
     as_given: AsGiven | None = None
+    by_known: dict[str, Membership] = field(default_factory=dict)
+    residual: ToldCells | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -74,8 +82,8 @@ class AttackedRelease:
             "lowest_level": self.lowest_level,
             "columns": columns_of(self.manifest.claim),
             "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
-            "membership": self.membership
-            and {"auc": self.membership.auc._asdict(), "members": self.membership.members},
+            "membership": self.membership and _plain_membership(self.membership, self.by_known),
+            "residual": self.residual and self.residual.to_dict(),
             "ratings_as_they_are": self.lone_share,
             "ratings_exact": self.as_given and self.as_given.exact_share,
             "labels_exact": self.as_given and self.as_given.label_share,
@@ -155,6 +163,28 @@ def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
     }
 
 
+def _plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> dict[str, Any]:
+    """Return the areas: of the strongest adversary, and by how many ratings are known."""
+    plain: dict[str, Any] = {
+        known: {
+            "auc": _interval(told.auc),
+            "tpr_at_5": _interval(told.tpr_at_5),
+            "null_auc": _interval(told.null_auc),
+            "members": told.members,
+            "outsiders": told.outsiders,
+            "skipped": told.skipped,
+            "scorer": told.scorer,
+        }
+        for known, told in by_known.items()
+    }
+    return {"auc": strongest.auc._asdict(), "members": strongest.members} | plain
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    """Return an interval as plain data; its rate is None where nobody could be scored."""
+    return interval._asdict() | {"rate": _number(interval.rate)}
+
+
 def _number(value: float) -> float | None:
     """Return None for nan, which JSON does not know."""
     return None if np.isnan(value) else float(value)
@@ -206,10 +236,28 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
         sentences.append(_exact(published, attack))
     sentences += _as_given(published)
     method, settings = published.manifest.known_method, published.manifest.settings
-    sentences += [] if method is None else method.undone_by(settings)
-    if published.membership is not None:
-        sentences.append(describe_membership(published.membership.auc))
-    return sentences
+    if published.residual is not None:  # measured here, which says more than what others measured
+        sentences.append(describe_cells(published.residual))
+    elif method is not None:
+        sentences += method.undone_by(settings)
+    return sentences + _in_the_data(published)
+
+
+def _in_the_data(published: AttackedRelease) -> list[str]:
+    """Say how well somebody tells who was in the data at all, by how much they know."""
+    if published.membership is None:
+        return []
+    told = [describe_membership(published.membership.auc)]
+    measured = [
+        f"{'all' if known == 'all' else known} ratings AUC {found.auc.rate:.2f} "
+        f"({found.auc.low:.2f} to {found.auc.high:.2f}), with {found.tpr_at_5.rate:.0%} of the "
+        f"members found while 5 % of the others are taken for members"
+        for known, found in published.by_known.items()
+        if found.auc.trials
+    ]
+    if measured:
+        told.append(f"The same by who knows exact ratings: by {'; by '.join(measured)}.")
+    return told
 
 
 def _strongest(published: AttackedRelease) -> tuple[Adversary, ReleaseAttack]:

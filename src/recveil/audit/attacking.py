@@ -14,8 +14,10 @@ from recveil.attack import (
     ReleasedTable,
     attack_release,
     choose_targets,
-    membership,
+    memberships,
+    tell_cells,
 )
+from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
 from recveil.audit.attacked import AttackedRelease
@@ -25,6 +27,9 @@ from recveil.release.as_given import AsGiven, count_as_given
 from recveil.release.manifest import Manifest, known_manifest
 from recveil.release.reader import read_twin
 from recveil.release.records import Records
+
+# The strongest adversary of an audit, beside those who know so many ratings.
+_STRONGEST = "strongest"
 
 
 def attack_published(
@@ -106,10 +111,10 @@ def attack_table(
         for adversary in adversaries
     ]
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
-    told, unmeasured = None, ""
+    told, unmeasured = {}, ""
     if anonymizer is not None:
         try:
-            told = membership(ratings, anonymizer, strongest, seed=seed)
+            told = memberships(ratings, anonymizer, {_STRONGEST: strongest, **KNOWN}, seed=seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
@@ -117,7 +122,9 @@ def attack_table(
         name=name,
         manifest=manifest,
         attacks=attacks,
-        membership=told,
+        membership=told.pop(_STRONGEST, None),
+        by_known=told,
+        residual=tell_cells(ratings, table),
         lone_share=lone_share,
         unmeasured=unmeasured,
         unprotected=unprotected,

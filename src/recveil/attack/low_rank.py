@@ -1,0 +1,91 @@
+"""Low rank: a robust fit of smooth rows to published ones; what is not smooth stands out."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+
+Matrix = NDArray[np.float64]
+# Reweighting comes to rest after so many rounds; the scale narrows from three times to once.
+_ROUNDS, _NARROWING = 10, 0.7
+# Beyond so many times the usual residual, a cell begins to count less.
+_USUAL = 1.5
+
+
+@brief
+class LowRank(NamedTuple):
+    """Rows as products of few factors.
+
+    Attributes
+    ----------
+    of_rows : ndarray of float64, shape (n_rows, rank + 1)
+    of_items : ndarray of float64, shape (n_items, rank + 1)
+    """
+
+    of_rows: Matrix
+    of_items: Matrix
+
+    def product(self, low: float, high: float) -> Matrix:
+        """Return the fitted labels, moved to the ends of the scale, shape (n_rows, n_items)."""
+        return np.clip(self.of_rows @ self.of_items.T, low, high)
+
+
+def fit_robustly(labels: Matrix, rank: int, ridge: float, least: float) -> LowRank:
+    """Fit rows of low rank so that cells which are far off hardly count.
+
+    Parameters
+    ----------
+    labels : ndarray of float64, shape (n_rows, n_items)
+    rank : int
+        Number of factors, beside one that is the same for all rows at the start.
+    ridge : float
+        Pull of the factors towards zero, against weights of at most 1.
+    least : float
+        In rating points: residuals below it all count fully.
+
+    Notes
+    -----
+    Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
+    narrows from round to round: a cell that stands out counts less and less.
+
+    Examples
+    --------
+    >>> smooth = np.outer(np.linspace(1, 2, 12), np.linspace(1, 2, 9))
+    >>> labels = smooth.copy()
+    >>> labels[3, 4] += 1.0
+    >>> off = labels - fit_robustly(labels, 1, 1e-3, 0.01).product(0, 5)
+    >>> np.argwhere(np.abs(off) > 0.5)
+    array([[3, 4]])
+    """
+    start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
+    fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
+    weights = np.ones_like(labels)
+    for step in range(_ROUNDS):
+        fit = refit(fit, weights, labels, ridge)
+        off = labels - fit.of_rows @ fit.of_items.T
+        usual = max(_USUAL * float(np.median(np.abs(off))), least)
+        weights = 1 / (1 + (off / (usual * (1 + 2 * _NARROWING**step))) ** 2)
+    return fit
+
+
+def refit(fit: LowRank, weights: Matrix, targets: Matrix, ridge: float) -> LowRank:
+    """Fit the items' factors to those of the rows, and then the rows' to those of the items."""
+    of_items = _regress(weights.T, targets.T, fit.of_rows, ridge)
+    return LowRank(_regress(weights, targets, of_items, ridge), of_items)
+
+
+def _regress(weights: Matrix, targets: Matrix, factors: Matrix, ridge: float) -> Matrix:
+    """Solve a weighted ridge regression for each row of the targets.
+
+    Examples
+    --------
+    >>> _regress(np.ones((1, 2)), np.array([[2.0, 4.0]]), np.array([[1.0], [2.0]]), 0.0)
+    array([[2.]])
+    """
+    n, rank = factors.shape
+    squares = (factors[:, :, None] * factors[:, None, :]).reshape(n, rank * rank)
+    systems = (weights @ squares).reshape(-1, rank, rank) + ridge * np.eye(rank)
+    right = (weights * targets) @ factors
+    return np.linalg.solve(systems, right[:, :, None])[:, :, 0].astype(np.float64)

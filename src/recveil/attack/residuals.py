@@ -1,0 +1,235 @@
+"""Residuals: what a smooth fit of all published rows leaves over, and what that tells."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.candidates import Candidates
+from recveil.attack.low_rank import LowRank, fit_robustly, refit
+from recveil.attack.rater_model import Cells, Explained, RaterModel, explain, weigh_ratings
+from recveil.brief import brief
+from recveil.ratings import RatingScale
+
+Matrix = NDArray[np.float64]
+# Rows beyond so many cells are left out; so many are fitted in a minute or so.
+MOST_CELLS = 1 << 23
+# Fewer rows than this hold nothing that could be called smooth.
+_LEAST_ROWS = 3
+# Ratings are told apart by so many values; a finer scale is looked at by these.
+_MOST_LEVELS = 11
+_ROUNDS = 6
+# One factor for so many rows, and so many at most; and the pull on them where rows are many.
+_ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
+_RIDGE, _ENOUGH_ROWS = 0.3, 200
+# A fit is not believed to be nearer than this share of the labels' grid, or of the scale.
+_MISFIT_OF_GRID, _MISFIT_OF_SCALE = 0.4, 0.01
+# A member's prediction is not so near to the group's, or so far from it, as shares of the scale.
+_MEMBER_SPREADS = (0.025, 0.0625)
+# Misfits of a row or an item are drawn towards that of all by so many cells.
+_DRAWN = 5.0
+_ROW_MISFITS = (0.3, 5.0)
+_FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """What the fit makes of a release whose rows are all full.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        Which of the records were looked at.
+    items : ndarray of int64, shape (n_items,)
+        Which items the rows hold.
+    levels : ndarray of float64, shape (n_levels,)
+        The ratings that are told apart.
+    cells : Cells
+        Labels, fit, and what is known of rows and items.
+    model : RaterModel
+    found : Explained
+        Who rated, by cell.
+    """
+
+    rows: NDArray[np.int64]
+    items: NDArray[np.int64]
+    levels: NDArray[np.float64]
+    cells: Cells
+    model: RaterModel
+    found: Explained
+
+    @property
+    def score(self) -> Matrix:
+        """How surely, and how much, ratings moved each label; shape (n_rows, n_items)."""
+        off = np.abs(self.cells.labels - self.cells.fitted) * self.cells.people[:, None]
+        return off * (1 - self.found.nobody)
+
+    @property
+    def alone(self) -> Matrix:
+        """The likeliest rating of each cell, if one member alone rated."""
+        return self.levels[self.found.level]
+
+    @cached_property
+    def weighed(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return `weigh_ratings` of the cells, worked out once."""
+        return weigh_ratings(self.cells, self.model, self.levels)
+
+    def _facts(self) -> dict[str, object]:
+        return {"rows": self.rows.size, "items": self.items.size}
+
+
+def find_residuals(candidates: Candidates, scale: RatingScale) -> Residuals | None:
+    """Fit all rows of a release, and explain what is left over by ratings.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    scale : RatingScale
+
+    Returns
+    -------
+    Residuals or None
+        None if it does not apply: if rows do not all hold the same items, stand for one person
+        each, are fewer than three, or there is one rating only.
+
+    Notes
+    -----
+    A label of a padded row is a mean of predictions, which are smooth over rows and items, and of
+    ratings, which are not. A robust fit of low rank is the start; then, in turn, each cell is
+    explained by none, one or more raters, and the fit is moved to what that leaves (expectation
+    and maximization). Nothing private is used. Beyond `MOST_CELLS` cells, some rows are drawn, the
+    same for the same number: what is found is then a lower bound.
+
+    A release is fitted once, and remembered as long as it is there.
+
+    Examples
+    --------
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.attack.released import ReleasedTable
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> find_residuals(table.candidates, ratings.scale)
+    Residuals(rows: 12, items: 40)
+    """
+    if candidates not in _REMEMBERED:
+        _REMEMBERED[candidates] = _find(candidates, scale) if _applies(candidates, scale) else None
+    return _REMEMBERED[candidates]
+
+
+_REMEMBERED: WeakKeyDictionary[Candidates, Residuals | None] = WeakKeyDictionary()
+
+
+def _applies(candidates: Candidates, scale: RatingScale) -> bool:
+    carrying = np.diff(candidates.indptr)
+    is_full = bool((candidates.activity == np.count_nonzero(carrying)).all())
+    n_rows = candidates.n_records
+    return is_full and n_rows >= _LEAST_ROWS and candidates.n_people > n_rows and scale.range > 0
+
+
+def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
+    items = np.flatnonzero(np.diff(candidates.indptr))
+    rows = _draw_rows(candidates.n_records, items.size)
+    # Rows are full, so that each item lists them all, in order.
+    labels = candidates.levels[candidates.codes].reshape(items.size, -1).T[rows]
+    levels = levels_of(scale)
+    grid = _grid_of(candidates.levels)
+    least = max(_MISFIT_OF_GRID * grid, _MISFIT_OF_SCALE * scale.range * (grid == 0))
+    rank = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
+    ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
+    fit = fit_robustly(labels, rank, ridge, least)
+    cells = Cells(
+        labels=labels,
+        fitted=fit.product(scale.low, scale.high),
+        people=candidates.sizes[rows].astype(np.float64),
+        row_misfit=np.ones(rows.size),
+        item_misfit=np.full(items.size, least**2),
+        row_rate=np.ones(rows.size),
+        item_rate=np.full(items.size, 0.3),
+    )
+    model = RaterModel(
+        shrink=_FIRST.shrink,
+        member_spread=_FIRST.member_spread * scale.range,
+        lean=_FIRST.lean,
+        spread=_FIRST.spread * scale.range,
+        half=grid / 2,
+    )
+    for _ in range(_ROUNDS):
+        found = explain(cells, model, levels)
+        usual = float(np.median(cells.item_misfit)) + model.half**2 / 3
+        fit = refit(fit, found.weights * usual, found.targets, ridge)
+        cells = _learn_cells(cells, found, fit, scale, model.half, least)
+        model = _learn_model(model, found.sums, scale)
+    return Residuals(rows, items, levels, cells, model, explain(cells, model, levels))
+
+
+def _draw_rows(n_rows: int, n_items: int) -> NDArray[np.int64]:
+    n_drawn = max(_LEAST_ROWS, MOST_CELLS // n_items)
+    if n_rows <= n_drawn:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, n_drawn, replace=False))
+
+
+def levels_of(scale: RatingScale) -> NDArray[np.float64]:
+    """Return the ratings that are told apart: those of the scale, or fewer if it is a fine one.
+
+    Examples
+    --------
+    >>> levels_of(RatingScale(1, 5, 1)), levels_of(RatingScale(0, 1, 0.01)).size
+    (array([1., 2., 3., 4., 5.]), 11)
+    """
+    n_steps = round(scale.range / scale.step) if scale.step else _MOST_LEVELS
+    return np.linspace(scale.low, scale.high, min(n_steps + 1, _MOST_LEVELS))
+
+
+def _grid_of(labels: NDArray[np.float64]) -> float:
+    """Return how far apart rounded labels are; 0 if they lie on no grid.
+
+    Examples
+    --------
+    >>> round(_grid_of(np.array([1.0, 1.1, 1.3])), 6), _grid_of(np.array([1.0, 1.1, 1.2503]))
+    (0.1, 0.0)
+    """
+    apart = np.diff(labels)
+    if not apart.size:
+        return 0.0
+    steps = apart / apart.min()
+    return float(apart.min()) if np.allclose(steps, np.rint(steps), atol=1e-3) else 0.0
+
+
+def _learn_cells(
+    cells: Cells, found: Explained, fit: LowRank, scale: RatingScale, half: float, least: float
+) -> Cells:
+    """Learn how often each item and row is rated, and how well it is fitted."""
+    fitted = fit.product(scale.low, scale.high)
+    item_rate = (found.raters.sum(axis=0) + 0.3) / cells.row_rate.sum()
+    squares = (cells.labels - fitted) ** 2 * found.nobody
+    usual = squares.sum() / found.nobody.sum()
+    of_items = (squares.sum(axis=0) + _DRAWN * usual) / (found.nobody.sum(axis=0) + _DRAWN)
+    of_rows = (squares.sum(axis=1) + _DRAWN * usual) / (found.nobody.sum(axis=1) + _DRAWN)
+    return cells._replace(
+        fitted=fitted,
+        row_misfit=np.clip(of_rows / usual, *_ROW_MISFITS),
+        item_misfit=np.maximum(of_items - half**2 / 3, least**2),
+        row_rate=(found.raters.sum(axis=1) + 0.3) / item_rate.sum(),
+        item_rate=item_rate,
+    )
+
+
+def _learn_model(model: RaterModel, sums: NDArray[np.float64], scale: RatingScale) -> RaterModel:
+    """Learn from the cells that one member alone rated how ratings move a label."""
+    n, x, xx, xy, yy, noise = sums.tolist()
+    if xx <= 0 or n <= 0:
+        return model
+    shrink = min(max(1 - xy / xx, 0.0), 0.8)
+    left = (yy - 2 * (1 - shrink) * xy + (1 - shrink) ** 2 * xx - noise) / n
+    nearest, farthest = (share * scale.range for share in _MEMBER_SPREADS)
+    lean = x / n
+    spread = math.sqrt(max(xx / n - lean**2, (scale.range / 18) ** 2))
+    member = min(max(math.sqrt(max(left, 0.0)), nearest), farthest)
+    return RaterModel(shrink, member, lean, spread, model.half)
