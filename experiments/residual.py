@@ -18,6 +18,7 @@ from recveil.attack import (
     Interval,
     ReleasedTable,
     attack_release,
+    hold_out,
     memberships,
     tell_cells,
 )
@@ -40,7 +41,8 @@ def main() -> None:
     print("| what is told | by residuals | beside it |\n|---|---|---|")
     print_cells(ratings, table)
     print_people(ratings, table, options.seed)
-    for known, told in memberships(ratings, anonymizer, seed=options.seed).items():
+    held_out = hold_out(ratings, anonymizer, seed=options.seed)
+    for known, told in memberships(ratings, held_out, seed=options.seed).items():
         print(
             f"| who is in the data, {known} ratings known (AUC) | {as_area(told.auc)} | "
             f"{as_area(told.null_auc)} when drawn by lot |"

@@ -11,7 +11,8 @@ from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.homogenize import homogenize_simple
 from recveil.anonymize.parts import GROUPINGS
 from recveil.attack import PRESETS, Adversary, Candidates, draw_knowledge
-from recveil.attack.members import _all_scores, _choose, _only, membership
+from recveil.attack.held_out import only
+from recveil.attack.members import _all_scores, _choose, membership
 from recveil.attack.on_release import attack_release
 from recveil.attack.released import ReleasedTable
 from recveil.datasets import make_ratings
@@ -151,7 +152,7 @@ def test_nobody_found_nothing_learned():
 
 
 def test_people_who_are_not_in_the_release_are_not_found(four_people):
-    two = _only(four_people, np.array([0, 1]))
+    two = only(four_people, np.array([0, 1]))
     found = ReleasedTable.from_release(InGroups([0, 0]).anonymize(two), four_people)
     result = attack_release(four_people, found, Adversary(known=1), np.arange(4))
     assert result.group_found.rate == 2 / 4
@@ -161,7 +162,7 @@ def test_people_who_are_not_in_the_release_are_not_found(four_people):
 
 def test_ratings_of_another_table(four_people, two_groups):
     with pytest.raises(RecveilError, match="is about 4 users and 4 items, the ratings have 3"):
-        attack_release(_only(four_people, np.arange(3)), two_groups, KNOWS_D, np.arange(3))
+        attack_release(only(four_people, np.arange(3)), two_groups, KNOWS_D, np.arange(3))
 
 
 @pytest.mark.parametrize("grouping", sorted(GROUPINGS))
@@ -252,7 +253,7 @@ def test_top_shares_against_every_record_by_hand(rating_error):
     some = make_ratings(n_users=30, n_items=20, n_ratings=200, seed=2)
     adversary = Adversary(known=4, rating_error=rating_error)
     known = draw_knowledge(some, adversary, np.arange(30), seed=3)
-    of_others = _only(some, np.arange(0, 30, 2))
+    of_others = only(some, np.arange(0, 30, 2))
     expected = []
     weight = 1 / np.log(np.maximum(of_others.support, 2))
     for start, end in itertools.pairwise(known.indptr):
@@ -284,10 +285,10 @@ def test_the_score_is_chosen_on_other_people_than_it_is_measured_on():
 
 def test_only_some_users(invented):
     users = np.array([3, 7, 200])
-    some = _only(invented, users)
+    some = only(invented, users)
     assert some.n_items == invented.n_items
     for place, user in enumerate(users):
         assert some.users[place] == invented.users[user]
         for part, whole in zip(some.row(place), invented.row(user), strict=True):
             assert np.array_equal(part, whole)
-    assert _only(invented, np.arange(300)) == invented
+    assert only(invented, np.arange(300)) == invented

@@ -15,7 +15,9 @@ from recveil.attack import (
     attack_release,
     draw_knowledge,
     find_residuals,
+    hold_out,
     memberships,
+    tell_attributes,
     tell_cells,
 )
 from recveil.attack.candidates import Candidates
@@ -169,13 +171,29 @@ class TestNullRelease:
         assert found.by_attack["residual"].rate <= 1 / 120 + 1e-12
 
     def test_no_member_is_told(self, few):
-        for told in memberships(few, PredictiveAnonymizer(96, seed=1)).values():
+        for told in memberships(few, hold_out(few, PredictiveAnonymizer(96, seed=1))).values():
             assert told.auc.low <= 0.5 or not told.auc.trials
+
+    def test_nothing_is_told_of_members_alone(self, few):
+        told = tell_attributes(
+            few, hold_out(few, PredictiveAnonymizer(96, seed=1)), Adversary(known=4)
+        )
+        assert told.excess.low <= 0 <= told.excess.high
+
+
+def test_records_of_three_tell_of_members_what_is_not_told_of_strangers():
+    ratings = make_ratings(n_users=600, n_items=60, n_ratings=18_000, seed=2)
+    held_out = hold_out(ratings, PredictiveAnonymizer(2, "simple", seed=1))
+    told = tell_attributes(ratings, held_out, Adversary(known=12))
+    assert told.excess.low > 0
+    assert told.excess.mean == told.members.mean - told.strangers.mean
+    few_known = tell_attributes(ratings, held_out, Adversary(known=60))
+    assert few_known is None  # nobody has rated so much
 
 
 def test_a_lot_tells_nothing_and_members_are_told():
     ratings = make_ratings(n_users=400, n_items=120, n_ratings=16_000, seed=2)
-    found = memberships(ratings, PredictiveAnonymizer(5, seed=1))
+    found = memberships(ratings, hold_out(ratings, PredictiveAnonymizer(5, seed=1)))
     assert list(found) == ["8", "16", "all"]
     for told in found.values():
         assert told.null_auc.low < 0.5 < told.null_auc.high

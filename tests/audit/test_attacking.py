@@ -1,5 +1,6 @@
 """What is said of a release, word by word: no more than its claim and the attacks show."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -111,6 +112,29 @@ class TestLevels:
         lone = int(table.candidates.sizes[table.promised == 1].sum())
         assert found.unprotected == lone
         assert f"{lone} people stand alone and are not protected" in found.verdict()[0]
+
+
+def test_json_tells_what_is_told_of_cells_and_members(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    plain = json.loads(json.dumps(found.to_dict()))
+    residual = plain["residual"]
+    figures = ("auc", "recall_at_95", "lone_exact", "popularity_recall_at_95")
+    assert all(0 <= residual[name] <= 1 for name in figures)
+    low, high = (residual["intervals"]["auc"][end] for end in ("low", "high"))
+    assert low <= residual["auc"] <= high
+    membership = plain["membership"]
+    assert membership["auc"] == found.membership.auc._asdict()
+    assert membership["members"] == found.membership.members
+    for known in ("8", "16", "all"):
+        for name in ("auc", "tpr_at_5", "null_auc"):
+            assert membership[known][name].keys() >= {"rate", "low", "high"}
+        assert membership[known]["null_auc"]["low"] < 0.5
+    assert plain["attributes"]["excess"]["rate"] == pytest.approx(
+        plain["attributes"]["members"]["rate"] - plain["attributes"]["strangers"]["rate"]
+    )
+    (tmp_path / "simple").mkdir()
+    sparse = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path / "simple")
+    assert sparse.to_dict()["residual"] is None
 
 
 def test_identical_rows_speak_of_groups(ratings, tmp_path):

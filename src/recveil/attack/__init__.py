@@ -2,6 +2,7 @@
 
 from recveil.attack.adversary import PRESETS, Adversary
 from recveil.attack.attacks import ATTACKS, AttackEntry, find_attack, register_attack
+from recveil.attack.attributes import Attributes, tell_attributes
 from recveil.attack.candidates import Candidates
 from recveil.attack.closest import Nearest, find_nearest
 from recveil.attack.graph import (
@@ -13,6 +14,7 @@ from recveil.attack.graph import (
     structure_based,
 )
 from recveil.attack.guesses import Guesses
+from recveil.attack.held_out import PartialRelease, hold_out
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attack.likelihood import Likelihood
 from recveil.attack.members import Membership, membership, memberships
@@ -47,6 +49,7 @@ __all__ = [
     "Anonymizer",
     "Attack",
     "AttackEntry",
+    "Attributes",
     "Candidates",
     "Guesses",
     "Interval",
@@ -58,6 +61,7 @@ __all__ = [
     "Mean",
     "Membership",
     "Nearest",
+    "PartialRelease",
     "Profiles",
     "RatingErrors",
     "ReleaseAttack",
@@ -74,6 +78,7 @@ __all__ = [
     "find_attack",
     "find_nearest",
     "find_residuals",
+    "hold_out",
     "homogeneity",
     "information_by_rank",
     "items_needed",
@@ -87,6 +92,7 @@ __all__ = [
     "register_attack",
     "share_at_least",
     "structure_based",
+    "tell_attributes",
     "tell_cells",
     "wilson_interval",
 ]

@@ -9,21 +9,18 @@ from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
+from recveil.attack.held_out import PartialRelease, hold_out
 from recveil.attack.knowledge import Knowledge, draw_knowledge, know_everything
 from recveil.attack.likelihood import likelihoods_for_means
 from recveil.attack.on_release import without_unpublished
-from recveil.attack.released import ReleasedTable
 from recveil.attack.residual_attack import score_by_residuals
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import Interval, area_under_curve, wilson_interval
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.brief import brief
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.anonymizer import Anonymizer
 
-# At most so many people inside, and so many outside, are scored.
-_MOST_SCORED = 1000
 # Share of the outsiders who may be taken for members, where members are counted.
 _FALSE_POSITIVES = 0.05
 
@@ -124,78 +121,49 @@ def membership(
     >>> result.members, result.outsiders, result.skipped  # three have too few ratings
     (21, 7, 3)
     """
-    return memberships(ratings, anonymizer, {"": adversary}, holdout, seed)[""]
+    held_out = hold_out(ratings, anonymizer, holdout, seed)
+    return memberships(ratings, held_out, {"": adversary}, seed)[""]
 
 
 def memberships(
     ratings: Ratings,
-    anonymizer: Anonymizer,
+    held_out: PartialRelease,
     adversaries: Mapping[str, Adversary | None] = KNOWN,
-    holdout: float = 0.2,
     seed: int = 0,
 ) -> dict[str, Membership]:
     """Tell members from outsiders as several adversaries do, by one and the same release.
 
     Parameters
     ----------
-    ratings, anonymizer, holdout, seed
-        As in `membership`.
+    ratings : Ratings
+    held_out : PartialRelease
+        From `hold_out`.
     adversaries : dict of str to Adversary or None
         By any name; None knows all ratings, exactly. By default, 8, 16 and all exact ratings.
+    seed : int
+        Fixes what is known.
 
     Returns
     -------
     dict of str to Membership
         In the order of `adversaries`.
 
-    Raises
-    ------
-    RecveilError
-        As `membership`.
-
     Examples
     --------
     >>> from recveil.anonymize import PredictiveAnonymizer
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
-    >>> found = memberships(ratings, PredictiveAnonymizer(k=5, seed=1))
+    >>> found = memberships(ratings, hold_out(ratings, PredictiveAnonymizer(k=5, seed=1)))
     >>> [(known, told.members) for known, told in found.items()]
     [('8', 18), ('16', 9), ('all', 24)]
     """
-    n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
-    if not 0 < n_outside < ratings.n_users:
-        raise RecveilError(
-            f"holdout is {holdout} of {ratings.n_users} users; expected a share between 0 and 1 "
-            f"that leaves somebody inside and somebody outside"
-        )
-    order = np.random.default_rng(seed).permutation(ratings.n_users)
-    outside, inside = order[:n_outside], order[n_outside:]
-    candidates = _publish(ratings, anonymizer, np.sort(inside))
-    asked = np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED])
     return {
-        name: _tell(ratings, candidates, adversary, asked, seed)
-        for name, adversary in adversaries.items()
+        name: _tell(ratings, held_out, adversary, seed) for name, adversary in adversaries.items()
     }
 
 
-def _publish(ratings: Ratings, anonymizer: Anonymizer, inside: NDArray[np.int64]) -> Candidates:
-    """Publish the ratings of some people."""
-    release = anonymizer.anonymize(_only(ratings, inside))
-    claimed = release.published.claim.k
-    if getattr(anonymizer, "k", claimed) != claimed:
-        raise RecveilError(
-            f"the anonymizer's k is {getattr(anonymizer, 'k', None)}, "
-            f"but its release claims k = {claimed}; a release must claim the k that was asked for"
-        )
-    return ReleasedTable.from_release(release, ratings).candidates
-
-
 def _tell(
-    ratings: Ratings,
-    candidates: Candidates,
-    adversary: Adversary | None,
-    asked: tuple[NDArray[np.int64], NDArray[np.int64]],
-    seed: int,
+    ratings: Ratings, held_out: PartialRelease, adversary: Adversary | None, seed: int
 ) -> Membership:
     """Tell people inside from people outside, as one adversary does."""
     blunted = without_unpublished(ratings, adversary or Adversary())
@@ -203,12 +171,12 @@ def _tell(
         know_everything(ratings, users)
         if adversary is None
         else draw_knowledge(ratings, blunted, users, seed)
-        for users in asked
+        for users in (held_out.inside, held_out.outside)
     ]
     skipped = sum(about.skipped for about in known)
     if not all(about.targets.size for about in known):
         return Membership(area_under_curve([], []), 0, 0, skipped)
-    scores = _all_scores(candidates, blunted, known, ratings.scale)
+    scores = _all_scores(held_out.table.candidates, blunted, known, ratings.scale)
     of_members, of_outsiders = _choose(scores)
     return Membership(
         auc=area_under_curve(of_members, of_outsiders),
@@ -285,30 +253,6 @@ is a coin, 1 is certainty).'
     )
     is_certain = auc.low > 0.5 and auc.rate >= grades[-2][0]
     return sentence if is_certain else f"{sentence} {MEMBERSHIP}"
-
-
-def _only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
-    """Return the ratings of some users; all items stay.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 2], ["a", "a", "b"], [5, 1, 2])
-    >>> _only(ratings, np.array([0])).items
-    array(['a', 'b'], dtype=object)
-    """
-    lengths = ratings.activity[users]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(ratings.indptr[users] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    days = None if ratings.days is None else ratings.days[places]
-    return Ratings(
-        users=ratings.users[users],
-        items=ratings.items,
-        indptr=indptr,
-        indices=ratings.indices[places],
-        values=ratings.values[places],
-        days=days,
-        scale=ratings.scale,
-    )
 
 
 def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

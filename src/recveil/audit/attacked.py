@@ -12,6 +12,7 @@ from recveil.attack import (
     Membership,
     ReleaseAttack,
 )
+from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.verdict import COVERAGE, not_covered
@@ -54,6 +55,9 @@ class AttackedRelease:
         As `membership`, by who knows "8", "16" and "all" ratings, exactly.
     residual : ToldCells or None
         What a smooth fit of all rows tells of who rated what; None if rows do not hold all items.
+    attributes : Attributes or None
+        What the strongest adversary learns of members that is not told of strangers, by the release
+        that membership was measured on.
     """
 
     name: str
@@ -68,6 +72,7 @@ class AttackedRelease:
     as_given: AsGiven | None = None
     by_known: dict[str, Membership] = field(default_factory=dict)
     residual: ToldCells | None = None
+    attributes: Attributes | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -83,6 +88,7 @@ class AttackedRelease:
             "columns": columns_of(self.manifest.claim),
             "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
             "membership": self.membership and _plain_membership(self.membership, self.by_known),
+            "attributes": self.attributes and self.attributes.to_dict(),
             "residual": self.residual and self.residual.to_dict(),
             "ratings_as_they_are": self.lone_share,
             "ratings_exact": self.as_given and self.as_given.exact_share,
@@ -257,6 +263,8 @@ def _in_the_data(published: AttackedRelease) -> list[str]:
     ]
     if measured:
         told.append(f"The same by who knows exact ratings: by {'; by '.join(measured)}.")
+    if published.attributes is not None:
+        told.append(describe_attributes(published.attributes))
     return told
 
 

@@ -14,7 +14,9 @@ from recveil.attack import (
     ReleasedTable,
     attack_release,
     choose_targets,
+    hold_out,
     memberships,
+    tell_attributes,
     tell_cells,
 )
 from recveil.attack.members import KNOWN
@@ -111,10 +113,12 @@ def attack_table(
         for adversary in adversaries
     ]
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
-    told, unmeasured = {}, ""
+    told, attributes, unmeasured = {}, None, ""
     if anonymizer is not None:
         try:
-            told = memberships(ratings, anonymizer, {_STRONGEST: strongest, **KNOWN}, seed=seed)
+            held_out = hold_out(ratings, anonymizer, seed=seed)
+            told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
+            attributes = tell_attributes(ratings, held_out, strongest, seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
@@ -125,6 +129,7 @@ def attack_table(
         membership=told.pop(_STRONGEST, None),
         by_known=told,
         residual=tell_cells(ratings, table),
+        attributes=attributes,
         lone_share=lone_share,
         unmeasured=unmeasured,
         unprotected=unprotected,
