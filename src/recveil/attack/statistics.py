@@ -72,6 +72,44 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
     return Interval(rate, low, high, trials)
 
 
+def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Return a share over trials that come in clusters, such as one person's.
+
+    Parameters
+    ----------
+    rights, trials : array-like of float, shape (n_clusters,)
+        How many trials of each cluster succeeded, and how many there were, at least one each.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Its `trials` counts clusters.
+
+    Notes
+    -----
+    A ratio of totals with the linearized variance (Cochran 1977, section 6.4), but never narrower
+    than Wilson's interval for as many trials: clusters may agree by chance.
+
+    Examples
+    --------
+    >>> interval = ratio_interval([8, 2], [10, 10])
+    >>> interval.rate, interval.low, interval.trials
+    (0.5, 0.0, 2)
+    """
+    right, total = (np.asarray(numbers, np.float64) for numbers in (rights, trials))
+    if not total.sum() > 0:
+        return Interval(math.nan, 0.0, 1.0, 0)
+    rate = float(right.sum() / total.sum())
+    plain = wilson_interval(float(right.sum()), round(total.sum()), confidence)
+    n = total.size
+    squares = float(((right - rate * total) ** 2).sum()) * n / max(n - 1, 1)
+    half = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(squares) / float(total.sum())
+    low, high = max(0.0, min(plain.low, rate - half)), min(1.0, max(plain.high, rate + half))
+    return Interval(rate, low, high, n)
+
+
 class Mean(NamedTuple):
     """A mean with its confidence interval.
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
-from recveil.predict import UserKNN
-from recveil.ratings import Ratings, RatingScale
+from recveil.attack.foretold import foretell
+from recveil.ratings import RatingScale
 
 # Ratings are held in single precision, and the search moves very many different labels by up to
 # this share of their range.
@@ -109,23 +109,11 @@ def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     >>> predicted(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
     array([ True,  True,  True,  True])
     """
-    n_labels, n_items = candidates.codes.size, candidates.indptr.size - 1
+    n_labels = candidates.codes.size
     if scale.step is None or n_labels > MOST_PREDICTED:
         return np.zeros(n_labels, np.bool_)
-    items = np.repeat(np.arange(n_items, dtype=np.int32), np.diff(candidates.indptr))
     labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
-    # Listed by item; a stable sort lists them by record, items ascending.
-    order = np.argsort(candidates.records, kind="stable")
-    rows = Ratings(
-        np.arange(candidates.n_records),
-        np.arange(n_items),
-        np.concatenate([[0], np.cumsum(candidates.activity)]),
-        items[order],
-        labels[order],
-        None,
-        RatingScale(scale.low, scale.high),
-    )
-    foretold = UserKNN().fit(rows).predict(candidates.records, items)
+    foretold = foretell(candidates, scale)
     return np.asarray(scale.round(foretold) == scale.round(labels))
 
 

@@ -169,6 +169,9 @@ class Method:
     keeps_items : bool or callable
         Whether a row holds nothing but items that somebody behind it (or behind a record with the
         same items) rated; takes the settings.
+    averages_raters : callable
+        Takes the settings, and tells whether each label is the mean of the ratings of those behind
+        the row who rated the item, moved to the grid, and of nothing else.
     label_grid : callable
         Takes the settings and the scale's step, and returns the step on which all labels lie; None
         if on none.
@@ -202,6 +205,7 @@ class Method:
     takes_diversity: bool = False
     one_person_each: bool = False
     keeps_items: Callable[[Settings], bool] = lambda _: False
+    averages_raters: Callable[[Settings], bool] = lambda _: False
     label_grid: Callable[[Settings, float | None], float | None] = _no_grid
     beside_real_ratings: Callable[[Settings], str] = lambda _: ""
     publishers_word: Callable[[Settings], tuple[str, ...]] = lambda _: ()

@@ -130,6 +130,7 @@ PREDICTIVE = Method(
     takes_levels=True,
     takes_diversity=True,
     keeps_items=lambda settings: not _is_padded(settings),
+    averages_raters=lambda settings: not _is_padded(settings),
     label_grid=lambda settings, _: settings.get("label_step"),
     beside_real_ratings=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""

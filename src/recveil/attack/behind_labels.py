@@ -1,0 +1,210 @@
+"""Behind labels: how many different ratings stand, or can stand, behind a published label."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.released import ReleasedTable
+from recveil.attack.statistics import Interval, Mean, mean_interval, ratio_interval
+from recveil.ratings import Ratings, RatingScale
+
+# As in `AsGiven`: how far a label and a rating in single precision may lie apart and be the same.
+_TOLERANCE = 1e-6
+
+
+class BehindLabels(NamedTuple):
+    """How homogeneous the ratings behind a release's labels are.
+
+    Attributes
+    ----------
+    whole_exact : Interval
+        Of the labels that are values of the scale, the share that is the exact rating of everybody
+        in the group who rated the item, who are one at least. Its trials are records.
+    whole_by_commonest : Interval
+        Of the same labels, the share for which the commonest rating of the item, in the table the
+        release was made from, is everybody's rating: what who knows no label guesses rightly.
+    one_rating : Interval
+        Of the labels of items that somebody in the group rated, the share behind which stands one
+        rating only, whoever gave it: (distinct) diversity l = 1.
+    distinct : Mean
+        How many different ratings stand behind such a label; the mean over records.
+    can_stand : Mean or None
+        How many values of the scale can stand behind a label, as far as the label and the number
+        of people tell; the mean over records. None where labels are not the means of those who
+        rated.
+    sure : Interval or None
+        Share of the labels behind which one value only can stand.
+    distance : Mean
+        How far the ratings behind a label are from all ratings of the item, from 0 to 1: half the
+        sum of the differences of their shares, the t of t-closeness; the mean over records.
+    """
+
+    whole_exact: Interval
+    whole_by_commonest: Interval
+    one_rating: Interval
+    distinct: Mean
+    can_stand: Mean | None
+    sure: Interval | None
+    distance: Mean
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data, for JSON and for the page."""
+        return {
+            name: None if told is None or told.trials < 2 else told._asdict()
+            for name, told in self._asdict().items()
+        }
+
+
+def measure_behind_labels(
+    ratings: Ratings, table: ReleasedTable, *, are_means: bool, grid: float | None
+) -> BehindLabels | None:
+    """Count the ratings behind each label.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth.
+    table : ReleasedTable
+    are_means : bool
+        Whether its labels are the means of those who rated an item.
+    grid : float or None
+        The step of the labels; None if they are not rounded.
+
+    Returns
+    -------
+    BehindLabels or None
+        None on a continuous scale, where a rating is hardly given twice.
+
+    Notes
+    -----
+    Source of the counts: l-diversity (Machanavajjhala et al. 2007, distinct) and t-closeness (Li et
+    al. 2007, with the total variation for a distance), for which a label is a class of its own.
+
+    Examples
+    --------
+    Two people gave a 4 and 4, and b 5 and 2: labels 4 and 3.5.
+
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> stars = RatingScale(1, 5, 1)
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2], list("abab"), [4, 5, 4, 2], scale=stars)
+    >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> found = measure_behind_labels(ratings, table, are_means=True, grid=0.1)
+    >>> found.whole_exact.rate, found.one_rating.rate, found.distinct.mean
+    (1.0, 0.5, 1.5)
+    """
+    if ratings.scale.step is None:
+        return None
+    rows = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
+    shares = _shares_behind(ratings, table, rows)
+    raters = shares.sum(axis=1)
+    is_rated = raters > 0
+    distinct = (shares > 0).sum(axis=1)
+    behind = shares[is_rated] / raters[is_rated, None]
+    overall = _shares_of_items(ratings)[table.indices[is_rated]]
+    distance = np.abs(behind - overall).sum(axis=1) / 2
+    levels = ratings.scale.levels
+    nearest = np.abs(levels[:, None] - table.values).argmin(axis=0)
+    is_whole = np.abs(levels[nearest] - table.values) <= _TOLERANCE
+    alone = distinct == 1
+    exact = alone & (shares.argmax(axis=1) == nearest)
+    usual = _shares_of_items(ratings).argmax(axis=1)[table.indices]
+    by_usual = alone & (shares.argmax(axis=1) == usual)
+    can_stand = None
+    if are_means:
+        can_stand = count_possible(table.values, table.candidates.sizes[rows], ratings.scale, grid)
+    return BehindLabels(
+        whole_exact=_share(exact, rows, is_whole),
+        whole_by_commonest=_share(by_usual, rows, is_whole),
+        one_rating=_share(alone, rows, is_rated),
+        distinct=_mean(distinct[is_rated], rows[is_rated]),
+        can_stand=None if can_stand is None else _mean(can_stand, rows),
+        sure=None if can_stand is None else _share(can_stand == 1, rows, np.ones_like(is_rated)),
+        distance=_mean(distance, rows[is_rated]),
+    )
+
+
+def count_possible(
+    labels: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    scale: RatingScale,
+    grid: float | None,
+) -> NDArray[np.int64]:
+    """Count the values of the scale that can be among the ratings behind a mean.
+
+    Parameters
+    ----------
+    labels : ndarray of float64, shape (n_labels,)
+    sizes : ndarray of int64, shape (n_labels,)
+        People in the group, of whom one at least rated the item.
+    scale : RatingScale
+        With steps.
+    grid : float or None
+        The step of the labels; None if they are exact means.
+
+    Examples
+    --------
+    Of two people, a mean of 5 is two fives, or one; 4.5 is a 4 and a 5; 3 may be any two that add
+    up to 6.
+
+    >>> count_possible(np.array([5, 4.5, 3]), np.full(3, 2), RatingScale(1, 5, 1), 0.1)
+    array([1, 2, 5])
+    """
+    pairs, place = np.unique(np.column_stack([labels, sizes]), axis=0, return_inverse=True)
+    slack = (grid or 0.0) / 2 + _TOLERANCE
+    step, low, levels = scale.step or 1.0, scale.low, scale.levels
+    counts = np.empty(len(pairs), np.int64)
+    for pair, (label, size) in enumerate(pairs.tolist()):
+        n = np.arange(1, int(size) + 1)[:, None]
+        # What the others gave, in steps above the lowest rating: a whole number, within limits.
+        middle, width = (n * label - levels - (n - 1) * low) / step, n * slack / step
+        first = np.maximum(np.ceil(middle - width), 0)
+        last = np.minimum(np.floor(middle + width), (n - 1) * (levels.size - 1))
+        counts[pair] = (first <= last).any(axis=0).sum()
+    return counts[place.ravel()]
+
+
+def _shares_behind(
+    ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Count for each label who gave which value; shape (n_labels, n_values)."""
+    record_of = np.repeat(table.record_of, ratings.activity)
+    inside = record_of >= 0
+    cells = rows * ratings.n_items + table.indices
+    asked = record_of[inside] * ratings.n_items + ratings.indices[inside]
+    place = np.minimum(np.searchsorted(cells, asked), cells.size - 1)
+    shown = cells[place] == asked
+    values = _codes(ratings)[inside][shown]
+    counts = np.zeros((cells.size, ratings.scale.levels.size))
+    np.add.at(counts, (place[shown], values), 1)
+    return counts
+
+
+def _shares_of_items(ratings: Ratings) -> NDArray[np.float64]:
+    """Return how often each value was given to each item, shape (n_items, n_values)."""
+    counts = np.zeros((ratings.n_items, ratings.scale.levels.size))
+    np.add.at(counts, (ratings.indices, _codes(ratings)), 1)
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+
+def _codes(ratings: Ratings) -> NDArray[np.int64]:
+    """Return which value of the scale each rating is."""
+    step = ratings.scale.step or 1.0
+    return np.rint((ratings.values - ratings.scale.low) / step).astype(np.int64)
+
+
+def _share(
+    is_so: NDArray[np.bool_], rows: NDArray[np.int64], counted: NDArray[np.bool_]
+) -> Interval:
+    """Return the share of the counted labels; those of one record go together."""
+    trials = np.bincount(rows[counted])
+    rights = np.bincount(rows[counted], is_so[counted])
+    return ratio_interval(rights[trials > 0], trials[trials > 0])
+
+
+def _mean(numbers: NDArray[Any], rows: NDArray[np.int64]) -> Mean:
+    """Return the mean over records of the means of their labels."""
+    labels = np.bincount(rows)
+    totals = np.bincount(rows, numbers)
+    return mean_interval(totals[labels > 0] / labels[labels > 0])
