@@ -42,6 +42,10 @@ class Adversary:
         He knows only items outside the so many most rated ones.
     activity_error : float or None
         He knows the number of the target's ratings up to this share (0.5 for ±50 %).
+    likes_only : bool
+        Of a rating he knows no more than whether the target liked the item, which is any rating
+        above the middle of the scale. `rating_error` is then half of what such a word leaves open:
+        `with_likes` sets it to suit a scale.
     name, description : str
         For people: what such an adversary is called, and one sentence about him.
 
@@ -69,6 +73,7 @@ class Adversary:
     date_error: int | None = None
     outside_top: int = 0
     activity_error: float | None = None
+    likes_only: bool = False
     name: str = ""
     description: str = ""
 
@@ -85,6 +90,11 @@ class Adversary:
                 raise RecveilError(f"{name} is {value!r}; expected {expected}")
         if self.n_right > self.known:
             raise RecveilError(f"right is {self.right}; expected from 0 to known = {self.known}")
+        if self.likes_only and self.rating_error is None:
+            raise RecveilError(
+                "likes_only tells something of ratings, but rating_error is None; expected a "
+                "number of points, or an adversary who knows items alone"
+            )
         if self.wrong_kind not in get_args(WrongKind):
             raise RecveilError(f"wrong_kind is {self.wrong_kind!r}; expected 'value' or 'item'")
 
@@ -107,6 +117,7 @@ class Adversary:
             "date_error": self.date_error,
             "pool": "all" if not self.outside_top else f"outside the top {self.outside_top}",
             "activity_error": self.activity_error,
+            "likes_only": self.likes_only,
         }
 
 
@@ -116,7 +127,7 @@ PRESETS = {
         rating_error=1,
         date_error=14,
         name="colleague",
-        description="A colleague who talked with you about four films that you saw within the "
+        description="A colleague who talked with you about four items that you used within the "
         "last two weeks or so, and roughly remembers how you liked them.",
     ),
     "public-profile": Adversary(
@@ -143,7 +154,7 @@ PRESETS = {
         date_error=None,
         outside_top=500,
         name="film-buff",
-        description="Somebody who knows eight films that you rated outside the 500 most rated "
+        description="Somebody who knows eight items that you rated outside the 500 most rated "
         "ones, two of them wrongly, and no dates.",
     ),
     "bystander": Adversary(
@@ -152,6 +163,21 @@ PRESETS = {
         date_error=None,
         name="bystander",
         description="Somebody who knows eight things that you used, but not how you liked them.",
+    ),
+    "likes": Adversary(
+        known=8,
+        rating_error=1,
+        likes_only=True,
+        name="likes",
+        description="Somebody who heard of eight items whether you liked them or not, and no more.",
+    ),
+    "likes-16": Adversary(
+        known=16,
+        rating_error=1,
+        likes_only=True,
+        name="likes-16",
+        description="Somebody who heard of sixteen items whether you liked them or not, and no "
+        "more.",
     ),
     "insider": Adversary(
         known=16,

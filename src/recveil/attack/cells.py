@@ -72,6 +72,11 @@ class Cells:
         _, first, numbers = np.unique(sums, return_index=True, return_inverse=True)
         return np.asarray(np.argsort(np.argsort(first))[numbers], np.int64)
 
+    @cached_property
+    def first_look(self) -> NDArray[np.float32]:
+        """What `describe_cells` says of them before anything is known; worked out once."""
+        return describe_cells(self)
+
     @property
     def n_items(self) -> int:
         """Number of items, those that nobody carries included."""

@@ -162,12 +162,12 @@ def tell_for_sure(
     total, n = totals[items], raters[items]
     # A mean moved to the grid stands within half a step, or at an end of the scale.
     slack = (grid or 0.0) / 2 + _TOLERANCE
-    values = ratings.scale.levels
-    means = (total[:, None] + values) / (n[:, None] + 1)
+    possible = ratings.scale.levels
+    means = (total[:, None] + possible) / (n[:, None] + 1)
     fits = np.abs(means - labels[:, None]) <= slack
     without = (n > 0) & (np.abs(total / np.maximum(n, 1) - labels) <= slack)
     is_sure = (fits.sum(axis=1) == 1) & ~without
-    return np.where(is_sure, values[fits.argmax(axis=1)], np.nan)
+    return np.where(is_sure, possible[fits.argmax(axis=1)], np.nan)
 
 
 def _members(table: ReleasedTable) -> list[NDArray[np.int64]]:
@@ -193,7 +193,7 @@ def _draw_strangers(
 
 def _given(ratings: Ratings, user: int, items: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     """Return what somebody gave to each of some items; nan for those that were not rated."""
-    given = np.full(ratings.n_items, np.nan)
+    given: NDArray[np.float64] = np.full(ratings.n_items, np.nan)
     rated, values = ratings.row(user)
     given[rated] = values
     return given[items]

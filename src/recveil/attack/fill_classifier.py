@@ -68,12 +68,12 @@ def tell_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.boo
             f"{people.size} known people have {n_real} real ones of {int(known.sum())} labels; "
             f"expected at least 2 people, with real labels and others"
         )
-    likely = None
-    seen = np.empty((cells.labels.size, 0), np.float32)
-    for _ in range(_LOOKS):
+    seen = cells.first_look
+    likely = _learn(seen, cells.records, people, is_real)
+    for _ in range(1, _LOOKS):
         seen = np.column_stack([seen, describe_cells(cells, likely)])
         likely = _learn(seen, cells.records, people, is_real)
-    return np.asarray(likely)
+    return likely
 
 
 def _learn(

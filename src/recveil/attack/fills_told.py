@@ -73,6 +73,8 @@ def measure_fills(
     targets: NDArray[np.int64],
     known_share: float = 0.05,
     seed: int = 0,
+    *,
+    cells: Cells | None = None,
 ) -> FillsTold:
     """Let an adversary learn from some people what fills look like, and judge everybody else.
 
@@ -87,6 +89,8 @@ def measure_fills(
         Share of the released people whom the adversary knows, at least two people.
     seed : int
         Fixes who is known, and what the bystander knows.
+    cells : Cells, optional
+        Those of the table, for whoever measures several times; taken from it, if not given.
 
     Raises
     ------
@@ -104,7 +108,7 @@ def measure_fills(
     >>> told.people_known, told.precision[0.5].rate > told.base_rate
     (12, True)
     """
-    cells = Cells.of(table.candidates, ratings.scale)
+    cells = Cells.of(table.candidates, ratings.scale) if cells is None else cells
     if too_large(cells):
         raise RecveilError(
             f"{cells.candidates.n_records:,} records of {cells.n_items:,} items are too many to "

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from recveil.attack.adversary import Adversary
-from recveil.attack.knowledge import steps_within
+from recveil.attack.knowledge import liking, steps_within
 from recveil.ratings import Ratings
 
 
@@ -38,7 +38,7 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
     if scale.range == 0:
         return "the table has one rating value only"
     # An error of clearly less than half of the scale covers the whole of it for no rating.
-    if 2.1 * error < scale.range:
+    if adversary.likes_only or 2.1 * error < scale.range:
         return None
     _, top, first, last = steps_within(scale, np.unique(ratings.values).astype(np.float64), error)
     if ((first > 0) | (last < top)).all():
@@ -102,6 +102,26 @@ that the target never rated: the table has one rating value only.
         return adversary
     blunted = _noted(adversary.without_dates(), f"Here no dates are known: {where}.")
     return with_wrong_items(ratings, blunted)
+
+
+def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Tell somebody who knows likes only what they leave open on the scale of a table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+        If they know more than likes, they stay as they are.
+
+    Examples
+    --------
+    >>> stars = Ratings.from_columns([1, 1], ["a", "b"], [0.5, 5])
+    >>> with_likes(stars, Adversary(known=2, rating_error=1, likes_only=True)).rating_error
+    0.0
+    """
+    if not adversary.likes_only:
+        return adversary
+    return replace(adversary, rating_error=liking(ratings.scale)[-1])
 
 
 def _noted(adversary: Adversary, note: str) -> Adversary:

@@ -271,6 +271,8 @@ def _know_ratings(
         return None
     scale, truth = ratings.scale, ratings.values[places].astype(np.float64)
     error = adversary.rating_error
+    if adversary.likes_only:
+        return _know_likes(scale, truth, wrong)
     if error == 0 and not wrong.any():
         return truth
     step, top, first, last = steps_within(scale, truth, error)
@@ -288,6 +290,42 @@ def _know_ratings(
     known = np.where(wrong & (n_beyond > 0), beyond, known)
     drawn = scale.round(scale.low + step * known, step)
     return np.where(exact & ~wrong, truth, drawn)
+
+
+def liking(scale: RatingScale) -> tuple[float, float, float, float]:
+    """Return what "liked" and "not liked" mean on a scale, as numbers to compare ratings with.
+
+    Returns
+    -------
+    middle : float
+        Ratings above it are liked.
+    not_liked, liked : float
+        The middle of the ratings of either kind.
+    error : float
+        How far a rating may lie from the middle of its kind.
+
+    Examples
+    --------
+    >>> liking(RatingScale(1, 5, 1))  # 1, 2, 3 are not liked, 4 and 5 are
+    (3.0, 2.0, 4.5, 1.0)
+    >>> liking(RatingScale(0, 1))
+    (0.5, 0.25, 0.75, 0.25)
+    """
+    middle = (scale.low + scale.high) / 2
+    last, first = middle, middle
+    if scale.step is not None and scale.range:
+        levels = scale.levels
+        last, first = float(levels[levels <= middle].max()), float(levels[levels > middle].min())
+    not_liked, liked = (scale.low + last) / 2, (first + scale.high) / 2
+    return middle, not_liked, liked, max(last - scale.low, scale.high - first) / 2
+
+
+def _know_likes(
+    scale: RatingScale, truth: NDArray[np.float64], wrong: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Say "liked" or "not liked" of each rating; of a wrong entry, the other one."""
+    middle, not_liked, liked, _ = liking(scale)
+    return np.where((truth > middle) ^ wrong, liked, not_liked)
 
 
 def _know_days(

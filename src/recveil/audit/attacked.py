@@ -15,6 +15,7 @@ from recveil.attack import (
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.told_cells import ToldCells, describe_cells
+from recveil.audit.content import Content
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
@@ -58,6 +59,8 @@ class AttackedRelease:
     attributes : Attributes or None
         What the strongest adversary learns of members that is not told of strangers, by the release
         that membership was measured on.
+    content : Content or None
+        What its cells tell: fills, companions, and ratings behind labels.
     """
 
     name: str
@@ -73,6 +76,7 @@ class AttackedRelease:
     by_known: dict[str, Membership] = field(default_factory=dict)
     residual: ToldCells | None = None
     attributes: Attributes | None = None
+    content: Content | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -93,6 +97,7 @@ class AttackedRelease:
             "ratings_as_they_are": self.lone_share,
             "ratings_exact": self.as_given and self.as_given.exact_share,
             "labels_exact": self.as_given and self.as_given.label_share,
+            **(Content([], None, None) if self.content is None else self.content).to_dict(),
             "headline": headline(self),
             "verdict": self.verdict(),
             "warnings": self.warnings(),
@@ -110,6 +115,7 @@ class AttackedRelease:
                 f"The release has too many labels to strike out {self.untried}; who takes the time "
                 f"may find more people."
             )
+        warnings += [] if self.content is None else self.content.warnings()
         why = self.unmeasured and (
             f"because no such release can be made of four fifths of the people: {self.unmeasured}"
         )
@@ -241,6 +247,7 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     if attack.exact.rate > 0:
         sentences.append(_exact(published, attack))
     sentences += _as_given(published)
+    sentences += [] if published.content is None else published.content.sentences()
     method, settings = published.manifest.known_method, published.manifest.settings
     if published.residual is not None:  # measured here, which says more than what others measured
         sentences.append(describe_cells(published.residual))

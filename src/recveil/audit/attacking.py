@@ -23,6 +23,7 @@ from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
 from recveil.audit.attacked import AttackedRelease
+from recveil.audit.content import measure_content
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, count_as_given
@@ -72,6 +73,7 @@ def attack_published(
         name=folder.name,
         anonymizer=same_again(manifest, seed),
         lone_share=read_twin(folder).lone_share,
+        tell_content=True,
     )
 
 
@@ -86,6 +88,7 @@ def attack_table(
     name: str = "release",
     anonymizer: Anonymizer | None = None,
     lone_share: float | None = None,
+    tell_content: bool = False,
 ) -> AttackedRelease:
     """Attack a release that was read already with every adversary.
 
@@ -100,6 +103,9 @@ def attack_table(
         As in `AttackedRelease`.
     anonymizer : Anonymizer, optional
         Makes such releases; without it membership is not measured.
+    tell_content : bool
+        Whether to measure what its cells tell, too, which takes a while where labels were filled
+        in; see `measure_content`.
     """
     # Whoever is not in the release cannot be found in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
@@ -136,6 +142,7 @@ def attack_table(
         lowest_level=lowest,
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
         as_given=_count_as_given(ratings, table),
+        content=measure_content(ratings, table, manifest, inside, seed) if tell_content else None,
     )
 
 

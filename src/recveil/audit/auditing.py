@@ -1,7 +1,7 @@
 """audit: how easily are the people in this table found again?"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -11,7 +11,7 @@ from recveil.attack import (
     Candidates,
     choose_targets,
 )
-from recveil.attack.fitting import with_wrong_items, without_dates
+from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_published
 from recveil.audit.controls import Check, check_attack
@@ -20,6 +20,12 @@ from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
 from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
+from recveil.audit.theirs import (
+    Deanonymized,
+    GraphAttack,
+    attack_graphs,
+    measure_deanonymized,
+)
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -54,6 +60,10 @@ class Audit:
         What the adversaries achieve against a release of the same people.
     knowledge : Reading or None
         What was understood of somebody's own file of outside knowledge.
+    graphs : list of GraphAttack
+        What Chang et al.'s attacks achieve.
+    deanonymized : list of Deanonymized
+        Narayanan & Shmatikov's Definition 3, as measured for each adversary.
     """
 
     ratings: Ratings
@@ -66,6 +76,8 @@ class Audit:
     suspects: list[Suspects]
     published: AttackedRelease | None
     knowledge: Reading | None = None
+    graphs: list[GraphAttack] = field(default_factory=list)
+    deanonymized: list[Deanonymized] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON and for the page."""
@@ -87,6 +99,8 @@ class Audit:
             "verdict": write_verdict(self.attacks, self.checks, self.sufficient),
             "warnings": self._warnings(),
             "attacks": [outcome.to_dict() for outcome in self.attacks],
+            "graph_attacks": [attack.to_dict() for attack in self.graphs],
+            "deanonymized": [share.to_dict() for share in self.deanonymized],
             "figures": [figure.to_dict() for figure in self.figures],
             "checks": [check._asdict() for check in self.checks],
             "sufficient": [enough.to_dict() for enough in self.sufficient],
@@ -169,7 +183,7 @@ def audit(
     ...     _ = generate(file, users=80, items=40, ratings=900)
     ...     found = audit(file, targets=20, curves=False)
     >>> len(found.attacks), found.attacks[0].requested
-    (6, 20)
+    (8, 20)
     """
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
@@ -205,6 +219,8 @@ def audit(
         suspects=suspects,
         published=published,
         knowledge=known,
+        graphs=attack_graphs(ratings, None, users, seed),
+        deanonymized=measure_deanonymized(ratings, candidates, attacks, users, seed),
     )
 
 
@@ -218,5 +234,6 @@ def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Take away what nobody can know about this table, and errors that nobody can make in it."""
     if ratings.days is None:
         adversary = without_dates(ratings, adversary, "no column of dates was recognized")
+    adversary = with_likes(ratings, adversary)
     # A preset is made for any table; an adversary of somebody's own is taken at his word.
     return with_wrong_items(ratings, adversary) if adversary.name in PRESETS else adversary

@@ -120,6 +120,9 @@ def _choose(presets: list[str], given: dict[str, Any]) -> "list[Adversary]":
     # A preset's number of right entries belongs to its number of known ones.
     if "known" in given and "right" not in given:
         given = {**given, "right": given["known"]}
+    # Whoever says how far off they are about ratings speaks of more than likes.
+    if "rating_error" in given:
+        given = {**given, "likes_only": False}
     return [replace(PRESETS[name], **given) for name in presets]
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from recveil.anonymize.methods import same_again
 from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
-from recveil.attack.fitting import with_wrong_items
+from recveil.attack.fitting import with_likes, with_wrong_items
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_table
@@ -167,7 +167,7 @@ def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
 def fitted_presets(train: Ratings) -> list[Adversary]:
     """Return the preset adversaries, knowing and mistaking no more than they can of this table."""
     return [
-        without_unpublished(train, with_wrong_items(train, adversary))
+        without_unpublished(train, with_wrong_items(train, with_likes(train, adversary)))
         for adversary in PRESETS.values()
     ]
 

@@ -226,6 +226,8 @@ def _describe_knowledge(attack: dict[str, Any]) -> str:
         entries,
         "items without ratings"
         if rating is None
+        else "liked or not"
+        if attack.get("likes_only")
         else f"off by up to {rating:g}"
         if rating
         else "exact",

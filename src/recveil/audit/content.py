@@ -1,0 +1,170 @@
+"""Content: what a release's cells tell, of fills, of companions, and behind its labels."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack import ReleasedTable
+from recveil.attack.behind_labels import BehindLabels, measure_behind_labels
+from recveil.attack.cells import Cells
+from recveil.attack.companions import Companions, measure_companions
+from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, measure_fills
+from recveil.audit.theirs import GraphAttack, attack_graphs
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.manifest import Manifest
+
+
+@brief
+@dataclass(frozen=True)
+class Content:
+    """What the cells of a release tell, beyond who is found by the adversaries.
+
+    Parameters
+    ----------
+    fills : list of FillsTold
+        For a co-rated release: who knows 1 % and 5 % of the people. Empty for others.
+    companions : Companions or None
+        Where labels are the means of those who rated: who knows all of the group but one.
+    behind : BehindLabels or None
+        Where groups share their labels: how many different ratings stand behind one.
+    graphs : tuple of GraphAttack
+        What Chang et al.'s attacks achieve against the release.
+    untold : str
+        Why fills were not looked for, if they could not be; the end of a sentence.
+    """
+
+    fills: list[FillsTold]
+    companions: Companions | None
+    behind: BehindLabels | None
+    graphs: tuple[GraphAttack, ...] = ()
+    untold: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        return {
+            "fills": [told.to_dict() for told in self.fills] or None,
+            "companions": self.companions and self.companions.to_dict(),
+            "labels": self.behind and self.behind.to_dict(),
+            "graph_attacks": [attack.to_dict() for attack in self.graphs],
+        }
+
+    def warnings(self) -> list[str]:
+        """Say what was not measured."""
+        if not self.untold:
+            return []
+        return [f"Whether fills can be told from ratings was not measured: {self.untold}."]
+
+    def sentences(self) -> list[str]:
+        """Say in plain words what was found."""
+        told = [_of_fills(self.fills[-1])] if self.fills else []
+        if self.companions is not None and self.companions.told.trials:
+            told.append(_of_companions(self.companions))
+        if self.behind is not None and self.behind.one_rating.trials:
+            told.append(_of_labels(self.behind))
+        return told
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "fills": len(self.fills),
+            "companions": self.companions is not None,
+            "labels": self.behind is not None,
+        }
+
+
+def measure_content(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: Manifest,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> Content:
+    """Measure what applies to a release, by what its method and claim say of its labels.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth.
+    table : ReleasedTable
+    manifest : Manifest
+    targets : ndarray of int64
+        Who is looked for; those without a record are left out.
+    seed : int
+    """
+    targets = targets[table.record_of[targets] >= 0]
+    graphs = tuple(attack_graphs(ratings, table, targets, seed))
+    if table.co_rated:
+        fills, untold = _tell_fills(ratings, table, targets, seed)
+        return Content(fills, None, None, graphs, untold)
+    method, grid = manifest.known_method, manifest.label_grid
+    # For diversity, items are added to rows that nobody behind them rated.
+    are_means = (
+        method is not None
+        and method.averages_raters(manifest.settings)
+        and manifest.claim.l == 1
+        and targets.size > 0
+    )
+    companions = measure_companions(ratings, table, targets, grid, seed) if are_means else None
+    behind = measure_behind_labels(ratings, table, are_means=are_means, grid=grid)
+    return Content([], companions, behind, graphs)
+
+
+def _tell_fills(
+    ratings: Ratings, table: ReleasedTable, targets: NDArray[np.int64], seed: int
+) -> tuple[list[FillsTold], str]:
+    """Return what is told of fills, or why nothing is."""
+    cells = Cells.of(table.candidates, ratings.scale)
+    try:
+        return [
+            measure_fills(ratings, table, targets, share, seed, cells=cells)
+            for share in KNOWN_SHARES
+        ], ""
+    except RecveilError as error:  # too large, or the few known people have no fills
+        return [], str(error)
+
+
+def _of_fills(told: FillsTold) -> str:
+    found, alone, marked = told.found, told.by_items, told.precision.get(0.5)
+    who = f"Somebody who knows {told.people_known:,} of the people ({told.known_share:.0%})"
+    if marked is None or not found.trials:
+        return f"{who} could not be tried: nothing is left to be judged."
+    precision = (
+        f"half of the others' real ratings are marked with {marked.rate:.1%} of the marks right "
+        f"({marked.low:.1%} to {marked.high:.1%}; a blind guess: {told.base_rate:.1%})"
+    )
+    if marked.low <= told.base_rate:
+        precision = (
+            f"real ratings were not told from fills by this attack ({marked.rate:.1%} of the marks "
+            f"right, a blind guess {told.base_rate:.1%}); better ones may"
+        )
+    return (
+        f"{who} learns from them what fills look like: {precision}. By eight items without "
+        f"ratings they find {found.rate:.1%} ({found.low:.1%} to {found.high:.1%}) of the others; "
+        f"by the items alone, {alone.rate:.1%}."
+    )
+
+
+def _of_companions(companions: Companions) -> str:
+    told, right = companions.told, companions.right
+    surely = f", and {right.rate:.1%} of what is told so is right" if right.trials else ""
+    return (
+        f"Whoever knows the ratings of all others in a person's group is told "
+        f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%}) of the person's ratings for sure"
+        f"{surely}; who takes the row's labels for the ratings is right for "
+        f"{companions.by_row.rate:.1%}, and of a stranger {companions.stranger.rate:.1%} are told "
+        f"so by chance."
+    )
+
+
+def _of_labels(behind: BehindLabels) -> str:
+    one, distinct = behind.one_rating, behind.distinct
+    can = ""
+    if behind.can_stand is not None:
+        can = f"; as far as the label tells, {behind.can_stand.mean:.1f} can"
+    return (
+        f"Behind a label stand the ratings of those in the group who rated the item: on average "
+        f"{distinct.mean:.1f} different ones, and in {one.rate:.1%} of the labels one only{can}."
+    )
