@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from recveil.attack import Adversary, Candidates
+from recveil.attack import PRESETS, Adversary, Candidates
 from recveil.audit import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -26,7 +26,7 @@ def found(file):
 def test_everything_is_plain_data(found):
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["data"]["users"] == 200
-    assert len(plain["attacks"]) == 6
+    assert [attack["name"] for attack in plain["attacks"]] == list(PRESETS)
     assert [figure["number"] for figure in plain["figures"]] == [
         *("1", "4", "5", "6", "7", "8", "9", "10", "11", "12")
     ]

@@ -5,6 +5,7 @@ import stat
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.attack import PRESETS
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, write_ratings
@@ -309,7 +310,7 @@ def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
     # The release comes first, and the table of before has more columns.
     table = out[out.index("against the release") : out.index("Before: the table")].splitlines()
     ends = [float(line.split("│")[4].split("–")[1]) for line in table if line.count("–") > 1]
-    assert len(ends) == 6
+    assert len(ends) == len(PRESETS)
     assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4
 
 

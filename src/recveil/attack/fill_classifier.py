@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from recveil.attack.cells import Cells, Numbers, describe_cells
+from recveil.attack.cell_features import Cells, Numbers, describe_cells
 from recveil.errors import RecveilError
 
 # The first look describes labels as they stand, each further one what is likely of the others.

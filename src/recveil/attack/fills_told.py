@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import PRESETS
-from recveil.attack.cells import Cells, Numbers
+from recveil.attack.cell_features import Cells, Numbers
 from recveil.attack.fill_classifier import tell_fills, too_large
 from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.likely_rated import LikelyRated
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import Interval, ratio_interval, wilson_interval
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
@@ -21,6 +22,7 @@ KNOWN_SHARES = (0.01, 0.05)
 RECALLS = (0.1, 0.25, 0.5)
 
 
+@brief
 class FillsTold(NamedTuple):
     """How well somebody who knows a few people tells real ratings from fills.
 
@@ -62,9 +64,13 @@ class FillsTold(NamedTuple):
             "popularity_precision": {
                 f"{at:g}": told._asdict() for at, told in self.by_popularity.items()
             },
-            "bystander": self.found._asdict(),
-            "bystander_by_items_alone": self.by_items._asdict(),
+            # JSON knows no nan: of nobody there is no rate.
+            "bystander": self.found._asdict() if self.found.trials else None,
+            "bystander_by_items_alone": self.by_items._asdict() if self.found.trials else None,
         }
+
+    def _facts(self) -> dict[str, object]:
+        return {"people known": self.people_known, "found": f"{self.found.rate:.1%}"}
 
 
 def measure_fills(
@@ -160,6 +166,7 @@ def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
     return np.isin(items * n_records + table.candidates.records, real)
 
 
+@brief
 class _Judged(NamedTuple):
     """The labels that precision is measured on."""
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from recveil.attack import ReleasedTable
 from recveil.attack.behind_labels import BehindLabels, measure_behind_labels
-from recveil.attack.cells import Cells
+from recveil.attack.cell_features import Cells
 from recveil.attack.companions import Companions, measure_companions
 from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, measure_fills
 from recveil.audit.theirs import GraphAttack, attack_graphs

@@ -18,6 +18,7 @@ def show_audit(plain: dict[str, Any]) -> None:
         console.print("\n[bold]Before: the table with names removed[/]")
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
     _show_attacks(console, plain["attacks"])
+    _show_measures(console, plain["graph_attacks"], plain["deanonymized"])
     for suspects in plain["suspects"]:
         _show_suspects(console, suspects)
     for check in plain["checks"]:
@@ -52,6 +53,29 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     )
     for attack in attacks:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
+
+
+def _show_measures(
+    console: Console, graphs: list[dict[str, Any]], deanonymized: list[dict[str, Any]]
+) -> None:
+    """Print the papers' own measures: exact agreement, and similar records."""
+    told = "; ".join(
+        f"{attack['attack']} with {attack['known']} items {attack['alone']['rate']:.1%}"
+        for attack in graphs
+        if attack["alone"]["rate"] is not None
+    )
+    if told:
+        console.print(f"The only match, by exact agreement (Chang et al.): {told}.")
+    shares = [entry for entry in deanonymized if entry["theta"] == 0.5]
+    told = "; ".join(
+        f"{escape(entry['adversary'])} {entry['omega']['rate']:.1%}"
+        for entry in shares
+        if entry["omega"]["rate"] is not None
+    )
+    if told:
+        console.print(
+            f"Named a record at least half like the person's (Narayanan & Shmatikov): {told}."
+        )
 
 
 def _show_suspects(console: Console, suspects: dict[str, Any]) -> None:

@@ -18,6 +18,8 @@ _SECTIONS = (
     "verdict",
     "warnings",
     "attacks",
+    "graph_attacks",
+    "deanonymized",
     "figures",
     "sufficient",
     "theory",
