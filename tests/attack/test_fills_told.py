@@ -9,8 +9,9 @@ from recveil.anonymize import KCoRater
 from recveil.attack import Adversary, Candidates, ReleasedTable, draw_knowledge
 from recveil.attack.cell_features import Cells, describe_cells
 from recveil.attack.fill_classifier import MOST_CELLS, tell_fills, too_large
-from recveil.attack.fills_told import RECALLS, mark_real, measure_fills
+from recveil.attack.fills_told import RECALLS, judge_fills, mark_real, measure_fills
 from recveil.attack.likely_rated import LikelyRated
+from recveil.attack.shadow import tell_fills_by_shadow
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
@@ -53,6 +54,25 @@ class TestPlanted:
         table = release(habits)
         first, second = (measure_fills(habits, table, np.arange(200), 0.1, 4) for _ in range(2))
         assert first == second
+
+
+class TestShadow:
+    def test_who_knows_nobody_tells_item_means(self, habits):
+        table = release(habits)
+        cells = Cells.of(table.candidates, habits.scale)
+        likely = tell_fills_by_shadow(cells, KCoRater(k=5, seed=9), seed=3)
+        nobody = np.empty(0, np.int64)
+        told = judge_fills(habits, table, np.arange(200), cells, likely, nobody)
+        assert told.people_known == told.known_share == 0
+        assert told.precision[0.1].low > told.by_popularity[0.1].high
+        assert told.found.trials == 200
+
+    def test_too_few_labels_are_refused_by_the_method(self, habits):
+        few = Candidates.from_ratings(
+            Ratings.from_columns([1, 2], ["a", "a"], [5, 1], scale=RatingScale(1, 5, 1))
+        )
+        with pytest.raises(RecveilError):
+            tell_fills_by_shadow(Cells.of(few, RatingScale(1, 5, 1)), KCoRater(k=5, seed=1))
 
 
 class TestNull:

@@ -84,25 +84,36 @@ def _learn(
 ) -> Numbers:
     """Judge everybody by all known people, and each known person by the others."""
     known = np.isin(records, people)
-    likely = _judge(features, is_real, known, ~known)
+    likely = np.empty(is_real.size)
+    likely[~known] = judge(features[known], is_real[known], features[~known])
     mixed = np.random.default_rng(0).permutation(people)
     for part in np.array_split(mixed, min(_PARTS, people.size)):
         own = np.isin(records, part)
-        likely[own] = _judge(features, is_real, known & ~own, own)[own]
+        others = known & ~own
+        likely[own] = judge(features[others], is_real[others], features[own])
     return likely
 
 
-def _judge(
-    features: NDArray[np.float32],
-    is_real: NDArray[np.bool_],
-    known: NDArray[np.bool_],
-    asked: NDArray[np.bool_],
+def judge(
+    taught: NDArray[np.float32], is_real: NDArray[np.bool_], asked: NDArray[np.float32]
 ) -> Numbers:
-    """Learn from the known labels, and judge those that are asked for; the others get 0."""
-    likely = np.zeros(is_real.size)
-    if is_real[known].all() or not is_real[known].any():
-        likely[asked] = float(is_real[known].any())
-        return likely
+    """Learn from some labels which are real, and say of others how probably they are.
+
+    Parameters
+    ----------
+    taught : ndarray of float32, shape (n_taught, n_features)
+    is_real : ndarray of bool, shape (n_taught,)
+        If all are the same, so is every answer.
+    asked : ndarray of float32, shape (n_asked, n_features)
+
+    Examples
+    --------
+    >>> taught = np.repeat(np.array([[0.0], [1.0]], np.float32), 50, axis=0)
+    >>> judge(taught, taught[:, 0] > 0, np.array([[0.0], [1.0]], np.float32)).round()
+    array([0., 1.])
+    """
+    if is_real.all() or not is_real.any() or not len(asked):
+        return np.full(len(asked), float(is_real.any()))
     trees = HistGradientBoostingClassifier(
         max_iter=50,
         learning_rate=0.2,
@@ -113,6 +124,5 @@ def _judge(
     )
     # So little is learned at a time that threads would mostly wait for each other.
     with threadpool_limits(1, "openmp"):
-        trees.fit(features[known], is_real[known])
-        likely[asked] = trees.predict_proba(features[asked])[:, 1]
-    return likely
+        trees.fit(taught, is_real)
+        return np.asarray(trees.predict_proba(asked)[:, 1], np.float64)

@@ -30,7 +30,7 @@ class FillsTold(NamedTuple):
     ----------
     known_share : float
         Share of the people whom the adversary knows with all of their ratings; they are not
-        counted below.
+        counted below. 0 for somebody who learned from a release of their own.
     people_known : int
     base_rate : float
         Share of the others' labels that are real: what a blind guess marks rightly.
@@ -126,16 +126,42 @@ def measure_fills(
     n_known = min(released.size, max(2, round(known_share * released.size)))
     known = np.random.default_rng([seed, 5]).choice(released, n_known, replace=False)
     records = table.record_of[known]
+    likely = tell_fills(cells, records, mark_real(ratings, table))
+    return judge_fills(ratings, table, targets, cells, likely, records, seed)
+
+
+def judge_fills(
+    ratings: Ratings,
+    table: ReleasedTable,
+    targets: NDArray[np.int64],
+    cells: Cells,
+    likely: Numbers,
+    records: NDArray[np.int64],
+    seed: int = 0,
+) -> FillsTold:
+    """Judge what somebody makes of the labels, by everybody whom they do not know.
+
+    Parameters
+    ----------
+    ratings, table, targets, seed
+        As in `measure_fills`.
+    cells : Cells
+        Those of the table.
+    likely : ndarray of float64, shape (n_labels,)
+        How probably each label is a real rating.
+    records : ndarray of int64
+        The records of the people whom the adversary knows; none, if nobody.
+    """
     is_real = mark_real(ratings, table)
-    likely = tell_fills(cells, records, is_real)
     others = ~np.isin(cells.records, records)
     judged = _Judged(is_real[others], cells.records[others])
     left = targets[~np.isin(table.record_of[targets], records)]
     by_items = draw_knowledge(ratings, PRESETS["bystander"], left, seed)
     support = table.candidates.support[cells.items].astype(np.float64)
+    n_released = int((table.record_of >= 0).sum())
     return FillsTold(
-        known_share=known_share,
-        people_known=n_known,
+        known_share=records.size / max(n_released, 1),
+        people_known=records.size,
         base_rate=float(judged.is_real.mean()) if judged.is_real.size else 0.0,
         precision=_precision(judged, likely[others]),
         by_popularity=_precision(judged, support[others]),

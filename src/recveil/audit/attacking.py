@@ -127,6 +127,9 @@ def attack_table(
             attributes = tell_attributes(ratings, held_out, strongest, seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
+    content = None
+    if tell_content:
+        content = measure_content(ratings, table, manifest, inside, seed, anonymizer)
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
         name=name,
@@ -142,7 +145,7 @@ def attack_table(
         lowest_level=lowest,
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
         as_given=_count_as_given(ratings, table),
-        content=measure_content(ratings, table, manifest, inside, seed) if tell_content else None,
+        content=content,
     )
 
 

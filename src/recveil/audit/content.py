@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attack import ReleasedTable
+from recveil.attack import Anonymizer, ReleasedTable
 from recveil.attack.behind_labels import BehindLabels, measure_behind_labels
 from recveil.attack.cell_features import Cells
 from recveil.attack.companions import Companions, measure_companions
-from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, measure_fills
+from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, judge_fills, measure_fills
+from recveil.attack.shadow import tell_fills_by_shadow
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -26,7 +27,8 @@ class Content:
     Parameters
     ----------
     fills : list of FillsTold
-        For a co-rated release: who knows 1 % and 5 % of the people. Empty for others.
+        For a co-rated release: who knows nobody, and learns from a shadow release if such a one
+        can be made, then who knows 1 % and 5 % of the people. Empty for others.
     companions : Companions or None
         Where labels are the means of those who rated: who knows all of the group but one.
     behind : BehindLabels or None
@@ -56,11 +58,14 @@ class Content:
         """Say what was not measured."""
         if not self.untold:
             return []
-        return [f"Whether fills can be told from ratings was not measured: {self.untold}."]
+        by_whom = " by somebody who knows nobody" if self.fills else ""
+        return [f"Whether fills can be told from ratings{by_whom} was not measured: {self.untold}."]
 
     def sentences(self) -> list[str]:
         """Say in plain words what was found."""
-        told = [_of_fills(self.fills[-1])] if self.fills else []
+        # Who knows nobody, and who knows most.
+        ends = dict.fromkeys((0, len(self.fills) - 1)) if self.fills else {}
+        told = [_of_fills(self.fills[end]) for end in ends]
         if self.companions is not None and self.companions.told.trials:
             told.append(_of_companions(self.companions))
         if self.behind is not None and self.behind.one_rating.trials:
@@ -81,6 +86,7 @@ def measure_content(
     manifest: Manifest,
     targets: NDArray[np.int64],
     seed: int = 0,
+    anonymizer: Anonymizer | None = None,
 ) -> Content:
     """Measure what applies to a release, by what its method and claim say of its labels.
 
@@ -93,11 +99,13 @@ def measure_content(
     targets : ndarray of int64
         Who is looked for; those without a record are left out.
     seed : int
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it nobody learns from a shadow release.
     """
     targets = targets[table.record_of[targets] >= 0]
     graphs = tuple(attack_graphs(ratings, table, targets, seed))
     if table.co_rated:
-        fills, untold = _tell_fills(ratings, table, targets, seed)
+        fills, untold = _tell_fills(ratings, table, targets, seed, anonymizer)
         return Content(fills, None, None, graphs, untold)
     method, grid = manifest.known_method, manifest.label_grid
     # For diversity, items are added to rows that nobody behind them rated.
@@ -113,22 +121,35 @@ def measure_content(
 
 
 def _tell_fills(
-    ratings: Ratings, table: ReleasedTable, targets: NDArray[np.int64], seed: int
+    ratings: Ratings,
+    table: ReleasedTable,
+    targets: NDArray[np.int64],
+    seed: int,
+    anonymizer: Anonymizer | None,
 ) -> tuple[list[FillsTold], str]:
     """Return what is told of fills, or why nothing is."""
-    cells = Cells.of(table.candidates, ratings.scale)
+    cells, nobody = Cells.of(table.candidates, ratings.scale), np.empty(0, np.int64)
     try:
-        return [
+        told = [
             measure_fills(ratings, table, targets, share, seed, cells=cells)
             for share in KNOWN_SHARES
-        ], ""
+        ]
     except RecveilError as error:  # too large, or the few known people have no fills
         return [], str(error)
+    if anonymizer is None:
+        return told, ""
+    try:
+        likely = tell_fills_by_shadow(cells, anonymizer, seed)
+    except RecveilError as error:  # a part of the labels may be too few for k
+        return told, f"no such release can be made of the published labels: {error}"
+    return [judge_fills(ratings, table, targets, cells, likely, nobody, seed), *told], ""
 
 
 def _of_fills(told: FillsTold) -> str:
     found, alone, marked = told.found, told.by_items, told.precision.get(0.5)
     who = f"Somebody who knows {told.people_known:,} of the people ({told.known_share:.0%})"
+    if not told.people_known:
+        who = "Somebody who knows nobody, and makes such a release of the published labels,"
     if marked is None or not found.trials:
         return f"{who} could not be tried: nothing is left to be judged."
     precision = (
@@ -141,7 +162,7 @@ def _of_fills(told: FillsTold) -> str:
             f"right, a blind guess {told.base_rate:.1%}); better ones may"
         )
     return (
-        f"{who} learns from them what fills look like: {precision}. By eight items without "
+        f"{who} learns what fills look like: {precision}. By eight items without "
         f"ratings they find {found.rate:.1%} ({found.low:.1%} to {found.high:.1%}) of the others; "
         f"by the items alone, {alone.rate:.1%}."
     )
