@@ -10,6 +10,7 @@ from recveil.audit.content import measure_content
 from recveil.audit.theirs import attack_graphs, similarity
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
+from recveil.ratings import RatingScale
 from recveil.release.manifest import known_manifest
 
 
@@ -77,7 +78,7 @@ def test_one_group_of_everybody_hides_all(ratings, tmp_path):
         k=ratings.n_users,
         homogenize="simple",
         seed=1,
-        scale="1:5:1",
+        scale=RatingScale(1, 5, 1),
     )
     table = ReleasedTable.from_folder(tmp_path / "out", ratings)
     for attack in attack_graphs(ratings, table, np.arange(150)):
