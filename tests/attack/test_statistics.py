@@ -6,7 +6,13 @@ from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
 from recveil.attack import area_under_curve, mean_interval, wilson_interval
-from recveil.attack.statistics import deviation, find_top, sum_likelihoods, sum_up
+from recveil.attack.statistics import (
+    deviation,
+    find_top,
+    ratio_interval,
+    sum_likelihoods,
+    sum_up,
+)
 from recveil.errors import RecveilError
 
 ONE_EACH = np.empty(0, np.int64)
@@ -117,3 +123,21 @@ def test_a_likelihood_too_small_for_a_number_is_nothing():
 
 def test_the_deviation_of_equal_scores_is_nothing():
     assert deviation(7 * 0.1, 7 * 0.1**2, 7) == deviation(0.0, 0.0, 0) == 0
+
+
+class TestRatioInterval:
+    def test_of_clusters_of_one_it_is_no_narrower_than_wilsons(self):
+        plain = wilson_interval(30, 100)
+        found = ratio_interval([1] * 30 + [0] * 70, [1] * 100)
+        assert (found.rate, found.trials) == (0.3, 100)
+        assert found.low <= plain.low
+        assert found.high >= plain.high
+
+    def test_clusters_that_go_together_widen_it(self):
+        together = ratio_interval([10] * 5 + [0] * 5, [10] * 10)
+        apart = ratio_interval([5] * 10, [10] * 10)
+        assert together.rate == apart.rate == 0.5
+        assert together.high - together.low > 1.5 * (apart.high - apart.low)
+
+    def test_of_nothing_there_is_no_rate(self):
+        assert ratio_interval([], []).trials == 0
