@@ -15,10 +15,14 @@ from recveil.attack.graph import (
 )
 from recveil.attack.guesses import Guesses
 from recveil.attack.held_out import PartialRelease, hold_out
+from recveil.attack.intersection import Intersection, intersect
+from recveil.attack.joint_finding import JointFinding, find_in_both
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
+from recveil.attack.lessons import RatingErrors
 from recveil.attack.likelihood import Likelihood
 from recveil.attack.members import Membership, membership, memberships
-from recveil.attack.on_release import RatingErrors, ReleaseAttack, attack_release
+from recveil.attack.links_of_two import LinksOfTwo, tell_links
+from recveil.attack.on_release import ReleaseAttack, attack_release
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
 from recveil.attack.residual_attack import ResidualAttack
@@ -52,11 +56,14 @@ __all__ = [
     "Attributes",
     "Candidates",
     "Guesses",
+    "Intersection",
     "Interval",
     "ItemInformation",
+    "JointFinding",
     "Knowledge",
     "Likelihood",
     "Lineups",
+    "LinksOfTwo",
     "Matches",
     "Mean",
     "Membership",
@@ -76,11 +83,13 @@ __all__ = [
     "choose_targets",
     "draw_knowledge",
     "find_attack",
+    "find_in_both",
     "find_nearest",
     "find_residuals",
     "hold_out",
     "homogeneity",
     "information_by_rank",
+    "intersect",
     "items_needed",
     "items_needed_for_lineup",
     "label_based",
@@ -94,5 +103,6 @@ __all__ = [
     "structure_based",
     "tell_attributes",
     "tell_cells",
+    "tell_links",
     "wilson_interval",
 ]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from recveil.attack.candidates import Candidates
 from recveil.attack.fitting import without_dates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, draw_knowledge
+from recveil.attack.lessons import RatingErrors, clip_labels, learn_rows, sum_up_errors
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import (
     Interval,
@@ -26,34 +27,6 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
-
-
-class RatingErrors(NamedTuple):
-    """How far a found row is off the ratings that the adversary did not know, in rating points.
-
-    Attributes
-    ----------
-    rmse, mae : float
-        Of the row's labels, those beyond the scale moved to its ends, over all ratings that have
-        one; nan if none has.
-    item_mean_rmse, item_mean_mae : float
-        Of the released table's item means, over the same ratings.
-    gain : Mean
-        By how much the row is nearer than the item mean in absolute error: each target's mean,
-        averaged over targets. Only if it is above 0, the row tells something personal.
-    ratings : int
-        The found targets' ratings that the adversary did not know.
-    labelled : int
-        How many of them the row has a label for.
-    """
-
-    rmse: float
-    mae: float
-    item_mean_rmse: float
-    item_mean_mae: float
-    gain: Mean
-    ratings: int
-    labelled: int
 
 
 @brief
@@ -182,16 +155,11 @@ def attack_release(
     >>> result.person_found.rate <= result.bound, result.group_found.trials
     (True, 60)
     """
-    _check(ratings, table)
-    adversary = without_unpublished(ratings, adversary)
-    known = draw_knowledge(ratings, adversary, targets, seed)
-    struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
-    ways = _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
-    # An adversary takes the attack that works; so must whoever judges a release.
-    best = max(ways, key=lambda way: way.hits)
+    known, ways = _look_for(ratings, table, adversary, targets, seed, strikes)
+    best = _most_telling(ways)
     guesses = best.guesses
     found = guesses.own_is_top & (guesses.best >= 0)
-    lessons = _learn(ratings, table, known, np.flatnonzero(found))
+    lessons = learn_rows(ratings, table, known, np.flatnonzero(found))
     links = [lesson for lesson in lessons if lesson.links]
     exact = [lesson.n_exact / lesson.n_unknown for lesson in lessons if lesson.n_unknown]
     return ReleaseAttack(
@@ -204,10 +172,60 @@ def attack_release(
         bound=_bound(table, targets),
         link_precision=mean_interval([lesson.truth.size / lesson.links for lesson in links]),
         link_baseline=mean_interval([lesson.popularity for lesson in links]),
-        rating_errors=_errors(lessons, ratings.scale),
+        rating_errors=sum_up_errors(lessons, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known.requested),
     )
+
+
+def best_guesses(
+    ratings: Ratings,
+    table: ReleasedTable,
+    adversary: Adversary,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> tuple[Knowledge, Guesses]:
+    """Return what an adversary knows, and what the attack that finds most says about each target.
+
+    Parameters
+    ----------
+    ratings, table, adversary, targets, seed
+        As in `attack_release`; with the same ones it is the same attack.
+
+    Examples
+    --------
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> known, guesses = best_guesses(ratings, table, Adversary(known=4), np.arange(9))
+    >>> known.targets.size + known.skipped, guesses.best.size == known.targets.size
+    (9, True)
+    """
+    known, ways = _look_for(ratings, table, adversary, targets, seed, None)
+    return known, _most_telling(ways).guesses
+
+
+def _look_for(
+    ratings: Ratings,
+    table: ReleasedTable,
+    adversary: Adversary,
+    targets: NDArray[np.int64],
+    seed: int,
+    strikes: Mapping[str, NDArray[np.bool_]] | None,
+) -> tuple[Knowledge, list["_Way"]]:
+    """Return what the adversary knows, and what they guess in each way."""
+    _check(ratings, table)
+    adversary = without_unpublished(ratings, adversary)
+    known = draw_knowledge(ratings, adversary, targets, seed)
+    struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
+    return known, _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
+
+
+def _most_telling(ways: list["_Way"]) -> "_Way":
+    """Return the attack that works: an adversary takes it, and so must whoever judges a release."""
+    return max(ways, key=lambda way: way.hits)
 
 
 def _bound(table: ReleasedTable, targets: NDArray[np.int64]) -> float:
@@ -264,7 +282,7 @@ def _as_read(
     moved there agrees by chance with more that is known. Then without what is struck out.
     """
     yield "", table.candidates
-    clipped = _clip(table.values, scale)
+    clipped = clip_labels(table.values, scale)
     if not np.array_equal(clipped, table.values):
         records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
         n_items = table.candidates.indptr.size - 1
@@ -286,86 +304,3 @@ def without_unpublished(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Leave out what homogenized records do not show: dates, and numbers of ratings."""
     blunted = without_dates(ratings, adversary, "homogenized records carry none")
     return replace(blunted, activity_error=None)
-
-
-@brief
-class _Lesson(NamedTuple):
-    """What the row of one found target tells, beside what the adversary knew."""
-
-    truth: NDArray[np.float32]  # the target's ratings that the row has a label for
-    labels: NDArray[np.float64]
-    means: NDArray[np.float64]  # the released item means of the same items
-    links: int  # items of the row
-    popularity: float  # the mean share of users who rated them
-    n_unknown: int  # the target's ratings
-
-    @property
-    def n_exact(self) -> int:
-        """How many labels are the rating itself; ratings are held in single precision."""
-        apart = np.abs(self.labels - self.truth)
-        return int((apart <= 1e-9 + np.spacing(np.abs(self.truth))).sum())
-
-
-def _learn(
-    ratings: Ratings, table: ReleasedTable, known: Knowledge, found: NDArray[np.int64]
-) -> list[_Lesson]:
-    """Compare the rows of found targets (positions in the knowledge) with their ratings."""
-    means, popularity = table.item_means(), ratings.support / ratings.n_users
-    lessons = []
-    for place in found.tolist():
-        target = known.targets[place]
-        named = known.items[known.indptr[place] : known.indptr[place + 1]]
-        items, labels = _without(named, table.row(table.record_of[target]))
-        rated, truth = _without(named, ratings.row(target))
-        common, in_row, in_truth = np.intersect1d(
-            items, rated, assume_unique=True, return_indices=True
-        )
-        lessons.append(
-            _Lesson(
-                truth=truth[in_truth],
-                labels=labels[in_row],
-                means=means[common],
-                links=items.size,
-                popularity=float(popularity[items].mean()) if items.size else math.nan,
-                n_unknown=rated.size,
-            )
-        )
-    return lessons
-
-
-def _without(
-    named: NDArray[np.int32], row: tuple[NDArray[np.int32], NDArray[Any]]
-) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Leave out of a row's items and values those that the adversary named."""
-    items, values = row
-    kept = ~np.isin(items, named)
-    return items[kept], values[kept]
-
-
-def _errors(lessons: list[_Lesson], scale: RatingScale) -> RatingErrors:
-    told = [lesson for lesson in lessons if lesson.truth.size]
-    off = [np.abs(_clip(lesson.labels, scale) - lesson.truth) for lesson in told]
-    mean_off = [np.abs(_clip(lesson.means, scale) - lesson.truth) for lesson in told]
-    gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]
-    return RatingErrors(
-        rmse=_rmse(off),
-        mae=_mae(off),
-        item_mean_rmse=_rmse(mean_off),
-        item_mean_mae=_mae(mean_off),
-        gain=mean_interval(gains),
-        ratings=sum(lesson.n_unknown for lesson in lessons),
-        labelled=sum(lesson.truth.size for lesson in told),
-    )
-
-
-def _clip(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
-    """Move labels beyond the scale to its ends, as everybody would who knows the scale."""
-    return np.clip(labels, scale.low, scale.high)
-
-
-def _rmse(errors: list[NDArray[np.float64]]) -> float:
-    return math.sqrt(float((np.concatenate(errors) ** 2).mean())) if errors else math.nan
-
-
-def _mae(errors: list[NDArray[np.float64]]) -> float:
-    return float(np.concatenate(errors).mean()) if errors else math.nan

@@ -16,6 +16,7 @@ from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.content import Content
+from recveil.audit.against import Against
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
@@ -61,6 +62,8 @@ class AttackedRelease:
         that membership was measured on.
     content : Content or None
         What its cells tell: fills, companions, and ratings behind labels.
+    against : Against or None
+        What it tells together with another release of the same people.
     """
 
     name: str
@@ -77,6 +80,7 @@ class AttackedRelease:
     residual: ToldCells | None = None
     attributes: Attributes | None = None
     content: Content | None = None
+    against: Against | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -98,6 +102,7 @@ class AttackedRelease:
             "ratings_exact": self.as_given and self.as_given.exact_share,
             "labels_exact": self.as_given and self.as_given.label_share,
             **(Content([], None, None) if self.content is None else self.content).to_dict(),
+            "against": self.against and self.against.to_dict(),
             "headline": headline(self),
             "verdict": self.verdict(),
             "warnings": self.warnings(),
@@ -116,6 +121,7 @@ class AttackedRelease:
                 f"may find more people."
             )
         warnings += [] if self.content is None else self.content.warnings()
+        warnings += self.against.warnings() if self.against else []
         why = self.unmeasured and (
             f"because no such release can be made of four fifths of the people: {self.unmeasured}"
         )
@@ -231,10 +237,12 @@ def headline(published: AttackedRelease) -> str:
         promise = about.unpromised
     elif published.unprotected:
         promise = _alone(published.unprotected)
-    return (
+    together = published.against.headline() if published.against else ""
+    sentence = (
         f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
         f"{_high(published, attack):.1%}) by “{worst.name}”; {promise}."
     )
+    return f"{sentence} {together}".rstrip()
 
 
 def write_release_verdict(published: AttackedRelease) -> list[str]:
@@ -253,7 +261,8 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
         sentences.append(describe_cells(published.residual))
     elif method is not None:
         sentences += method.undone_by(settings)
-    return sentences + _in_the_data(published)
+    sentences += _in_the_data(published)
+    return sentences + (published.against.verdict() if published.against else [])
 
 
 def _in_the_data(published: AttackedRelease) -> list[str]:

@@ -1,5 +1,6 @@
 """Attacking: the adversaries of an audit against a release of the same people."""
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from recveil.attack import (
 from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
+from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.content import measure_content
 from recveil.errors import RecveilError
@@ -41,6 +43,8 @@ def attack_published(
     adversaries: list[Adversary],
     targets: NDArray[np.int64],
     seed: int = 0,
+    *,
+    against: str | PathLike[str] | None = None,
 ) -> AttackedRelease:
     """Attack a release with every adversary, and judge by its private twin.
 
@@ -54,16 +58,22 @@ def attack_published(
         Homogenized rows carry no dates, so what they know of dates is left out.
     targets : ndarray of int64
     seed : int
+    against : path, optional
+        Another release of the same people, to be attacked together with this one.
 
     Raises
     ------
     RecveilError
-        If the release or its twin cannot be read, or is not one of these ratings.
+        If a release or its twin cannot be read, or is not one of these ratings.
     """
     folder = Path(folder).resolve()  # its name is needed, and . has none
     table = ReleasedTable.from_folder(folder, ratings)
     manifest = known_manifest(folder)
-    return attack_table(
+    # The other one first: if it cannot be read, nobody should wait for the attacks to hear it.
+    both = None
+    if against is not None:
+        both = hold_against(ratings, table, manifest, against, adversaries, targets, seed)
+    attacked = attack_table(
         ratings,
         table,
         manifest,
@@ -75,6 +85,7 @@ def attack_published(
         lone_share=read_twin(folder).lone_share,
         tell_content=True,
     )
+    return replace(attacked, against=both)
 
 
 def attack_table(

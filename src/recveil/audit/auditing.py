@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from recveil.attack import (
@@ -131,6 +132,7 @@ def audit(
     source: str | PathLike[str] | Ratings | Any,
     *,
     release: str | PathLike[str] | None = None,
+    against: str | PathLike[str] | None = None,
     adversaries: Iterable[Adversary] | None = None,
     targets: int | None = 1_000,
     draws: int = 1,
@@ -146,6 +148,8 @@ def audit(
     source : path, Ratings, or data frame
     release : path, optional
         A release of the same people, to be attacked, too; its private twin judges.
+    against : path, optional
+        Another release of the same people: what do the two tell together? Needs `release`.
     adversaries : iterable of Adversary, optional
         All of `PRESETS` if not given. Without their dates if none were recognized; and where no
         value could be wrong without them, or a preset's value could not (all ratings are equal,
@@ -170,8 +174,8 @@ def audit(
     Raises
     ------
     RecveilError
-        If a file cannot be read, a number makes no sense, or an adversary of somebody's own is to
-        have wrong values where none can be wrong.
+        If a file cannot be read, a number makes no sense, `against` comes without `release`, or an
+        adversary of somebody's own is to have wrong values where none can be wrong.
 
     Examples
     --------
@@ -189,8 +193,7 @@ def audit(
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
     refuse_unknown_keywords("audit", reading, "k", "people_in")
-    if release is not None:
-        refuse_no_path("a release folder", release=release)
+    _check_releases(release, against)
     if aux is not None:
         refuse_no_path("a file of outside knowledge", aux=aux)
     refuse_two_standard_inputs(source=source, aux=aux)
@@ -202,7 +205,9 @@ def audit(
     suspects = [] if known is None else look_for(ratings, candidates, known)
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
-    published = None if release is None else attack_published(ratings, release, chosen, users, seed)
+    published = None
+    if release is not None:
+        published = attack_published(ratings, release, chosen, users, seed, against=against)
     attacks = [
         run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
         for adversary in chosen
@@ -222,6 +227,27 @@ def audit(
         graphs=attack_graphs(ratings, None, users, seed),
         deanonymized=measure_deanonymized(ratings, candidates, attacks, users, seed),
     )
+
+
+def _check_releases(
+    release: str | PathLike[str] | None, against: str | PathLike[str] | None
+) -> None:
+    """Refuse another release without one, or beside itself."""
+    if release is not None:
+        refuse_no_path("a release folder", release=release)
+    if against is None:
+        return
+    refuse_no_path("a release folder", against=against)
+    if release is None:
+        raise RecveilError(
+            f"against (--against) is {against}, but there is no release to hold against it; name "
+            f"one (--release)"
+        )
+    if Path(release).resolve() == Path(against).resolve():
+        raise RecveilError(
+            f"against (--against) is the release {release} itself; name another one of the same "
+            f"people"
+        )
 
 
 def _knowledge(aux: str | PathLike[str], reading: dict[str, Any]) -> Reading:

@@ -21,6 +21,13 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Attack this release of the same people, too."),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --release: another release of the same people; what do both tell together?",
+        ),
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a page with verdict and curves; - prints it."),
@@ -59,12 +66,13 @@ def audit(
 
     options.refuse_two_standard_outputs(html=html, risk=risk, json=json)
     for option, path in (("--html", html), ("--risk", risk), ("--json", json)):
-        _check_output(option, path, [source, aux], release)
+        _check_output(option, path, [source, aux], [release, against])
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
     result = audit(
         source,
         release=release,
+        against=against,
         targets=_read_targets(targets),
         draws=draws,
         seed=seed,
@@ -113,7 +121,7 @@ def _read_targets(text: str) -> int | None:
 
 
 def _check_output(
-    option: str, path: Path | None, inputs: list[Path | None], release: Path | None
+    option: str, path: Path | None, inputs: list[Path | None], releases: list[Path | None]
 ) -> None:
     """Refuse to write over an input, or anything private into the folder to be published."""
     if path is None or options.is_stdout(path):
@@ -124,7 +132,7 @@ def _check_output(
         raise typer.BadParameter(f"{option} {path} is an input itself; name another file")
     from recveil.release.manifest import MANIFEST
 
-    if (path.parent / MANIFEST).exists() or (
-        release and release.resolve() in path.resolve().parents
+    if (path.parent / MANIFEST).exists() or any(
+        release and release.resolve() in path.resolve().parents for release in releases
     ):
         raise typer.BadParameter(f"{option} {path} would stand in a release; name another place")

@@ -1,0 +1,235 @@
+"""Against: a release beside another one of the same people, and what the two tell together."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack import Adversary, Interval, Mean, ReleasedTable
+from recveil.attack.intersection import Intersection, groups_of, intersect
+from recveil.attack.joint_finding import JointFinding, find_in_both
+from recveil.attack.links_of_two import LinksOfTwo, tell_links
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.manifest import Manifest, known_manifest
+
+
+@brief
+@dataclass(frozen=True)
+class Against:
+    """What two releases of the same people tell together.
+
+    Parameters
+    ----------
+    name : str
+        The folder of the other release.
+    k : int
+        What both releases promise: the smaller of their k; the lowest level, if people have levels.
+    found : Intersection
+    finding : list of (str, JointFinding)
+        For each adversary, by name, how often they find both rows.
+    links : LinksOfTwo or None
+        Which items two rows tell; None if the rows are too large.
+    """
+
+    name: str
+    k: int
+    found: Intersection
+    finding: list[tuple[str, JointFinding]]
+    links: LinksOfTwo | None
+
+    @property
+    def strongest(self) -> tuple[str, JointFinding]:
+        """The adversary who finds most people by both releases."""
+        return max(self.finding, key=lambda pair: pair[1].person_in_both.rate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        found = self.found
+        return {
+            "name": self.name,
+            "k": self.k,
+            "people": found.people,
+            "alone": found.alone.rate,
+            "alone_interval": found.alone._asdict(),
+            "alone_in_one": found.alone_in_one,
+            "below_k": found.below_k.rate,
+            "below_k_interval": found.below_k._asdict(),
+            "mean_people": found.mean_people.mean,
+            "mean_people_interval": _of_mean(found.mean_people),
+            "finding": [_of_finding(name, finding) for name, finding in self.finding],
+            "links": self.links
+            and {
+                "one": _of_mean(self.links.one),
+                "both": _of_mean(self.links.both),
+                "stranger": _of_mean(self.links.stranger),
+                "popularity": _of_mean(self.links.popularity),
+            },
+            "verdict": self.verdict(),
+            "warnings": self.warnings(),
+        }
+
+    def warnings(self) -> list[str]:
+        """Say that the promise of each release does not hold for both, if it does not."""
+        found = self.found
+        if not found.below_k.rate:
+            return []
+        return [
+            f"Whoever has “{self.name}”, too, has more than either promises: of "
+            f"{found.people:,} people in both releases, {_percent(found.alone)} are the only one "
+            f"in both their groups, and {_percent(found.below_k)} share both with fewer than "
+            f"k = {self.k} ({found.mean_people.mean:.1f} people on average). Publish one of the "
+            f"two."
+        ]
+
+    def verdict(self) -> list[str]:
+        """Say what two releases come to in practice; the warnings are apart."""
+        sentences = [] if self.found.below_k.rate else [self._nobody_below()]
+        return [*sentences, self._say_found(), self._say_links()]
+
+    def headline(self) -> str:
+        """Return a sentence for the release's headline; nothing if nobody more is found by both."""
+        name, finding = self.strongest
+        if finding.person_in_both.rate <= finding.person_in_one.rate:
+            return ""
+        return (
+            f"By both this release and “{self.name}”, {finding.person_in_both.rate:.1%} are found "
+            f"(by “{name}”): what is promised holds for one release alone."
+        )
+
+    def _nobody_below(self) -> str:
+        return (
+            f"Of {self.found.people:,} people who stand in “{self.name}”, too, nobody shares both "
+            f"groups with fewer than k = {self.k} ({self.found.mean_people.mean:.1f} on average). "
+            f"This is about groups alone; other labels of the same group may tell more."
+        )
+
+    def _say_found(self) -> str:
+        name, finding = self.strongest
+        if finding.skipped == finding.requested:
+            return "Nobody could be looked for in both releases, which shows nothing."
+        return (
+            f"To use both, an adversary must find a person’s row in each: of "
+            f"{finding.requested:,} people, “{name}” finds {_percent(finding.both)} in both "
+            f"({finding.first.rate:.1%} in this one, {finding.second.rate:.1%} in "
+            f"“{self.name}”). A blind pick among those who stand behind both rows, for whoever "
+            f"learns who they are, is right for {_percent(finding.person_in_both)}; by one release "
+            f"alone for {finding.person_in_one.rate:.1%}, and with the row of somebody else in "
+            f"the other one for {finding.stranger.rate:.1%}. Who searches both at once may find "
+            f"more."
+        )
+
+    def _say_links(self) -> str:
+        links = self.links
+        if links is None:
+            return "The rows are too large to measure which items two of them tell."
+        if not links.both.trials:
+            return "No items stand out of both rows of anybody; better attacks may tell some."
+        one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
+        strange = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
+        return (
+            f"Of the items that stand out of both rows of a person, they rated "
+            f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%}); {one} that "
+            f"stand out of one row, {strange} with somebody else’s second row, and "
+            f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks tell "
+            f"more."
+        )
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.name,
+            "people": self.found.people,
+            "alone": f"{self.found.alone.rate:.1%}",
+            "below k": f"{self.found.below_k.rate:.1%}",
+        }
+
+
+def hold_against(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: Manifest,
+    other: str | PathLike[str],
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> Against:
+    """Hold a release against another one of the same people; both twins judge.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that both were made from.
+    table : ReleasedTable
+    manifest : Manifest
+        What the release says of itself.
+    other : path
+        The published folder of the other one; its private twin must lie beside it.
+    adversaries : list of Adversary
+    targets : ndarray of int64
+        User positions; those who are not in both releases are left out.
+    seed : int
+
+    Raises
+    ------
+    RecveilError
+        If the other one cannot be read, is of other ratings, or shares fewer than two people with
+        the release.
+    """
+    folder = Path(other).resolve()
+    again = known_manifest(folder)
+    second = ReleasedTable.from_folder(folder, ratings)
+    common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
+    if common.size < 2:
+        raise RecveilError(
+            f"{folder}: {common.size} of its people stand in the audited release, too; expected "
+            f"another release of the same people (--against)"
+        )
+    promised = np.minimum(_promised(table, manifest), _promised(second, again))
+    inside = targets[np.isin(targets, common)]
+    if inside.size < 2:
+        inside = common
+    return Against(
+        name=folder.name,
+        k=int(promised[common].min()),
+        found=intersect(table, second, promised),
+        finding=[
+            (
+                adversary.name,
+                find_in_both(ratings, table, second, adversary, inside, seed),
+            )
+            for adversary in adversaries
+        ],
+        links=tell_links(ratings, table, second, inside, seed),
+    )
+
+
+def _promised(table: ReleasedTable, manifest: Manifest) -> NDArray[np.int64]:
+    """Return with how many people each user shares a group at least, as the release promises."""
+    promised = np.full(table.record_of.size, manifest.claim.k, np.int64)
+    if manifest.claim.levels:
+        inside = table.record_of >= 0
+        promised[inside] = table.promised[table.record_of[inside]]
+    return promised
+
+
+def _of_finding(name: str, finding: JointFinding) -> dict[str, Any]:
+    rates = ("first", "second", "both", "person_in_one", "person_in_both", "stranger")
+    return {
+        "name": name,
+        "targets_requested": finding.requested,
+        "targets_skipped": finding.skipped,
+        **{rate: getattr(finding, rate)._asdict() for rate in rates},
+    }
+
+
+def _of_mean(mean: Mean) -> dict[str, Any]:
+    """Return a mean as plain data; None for what JSON does not know."""
+    return {key: value if np.isfinite(value) else None for key, value in mean._asdict().items()}
+
+
+def _percent(interval: Interval) -> str:
+    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
