@@ -1,8 +1,10 @@
 import io
 import re
+import time
 
 import pytest
 
+from recveil import progress
 from recveil.progress import busy, track
 
 
@@ -24,7 +26,7 @@ def shown(terminal):
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
 
 
-def test_nothing_is_shown_elsewhere(capsys):
+def test_what_takes_less_than_a_minute_is_silent_elsewhere(capsys):
     assert list(track([1, 2], "Adding")) == [1, 2]
     with busy("Adding"):
         pass
@@ -51,3 +53,42 @@ def test_busy_ends_with_the_work(monkeypatch):
     with pytest.raises(ZeroDivisionError), busy("Dividing"):
         1 / 0  # noqa: B018
     assert "Dividing" in shown(terminal)
+
+
+class TestWithoutTerminal:
+    """Lines come every tenth of a second here instead of every minute."""
+
+    @pytest.fixture(autouse=True)
+    def impatient(self, monkeypatch):
+        monkeypatch.setattr(progress, "_EVERY", 0.1)
+
+    def test_a_line_says_how_much_is_done_and_left(self, capsys):
+        for _ in track(range(4), "Comparing settings"):
+            time.sleep(0.15)
+        first, *_, last = capsys.readouterr().err.splitlines()
+        assert first.startswith("Comparing settings: less than a minute so far, nothing of 4")
+        assert last.startswith("Comparing settings: 3 of 4 in less than a minute, about ")
+
+    def test_a_long_step_does_not_keep_it_silent(self, capsys):
+        with busy("Reading"):
+            time.sleep(0.35)
+        assert capsys.readouterr().err.splitlines() == ["Reading: less than a minute so far"] * 3
+
+    def test_only_the_outermost_loop_speaks(self, capsys):
+        for _ in track(range(2), "Outer"):
+            for _ in track(range(2), "Inner"):
+                time.sleep(0.1)
+        assert "Inner" not in capsys.readouterr().err
+
+    def test_it_falls_silent_when_the_work_fails(self, capsys):
+        with pytest.raises(ZeroDivisionError), busy("Dividing"):
+            1 / 0  # noqa: B018
+        time.sleep(0.15)
+        assert capsys.readouterr().err == ""
+
+    def test_a_loop_that_is_left_makes_room_for_the_next(self, capsys):
+        for _ in track(range(9), "Left"):
+            break
+        with busy("Next"):
+            time.sleep(0.15)
+        assert "Next" in capsys.readouterr().err

@@ -1,12 +1,19 @@
-"""A progress bar on a terminal, silence elsewhere."""
+"""A progress bar on a terminal, a line a minute elsewhere."""
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from operator import length_hint
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+# Seconds between two lines, where there is no terminal; what takes less is done in silence.
+_EVERY = 60.0
+# Loops stand in loops: only the outermost one says how far it is.
+_OUTERMOST = threading.Lock()
 
 
 def track(
@@ -18,6 +25,8 @@ def track(
     """Yield each step, drawing a bar on standard error if that is a terminal.
 
     The bar shows how much is done, how fast, for how long, and the time left if the total is known.
+    Where there is no terminal, such as in a job of the night, the outermost loop writes a line a
+    minute that says the same.
 
     Parameters
     ----------
@@ -35,11 +44,15 @@ def track(
     >>> sum(track([1, 2, 3], "Adding"))
     6
     """
+    total = total or length_hint(steps) or None
     if not sys.stderr.isatty():
-        yield from steps
+        with _lines(title, total) as log:
+            for step in steps:
+                yield step
+                log.done += 1 if weigh is None else weigh(step)
         return
     with _bar() as bar:
-        task = bar.add_task(title, total=total or length_hint(steps) or None)
+        task = bar.add_task(title, total=total)
         for step in steps:
             yield step
             bar.advance(task, 1 if weigh is None else weigh(step))
@@ -56,11 +69,89 @@ def busy(title: str) -> Iterator[None]:
     3
     """
     if not sys.stderr.isatty():
-        yield
+        with _lines(title, None):
+            yield
         return
     with _bar() as bar:
         bar.add_task(title, total=None)
         yield
+
+
+class Log:
+    """What a loop has done so far, and the line that says so.
+
+    Parameters
+    ----------
+    title : str
+    total : float or None
+        How much there is to do; None if that is not known.
+    """
+
+    def __init__(self, title: str, total: float | None) -> None:
+        self.title, self.total, self.done = title, total, 0.0
+
+    def line(self, seconds: float) -> str:
+        """Return the line after so many seconds.
+
+        Examples
+        --------
+        >>> log = Log("Comparing settings", 12)
+        >>> log.line(60)
+        'Comparing settings: 1 min so far, nothing of 12 done yet'
+        >>> log.done = 3
+        >>> log.line(600)
+        'Comparing settings: 3 of 12 in 10 min, about 30 min left'
+        """
+        spent = _in_words(seconds)
+        if self.total is None:
+            much = f"{self.done:,.0f} in " if self.done else ""
+            return f"{self.title}: {much}{spent}{'' if much else ' so far'}"
+        if not self.done:
+            return f"{self.title}: {spent} so far, nothing of {self.total:,.0f} done yet"
+        left = seconds * max(self.total - self.done, 0.0) / self.done
+        return (
+            f"{self.title}: {self.done:,.0f} of {self.total:,.0f} in {spent}, about "
+            f"{_in_words(left)} left"
+        )
+
+
+def _in_words(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> [_in_words(seconds) for seconds in (20, 61, 5_400)]
+    ['less than a minute', '1 min', '1 h 30 min']
+    """
+    minutes = round(seconds / 60)
+    if not minutes:
+        return "less than a minute"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+@contextmanager
+def _lines(title: str, total: float | None) -> Iterator[Log]:
+    """Write a line a minute until the work ends; nothing from within another loop's work."""
+    log = Log(title, total)
+    if not _OUTERMOST.acquire(blocking=False):
+        yield log
+        return
+    ended, start = threading.Event(), time.monotonic()
+
+    def write() -> None:
+        while not ended.wait(_EVERY):
+            print(log.line(time.monotonic() - start), file=sys.stderr, flush=True)
+
+    # A step may take longer than a minute; so the lines come from beside the loop.
+    writer = threading.Thread(target=write, name="recveil-progress", daemon=True)
+    writer.start()
+    try:
+        yield log
+    finally:
+        ended.set()
+        writer.join()
+        _OUTERMOST.release()
 
 
 def _bar() -> Any:
