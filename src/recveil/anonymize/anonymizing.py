@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recveil.anonymize.choices import check_options, own_options
+from recveil.anonymize.earlier import Earlier, find_earlier, others
 from recveil.anonymize.methods import Maker, is_rule, maker_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -24,12 +25,16 @@ from recveil.verify import Verification
 
 @brief
 class Anonymized(NamedTuple):
-    """What was read, what was made of it, and what the checker says of the written files."""
+    """What was read, what was made of it, and what the checker says of the written files.
+
+    And the earlier releases of the same people that were seen: two of them tell more than one.
+    """
 
     ratings: Ratings
     release: Release
     verification: Verification
     reading: Reading
+    earlier: tuple[Earlier, ...] = ()
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -46,6 +51,7 @@ def anonymize(
     seed: int | None = None,
     force: bool = False,
     allow_large: bool = False,
+    against: str | PathLike[str] | None = None,
     tell: Callable[[Expected], object] | None = None,
     **options: Any,
 ) -> Anonymized:
@@ -65,6 +71,9 @@ def anonymize(
         Smallest group of people who share what the method makes them share.
     layout, file_format, force, allow_large
         See `Release.write`.
+    against : path, optional
+        An earlier release; `earlier` of the result tells whether it holds some of the same people.
+        Those in the folder of the output are looked at without being named.
     seed : int, optional
         Fixes everything random; drawn from the system if not given.
     tell : callable, optional
@@ -107,6 +116,8 @@ def anonymize(
     maker.check(given)
     check_form(layout, file_format)
     refuse_no_path("a release", is_output=True, output=output)
+    if against is not None:
+        refuse_no_path("a release folder", against=against)
     files = _files(maker, given)
     refuse_two_standard_inputs(source=source, **files)
     check_target(output, force=force)  # a mistyped output should not cost the work
@@ -120,6 +131,8 @@ def anonymize(
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
     refuse_likes(ratings, PUBLISHED)
+    # Before the work: an older release at the same place is gone after it.
+    earlier = find_earlier(ratings.users, Path(output), against)
     for name, read in maker.read.items():
         if name in given:
             given[name] = read(given[name], ratings, k)
@@ -137,7 +150,8 @@ def anonymize(
     verification = release.write(
         output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
     )
-    return Anonymized(ratings, release, verification, found)
+    seen = tuple(others(earlier, Path(output)))
+    return Anonymized(ratings, release, verification, found, seen)
 
 
 # What each kind of file that names users is called.

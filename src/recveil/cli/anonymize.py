@@ -49,6 +49,14 @@ def anonymize(
     ] = None,
     force: Force = False,
     allow_large: options.AllowLarge = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel="Output",
+            help="An earlier release elsewhere; warns if it holds some of the same people.",
+        ),
+    ] = None,
     json: Json = None,
     **more: Any,
 ) -> None:
@@ -78,9 +86,12 @@ def anonymize(
         seed=seed,
         force=force,
         allow_large=allow_large,
+        against=against,
         tell=tell,
         **more,
     )
+    for earlier in made.earlier:
+        print(f"warning: {earlier.warning(output)}", file=sys.stderr)
     if write_json(_as_json(made, output, told[0] if told else None), json):
         show_release(made, output)
 
@@ -102,4 +113,12 @@ def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> d
         "lone_ratings": lone and lone._asdict(),
         "diversity_cost": cost and cost._asdict(),
         "verification": made.verification.to_dict(),
+        "earlier": [
+            {
+                "release": str(earlier.folder),
+                "people": earlier.people,
+                "warning": earlier.warning(output),
+            }
+            for earlier in made.earlier
+        ],
     }

@@ -1,0 +1,84 @@
+"""Earlier releases of the same people are seen, and the owner is warned."""
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer, anonymize
+from recveil.anonymize.earlier import find_earlier
+from recveil.attack.members import _only
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+
+
+def write(ratings, folder, seed=1):
+    PredictiveAnonymizer(5, "simple", seed=seed).anonymize(ratings).write(folder)
+
+
+def test_beside_nothing_there_is_none(ratings, tmp_path):
+    assert anonymize(ratings, tmp_path / "out", k=5, seed=1).earlier == ()
+
+
+def test_one_beside_the_output_is_seen(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    (earlier,) = anonymize(ratings, tmp_path / "april", k=5, seed=2).earlier
+    assert (earlier.folder.name, earlier.people) == ("march", 60)
+    assert "publish one of the two" in earlier.warning(tmp_path / "april")
+
+
+def test_its_published_folder_may_be_gone(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    (tmp_path / "march").rename(tmp_path / "sent")
+    assert find_earlier(ratings.users, tmp_path / "april")[0].people == 60
+
+
+def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
+    for name in ("march", "april"):
+        made = anonymize(ratings, tmp_path / name, k=5, seed=2)
+    assert made.earlier == ()
+
+
+def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
+    anonymize(ratings, tmp_path / "out", k=5, seed=1)
+    (earlier,) = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True).earlier
+    assert "stood at 'out' before" in earlier.warning(tmp_path / "out")
+
+
+def test_other_people_are_no_matter(ratings, tmp_path):
+    write(_only(ratings, np.arange(30)), tmp_path / "march")
+    others = _only(ratings, np.arange(30, 60))
+    assert find_earlier(others.users, tmp_path / "april") == []
+    assert find_earlier(ratings.users, tmp_path / "april")[0].people == 30
+
+
+def test_ids_as_text_are_the_same_people(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    assert find_earlier(ratings.users.astype(str), tmp_path / "april")[0].people == 60
+
+
+def test_one_elsewhere_is_seen_where_it_is_named(ratings, tmp_path):
+    (tmp_path / "archive").mkdir()
+    write(ratings, tmp_path / "archive" / "march")
+    out = tmp_path / "april"
+    assert find_earlier(ratings.users, out) == []
+    (earlier,) = anonymize(
+        ratings, out, k=5, seed=2, against=tmp_path / "archive" / "march"
+    ).earlier
+    assert earlier.people == 60
+
+
+def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
+    with pytest.raises(RecveilError, match=r"its private twin march\.private cannot be read"):
+        anonymize(ratings, tmp_path / "april", k=5, against=tmp_path / "march")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_cannot_be_read_is_told(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
+    (earlier,) = find_earlier(ratings.users, tmp_path / "april")
+    assert "cannot be read" in earlier.warning(tmp_path / "april")
