@@ -229,6 +229,33 @@ def _x(point: dict) -> str:
     return point["x"] if isinstance(point["x"], str) else f"{point['x']:g}"
 
 
+def test_the_papers_figures_are_folded_for_experts(page):
+    start = page.index('<details class="expert">')
+    end = page.index('<section id="sufficient">')
+    assert start < page.index('<figure id="figure-') < page.rindex('<figure id="figure-') < end
+    assert '<details class="expert" open' not in page
+
+
+def test_words_are_explained_where_they_stand(page):
+    of_table = page[page.index('<section id="adversaries">') : page.index('<section id="curves">')]
+    for word in ("found", "stands out", "wrong match", "no match", "control", "blind guess"):
+        assert f"<dt>{word}</dt>" in of_table
+    of_release = page[page.index('<section id="release">') : page.index('<section id="before">')]
+    for word in ("the group is found", "items told rightly", "ratings told exactly"):
+        assert f"<dt>{word}</dt>" in of_release
+
+
+def test_on_narrow_screens_every_cell_says_what_it_is(page):
+    tables = re.findall(r'<table class="cards">(.*?)</table>', page, re.DOTALL)
+    assert len(tables) == 2
+    for table in tables:
+        head, body = table.split("</thead>")
+        named = re.findall(r"<th[^>]*>(.*?)</th>", head)[1:]
+        row = body[: body.index("</tr>")]
+        labels = re.findall(r'<td [^>]*data-label="([^"]+)"', row)
+        assert labels == [name.replace("&nbsp;", " ") for name in named]
+
+
 def test_a_failed_check_is_red(page):
     assert re.search(r'badge fails">✗ fails</span></td>\s*<th scope="row">random knowledge', page)
     assert re.search(r'badge holds">✓ holds</span></td>\s*<th scope="row">full knowledge', page)

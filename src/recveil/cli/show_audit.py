@@ -109,8 +109,24 @@ def _show_release(console: Console, release: dict[str, Any]) -> None:
             f"{attack['bound']:.1%}",
         )
     console.print(table)
+    if release["against"] is not None:
+        _show_against(console, release["against"])
     for sentence in release["verdict"]:
         console.print(escape(sentence))
+
+
+def _show_against(console: Console, against: dict[str, Any]) -> None:
+    """Print who finds somebody in both releases."""
+    names = ("both rows found", "person by one", "person by both", "control")
+    table = Table(f"together with {escape(against['name'])}", *names)
+    rates = ("both", "person_in_one", "person_in_both", "stranger")
+    for found in against["finding"]:
+        table.add_row(escape(found["name"]), *(_share(found[rate]) for rate in rates))
+    console.print(table)
+    console.print(
+        "Person by both: both rows are found, and a blind pick among those behind both is right. "
+        "Control: with the row that was found for somebody else in the other release."
+    )
 
 
 def _capped(interval: dict[str, Any], bound: float) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
         x=alt.X("rate:Q"), shape=alt.Shape("shape:N", scale=None)
     )
     height = 40 + len(names) * (16 + 10 * len(looks))
-    return Chart(_svg(intervals + points, 2 * _WIDTH, height), looks, True, False)
+    return Chart(_svg(intervals + points, _WIDTH, height), looks, True, False)
 
 
 def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
@@ -249,7 +249,7 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     labels = labels.mark_text(dy=-7, fontSize=12, color=_INK).encode(
         x="middle:Q", y="people:Q", text="label:N"
     )
-    return Chart(_svg(bars + labels, 2 * _WIDTH, 300), [], False, False)
+    return Chart(_svg(bars + labels, _WIDTH, 200), [], False, False)
 
 
 def _split(series: str) -> tuple[str, str]:
