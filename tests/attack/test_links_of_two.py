@@ -125,3 +125,9 @@ def test_one_person_has_no_stranger(ratings):
     tables = released(ratings, simple("mdav"), simple("mdav"))
     with pytest.raises(RecveilError, match="1 of the people looked for stand in both"):
         tell_links(ratings, *tables, np.arange(1))
+
+
+def test_of_many_people_some_are_taken(ratings, monkeypatch):
+    monkeypatch.setattr(links_of_two, "MOST_PEOPLE", 30)
+    tables = released(ratings, simple("mdav"), simple("k-member"))
+    assert tell_links(ratings, *tables, np.arange(200)).both.trials == 30

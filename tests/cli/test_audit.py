@@ -344,3 +344,42 @@ def test_columns_are_called_as_on_the_page(run):
     for name in ("stands out", "wrong match", "control"):
         assert name in out
     assert "not in data" not in out
+
+
+class TestTwoReleases:
+    @pytest.fixture
+    def released(self, run):
+        for name, seed in (("march", 1), ("april", 2)):
+            code, out, err = run(
+                "anonymize", "ratings.csv", "-o", name, "--k", 5, "--seed", seed, "--json", "-"
+            )
+            assert code == 0
+        return json.loads(out), err
+
+    def test_who_anonymizes_again_is_warned(self, released):
+        result, err = released
+        assert "warning: 120 of these people are in an earlier release, 'march', too" in err
+        (earlier,) = result["earlier"]
+        assert earlier["people"] == 120
+        assert earlier["release"].endswith("march")
+
+    @pytest.mark.usefixtures("released")
+    def test_both_are_held_against_each_other(self, run):
+        options = ("--release", "april", "--against", "march", "--no-curves", "--targets", 60)
+        code, out, err = run("audit", "ratings.csv", *options, "--json", "-")
+        assert (code, err) == (0, "")
+        against = json.loads(out)["release"]["against"]
+        assert 0 < against["alone"] < against["below_k"] <= 1
+        assert 1 <= against["mean_people"] < 5
+
+    @pytest.mark.usefixtures("released")
+    def test_the_terminal_shows_both(self, run):
+        options = ("--release", "april", "--against", "march", "--no-curves", "--targets", 60)
+        _, out, _ = run("audit", "ratings.csv", *options)
+        assert "together with march" in out
+        assert "Publish one of the two." in out
+
+    def test_another_release_needs_one(self, run):
+        code, _, err = run("audit", "ratings.csv", "--against", "march")
+        assert code == 2
+        assert "no release to hold against it" in err

@@ -13,6 +13,8 @@ from recveil.ratings import Ratings
 
 # Where every row has a label for every item, so many items that stand out most are told.
 MOST_TOLD = 20
+# At most so many people are told of: of more, a random sample.
+MOST_PEOPLE = 1_000
 # A fit of so many factors is smooth, as predictions are; and the most labels that are fitted.
 _FACTORS, _MOST_LABELS = 10, 1 << 25
 # What a fit leaves over by rounding alone is no sign of anything.
@@ -67,9 +69,10 @@ def tell_links(
         The truth.
     first, second : ReleasedTable
     targets : ndarray of int64
-        User positions; those who are not in both releases are left out.
+        User positions; those who are not in both releases are left out, and of more than
+        `MOST_PEOPLE` a random sample is taken.
     seed : int
-        Fixes who is the stranger of whom.
+        Fixes who is taken, and who is the stranger of whom.
 
     Returns
     -------
@@ -108,6 +111,8 @@ def tell_links(
         raise RecveilError(
             f"{inside.size} of the people looked for stand in both releases; expected at least 2"
         )
+    if inside.size > MOST_PEOPLE:
+        inside = np.random.default_rng(seed).choice(inside, MOST_PEOPLE, replace=False)
     if any(_is_full(table) and table.values.size > _MOST_LABELS for table in (first, second)):
         return None
     shares = _shares(ratings, _Rows.of(first), _Rows.of(second), inside, _strangers(inside, seed))

@@ -132,7 +132,8 @@ class Against:
         one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
         strange = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
         return (
-            f"Of the items that stand out of both rows of a person, they rated "
+            f"Of the items that stand out of both rows of a person, they rated (the mean of "
+            f"{links.both.trials:,} people) "
             f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%}); {one} that "
             f"stand out of one row, {strange} with somebody else’s second row, and "
             f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks tell "
