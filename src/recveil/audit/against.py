@@ -13,7 +13,7 @@ from recveil.attack.intersection import Intersection, groups_of, intersect
 from recveil.attack.joint_finding import JointFinding, find_in_both
 from recveil.attack.links_of_two import LinksOfTwo, tell_links
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest, known_manifest
 
@@ -186,8 +186,8 @@ def hold_against(
     common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
     if common.size < 2:
         raise RecveilError(
-            f"{folder}: {common.size} of its people stand in the audited release, too; expected "
-            f"another release of the same people (--against)"
+            f"against (--against) is {quoted(folder.name)}: {common.size} of its people stand in "
+            f"the audited release, too; expected another release of the same people"
         )
     promised = np.minimum(_promised(table, manifest), _promised(second, again))
     inside = targets[np.isin(targets, common)]
