@@ -20,8 +20,8 @@ from recveil.attack.joint_finding import JointFinding, find_in_both
 from recveil.attack.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attack.lessons import RatingErrors
 from recveil.attack.likelihood import Likelihood
-from recveil.attack.members import Membership, membership, memberships
 from recveil.attack.links_of_two import LinksOfTwo, tell_links
+from recveil.attack.members import Membership, membership, memberships
 from recveil.attack.on_release import ReleaseAttack, attack_release
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable

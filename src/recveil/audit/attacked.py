@@ -15,8 +15,8 @@ from recveil.attack import (
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.told_cells import ToldCells, describe_cells
-from recveil.audit.content import Content
 from recveil.audit.against import Against
+from recveil.audit.content import Content
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
