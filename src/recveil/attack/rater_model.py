@@ -69,7 +69,7 @@ class Explained(NamedTuple):
 
 
 @brief
-class Cells(NamedTuple):
+class FullCells(NamedTuple):
     """The published cells and what is known of each.
 
     Attributes
@@ -123,12 +123,12 @@ def no_chances(n_levels: int) -> _Chances:
     return _Chances(*(np.empty(size) for size in sizes))
 
 
-def explain(cells: Cells, model: RaterModel, levels: NDArray[np.float64]) -> Explained:
+def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) -> Explained:
     """Say of each cell how likely nobody, somebody, and who with which rating gave it.
 
     Parameters
     ----------
-    cells : Cells
+    cells : FullCells
     model : RaterModel
     levels : ndarray of float64, shape (n_levels,)
         The values of the scale, equally far apart; at least two.
@@ -142,7 +142,7 @@ def explain(cells: Cells, model: RaterModel, levels: NDArray[np.float64]) -> Exp
     Examples
     --------
     >>> one = np.ones(1)
-    >>> cells = Cells(np.array([[3.4]]), np.array([[3.0]]), 5 * one, one, 1e-3 * one, one, one / 5)
+    >>> cells = FullCells(np.array([[3.4]]), np.array([[3.0]]), 5 * one, one, 1e-3 * one, one, one / 5)
     >>> found = explain(cells, RaterModel(0.0, 0.1, 0.0, 1.0, 0.05), np.arange(1.0, 6.0))
     >>> bool(found.nobody[0, 0] < 1e-3), int(found.level[0, 0])  # (5 - 3) / 5 = 0.4
     (True, 4)
@@ -161,7 +161,7 @@ def explain(cells: Cells, model: RaterModel, levels: NDArray[np.float64]) -> Exp
 
 
 def weigh_ratings(
-    cells: Cells, model: RaterModel, levels: NDArray[np.float64]
+    cells: FullCells, model: RaterModel, levels: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return how likely a member's rating is by the fit, and by the fit and the label together.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
 from recveil.attack.low_rank import LowRank, fit_robustly, refit
-from recveil.attack.rater_model import Cells, Explained, RaterModel, explain, weigh_ratings
+from recveil.attack.rater_model import Explained, FullCells, RaterModel, explain, weigh_ratings
 from recveil.brief import brief
 from recveil.ratings import RatingScale
 
@@ -48,7 +48,7 @@ class Residuals:
         Which items the rows hold.
     levels : ndarray of float64, shape (n_levels,)
         The ratings that are told apart.
-    cells : Cells
+    cells : FullCells
         Labels, fit, and what is known of rows and items.
     model : RaterModel
     found : Explained
@@ -58,7 +58,7 @@ class Residuals:
     rows: NDArray[np.int64]
     items: NDArray[np.int64]
     levels: NDArray[np.float64]
-    cells: Cells
+    cells: FullCells
     model: RaterModel
     found: Explained
 
@@ -143,7 +143,7 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     rank = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
     ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
     fit = fit_robustly(labels, rank, ridge, least)
-    cells = Cells(
+    cells = FullCells(
         labels=labels,
         fitted=fit.product(scale.low, scale.high),
         people=candidates.sizes[rows].astype(np.float64),
@@ -203,8 +203,8 @@ def _grid_of(labels: NDArray[np.float64]) -> float:
 
 
 def _learn_cells(
-    cells: Cells, found: Explained, fit: LowRank, scale: RatingScale, half: float, least: float
-) -> Cells:
+    cells: FullCells, found: Explained, fit: LowRank, scale: RatingScale, half: float, least: float
+) -> FullCells:
     """Learn how often each item and row is rated, and how well it is fitted."""
     fitted = fit.product(scale.low, scale.high)
     item_rate = (found.raters.sum(axis=0) + 0.3) / cells.row_rate.sum()
