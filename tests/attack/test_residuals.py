@@ -23,7 +23,7 @@ from recveil.attack import (
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import know_everything
 from recveil.attack.low_rank import fit_robustly
-from recveil.attack.rater_model import Cells, RaterModel, explain, weigh_ratings
+from recveil.attack.rater_model import FullCells, RaterModel, explain, weigh_ratings
 from recveil.attack.residual_attack import ResidualAttack, score_by_residuals
 from recveil.attack.residuals import MOST_CELLS, levels_of
 from recveil.attack.told_cells import _area, _mark, _share, describe_cells
@@ -104,7 +104,7 @@ def normal(off, sd):
 def test_the_model_of_one_cell_by_hand():
     """Five people, fitted 3.0, label 3.4: a lone five moves it by (5 - 3) / 5."""
     one = np.ones(1)
-    cells = Cells(
+    cells = FullCells(
         *(np.array([[3.4]]), np.array([[3.0]]), 5 * one, one, 0.02**2 * one, one, 0.2 * one)
     )
     model = RaterModel(shrink=0.0, member_spread=0.1, lean=0.0, spread=1.0, half=0.05)
@@ -140,7 +140,7 @@ def test_the_model_of_one_cell_by_hand():
 def test_probabilities_are_probabilities(seed, people, half):
     rng = np.random.default_rng(seed)
     shape = (4, 6)
-    cells = Cells(
+    cells = FullCells(
         rng.uniform(1, 5, shape),
         rng.uniform(1, 5, shape),
         np.full(4, float(people)),

@@ -142,7 +142,8 @@ def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) ->
     Examples
     --------
     >>> one = np.ones(1)
-    >>> cells = FullCells(np.array([[3.4]]), np.array([[3.0]]), 5 * one, one, 1e-3 * one, one, one / 5)
+    >>> label, smooth = np.array([[3.4]]), np.array([[3.0]])
+    >>> cells = FullCells(label, smooth, 5 * one, one, 1e-3 * one, one, one / 5)
     >>> found = explain(cells, RaterModel(0.0, 0.1, 0.0, 1.0, 0.05), np.arange(1.0, 6.0))
     >>> bool(found.nobody[0, 0] < 1e-3), int(found.level[0, 0])  # (5 - 3) / 5 = 0.4
     (True, 4)
