@@ -107,7 +107,9 @@ class ByActivity:
                     for start, end in itertools.pairwise(edges)
                 ]
             )
-            kept = raters[row_of, block.indices] >= self.least_raters
+            # No row is left empty: where all are rated by fewer, the most rated stay.
+            least = np.minimum(self.least_raters, raters.max(axis=1))
+            kept = raters[row_of, block.indices] >= least[row_of]
             lengths = np.bincount(row_of[kept], minlength=len(block))
             indptr = np.concatenate([[0], np.cumsum(lengths)])
             labels = ratings.scale.round(block.values[kept], 0.1)
@@ -198,11 +200,15 @@ def test_what_is_not_registered_is_refused_by_name(run, tmp_path, capsys):
     forget(MAKER)
     for verb, code, told in (
         (["verify", "out"], 1, "the method 'groups by activity' is unknown"),
-        (["audit", "ratings.csv", "--release", "out"], 2, "method 'groups by activity': unknown"),
+        (
+            ["audit", "ratings.csv", "--release", "out"],
+            2,
+            "the method 'groups by activity' is unknown",
+        ),
         (
             ["evaluate", "ratings.csv", "--split", "0.3", "--release", "out"],
             2,
-            "method 'groups by activity': unknown",
+            "the method 'groups by activity' is unknown",
         ),
         (["compare", "ratings.csv", "-o", "c", "--methods", "activity"], 2, "method 'activity'"),
         (

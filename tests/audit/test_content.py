@@ -11,7 +11,7 @@ from recveil.audit.theirs import attack_graphs, similarity
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.ratings import RatingScale
-from recveil.release.manifest import known_manifest
+from recveil.release.form import known_manifest
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def own_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
 def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were really given, or refuse what the method would not look at.
 
-    None, and what an option is anyway, counts as not given.
+    None counts as not given, and so does what another method's option is anyway.
 
     Raises
     ------
@@ -35,14 +35,22 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     chosen: dict[str, Any] = {}
     for name, value in given.items():
-        options = (known.option(name) for known in all_methods())
-        defaults = {option.default for option in options if option is not None}
-        if value is not None and not (isinstance(value, str | int) and value in defaults):
-            chosen[name] = value
+        if value is None or (method.option(name) is None and _is_usual(name, value)):
+            continue
+        chosen[name] = value
     _refuse_strange(method, chosen)
     for name, value in chosen.items():
         _refuse_of_another(method, name, value)
     return chosen
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    """Say whether a value is what an option of some method is if nobody gives it."""
+    options = (known.option(name) for known in all_methods())
+    return any(
+        option is not None and type(option.default) is type(value) and option.default == value
+        for option in options
+    )
 
 
 def _refuse_strange(method: Method, chosen: Mapping[str, Any]) -> None:

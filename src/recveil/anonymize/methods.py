@@ -6,6 +6,7 @@ What everybody may know of a method (what it publishes and promises, its options
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from recveil.anonymize.predictive import PredictiveAnonymizer, label_step
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive
 from recveil.errors import RecveilError
-from recveil.io import read_levels, read_trust
+from recveil.io import read_levels, read_trust, understand
 from recveil.publish.expected import Expected, expect_padded
 from recveil.ratings import Ratings
 from recveil.ratings.level_rules import levels_by_rule
@@ -37,6 +38,11 @@ from recveil.release.registry import (
 from recveil.release.sides import Sides
 
 Options = Mapping[str, Any]
+# The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
+_RESERVED = {
+    *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
+    *("tell", "json", "options", *signature(understand).parameters),
+}
 
 
 @dataclass(frozen=True)
@@ -161,8 +167,14 @@ def register(maker: Maker) -> None:
     Raises
     ------
     RecveilError
-        If there is one of that name.
+        If there is one of that name, or an option's name is taken.
     """
+    for option in maker.method.options:
+        if option.name in _RESERVED:
+            raise RecveilError(
+                f"option {option.name!r} of the method {maker.method.name!r}: `anonymize` has a "
+                f"parameter of that name; choose another"
+            )
     register_method(maker.method)
     _MAKERS[maker.method.title] = maker
 
@@ -194,7 +206,16 @@ def maker_of(name: str) -> Maker:
     """
     if name not in method_names():
         raise RecveilError(f"method {name!r}: expected one of {', '.join(method_names())}")
-    return next(maker for maker in _MAKERS.values() if maker.method.name == name)
+    return _maker(next(method for method in all_methods() if method.name == name))
+
+
+def _maker(method: Method) -> Maker:
+    if method.title not in _MAKERS:
+        raise RecveilError(
+            f"method {method.name!r}: its words are registered, and no maker of it; register that "
+            f"with recveil.anonymize.methods.register"
+        )
+    return _MAKERS[method.title]
 
 
 def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
@@ -210,7 +231,7 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
         return None  # those who are left out would take theirs along
     if any(setting.name not in manifest.settings for setting in expected):
         return None
-    return _MAKERS[manifest.method.title].again(manifest, seed)
+    return _maker(manifest.method).again(manifest, seed)
 
 
 def tell_owner(release: Sides, ratings: Ratings) -> list[str]:
@@ -222,7 +243,7 @@ def tell_owner(release: Sides, ratings: Ratings) -> list[str]:
     ratings : Ratings
         What it was made of.
     """
-    return _MAKERS[method_of(release.published.settings).title].tell(release, ratings)
+    return _maker(method_of(release.published.settings)).tell(release, ratings)
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
@@ -242,7 +263,7 @@ def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
     'simple'
     """
     method, variant = _variant(name)
-    return _MAKERS[method.title].make(k, seed=seed, **variant.options)
+    return _maker(method).make(k, seed=seed, **variant.options)
 
 
 def variant_names() -> tuple[str, ...]:
@@ -265,7 +286,7 @@ def has_k(name: str) -> bool:
     >>> has_k("simple"), has_k("raw")
     (True, False)
     """
-    return _variant(name)[0].family != "baseline"
+    return _variant(name)[0].takes_k
 
 
 # How to make each baseline from a seed.

@@ -13,7 +13,8 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.claim import Claim
-from recveil.release.manifest import Manifest, known_manifest, private_twin
+from recveil.release.form import known_manifest
+from recveil.release.manifest import Manifest, private_twin
 from recveil.release.reader import Twin, positions, read_blocks, read_twin, reading_release
 from recveil.release.records import Records
 from recveil.release.sides import Sides
@@ -226,7 +227,7 @@ class _Classes:
             record_of=record_of,
             k=k,
             promised=self.promised(k),
-            co_rated=claim.about.one_person_each,
+            co_rated=claim.about.holds_fills,
         )
 
 

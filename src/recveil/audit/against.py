@@ -15,7 +15,8 @@ from recveil.attack.links_of_two import LinksOfTwo, tell_links
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings
-from recveil.release.manifest import Manifest, known_manifest
+from recveil.release.form import known_manifest
+from recveil.release.manifest import Manifest
 
 
 @brief

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import Groups
 from recveil.anonymize.methods import same_again
 from recveil.attack import (
     Adversary,
@@ -29,7 +28,9 @@ from recveil.audit.content import measure_content
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, count_as_given
-from recveil.release.manifest import Manifest, known_manifest
+from recveil.release.form import known_manifest
+from recveil.release.groups import Groups
+from recveil.release.manifest import Manifest
 from recveil.release.reader import read_twin
 from recveil.release.records import Records
 

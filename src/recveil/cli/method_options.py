@@ -58,6 +58,8 @@ def _declared(owners: list[tuple[Method, Option]]) -> tuple[Any, Any]:
         help="; ".join(words),
     )
     kind: Any = option.kind if option.kind in (bool, int, float, Path) else str
-    if option.default is None:
+    defaults = {other.default for _, other in owners}
+    default = option.default if len(defaults) == 1 else None  # each method decides for itself
+    if default is None:
         kind = kind | None
-    return Annotated[kind, described], option.default
+    return Annotated[kind, described], default

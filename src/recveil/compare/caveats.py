@@ -56,7 +56,9 @@ def warnings_of(rows: Iterable[Row]) -> list[str]:
     if not attacked:
         return []
     warnings = []
-    raw = [row.risk for row in attacked if row.method == "raw" and row.risk is not None]
+    raw = [
+        row.risk for row in attacked if variant_of(row.method).is_control and row.risk is not None
+    ]
     if not raw:
         warnings.append(
             "The raw data were not attacked: add raw to the methods, to see that the attacks work "

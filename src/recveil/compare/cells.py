@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recveil.anonymize.methods import make_variant
+from recveil.attack.attacks import ATTACKS
+from recveil.attack.members import SCORERS
 from recveil.beside import folder_beside, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
@@ -47,7 +49,10 @@ class Ground(NamedTuple):
 
     def key(self, setting: Setting) -> str:
         """Return what identifies the result of a setting: 64 hexadecimal digits."""
-        parts = [_FORMAT, version("recveil"), *self, *setting]
+        # What a name stands for, and who looks, can be registered anew.
+        variant = variant_of(setting.method)
+        meant = [variant.claim, sorted(variant.options.items()), list(ATTACKS), list(SCORERS)]
+        parts = [_FORMAT, version("recveil"), *self, *setting, *meant]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -161,6 +166,12 @@ def _judge(
     train = evaluator.split.train
     anonymizer = make_variant(setting.method, setting.k, ground.seed)
     release = anonymizer.anonymize(train)
+    claimed, expected = release.published.claim.kind, variant_of(setting.method).claim
+    if claimed != expected:
+        raise RecveilError(
+            f"method {setting.method!r}: its release claims {claimed!r}, but {expected!r} is "
+            f"registered for it; register what it claims"
+        )
     watch.stop("anonymize")
     verified = None
     if variant_of(setting.method).about_claim.is_published:

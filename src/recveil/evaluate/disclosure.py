@@ -21,7 +21,8 @@ from recveil.evaluate.real_links import link_disclosure
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.ratings import Ratings
 from recveil.release.claim import Claim
-from recveil.release.manifest import Manifest, known_manifest, private_twin
+from recveil.release.form import known_manifest
+from recveil.release.manifest import Manifest, private_twin
 from recveil.release.reader import read_twin
 from recveil.release.sides import Sides
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
@@ -183,7 +184,7 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
     lengths = np.diff(table.indptr)
     if lengths.min() == lengths.max() == np.unique(table.indices).size:
         return None
-    if "rating" in opened.manifest.claim.about.compared:
+    if not opened.manifest.claim.about.is_of_items:
         return link_disclosure(train, table)
     class_of, first = _item_sets(table)
     sizes = np.bincount(class_of, weights=table.candidates.sizes).astype(np.int64)
@@ -201,7 +202,7 @@ def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> N
     method, claim = manifest.known_method, manifest.claim
     if method is None or not method.keeps_items(manifest.settings) or claim.l > 1:
         return
-    by_items = "rating" not in claim.about.compared
+    by_items = claim.about.is_of_items
     class_of = _item_sets(table)[0] if by_items else np.arange(table.indptr.size - 1)
     inside = np.flatnonzero(table.record_of >= 0)
     n_classes = int(class_of.max()) + 1

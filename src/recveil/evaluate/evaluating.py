@@ -18,7 +18,8 @@ from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.likes import PREDICTED, refuse_likes
 from recveil.release.anonymizer import Anonymizer
-from recveil.release.manifest import Manifest, known_manifest
+from recveil.release.form import known_manifest
+from recveil.release.manifest import Manifest
 
 
 @brief

@@ -201,7 +201,7 @@ class Evaluator:
         notes = [_NO_MEMBERSHIP] if self.with_membership and chosen is None else []
         if links is None:
             notes.append(_NO_LINKS)
-        elif "rating" not in opened.manifest.claim.about.compared:
+        elif opened.manifest.claim.about.is_of_items:
             notes.append(_LINKS_OF_ITEMS)
         notes += [] if attacked is None else attacked.warnings()
         return _Disclosed(attacked, links, tuple(notes))

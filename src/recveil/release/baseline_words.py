@@ -18,6 +18,7 @@ def _variant(name: str, description: str, **options: object) -> Variant:
         colour=_GREY,
         in_all=True,
         is_attacked=name not in _NOT_UNDONE,
+        is_control=name == "raw",
     )
 
 
@@ -33,6 +34,7 @@ def _baseline(name: str, title: str, settings: tuple[str, ...], *variants: Varia
         ),
         claim_of=lambda _: "nothing",
         card="",
+        takes_k=False,
         variants=variants,
     )
 

@@ -44,6 +44,10 @@ class ClaimKind:
         Whether nobody is found in the release with a probability above 1/k, whoever looks.
     one_person_each : bool
         Whether a found record is a person's own, though they share a class with others.
+    holds_fills : bool
+        Whether labels that were invented may stand among real ratings, to be struck out.
+    left_open : str
+        What a page says of a claim that bounds nothing; `shared` and `unpromised`, if not given.
     unpromised : str
         What an audit says where `is_bound` is False, after the rates.
     caution : str
@@ -66,6 +70,8 @@ class ClaimKind:
     digests: Callable[[Any, Any], list[bytes]]
     is_bound: bool
     one_person_each: bool
+    holds_fills: bool = False
+    left_open: str = ""
     unpromised: str = ""
     caution: str = ""
     card: str = ""
@@ -80,6 +86,15 @@ class ClaimKind:
         (0.2, None)
         """
         return 1 / k if self.is_bound else None
+
+    @property
+    def is_of_items(self) -> bool:
+        """Whether the items alone are shared, whatever the labels."""
+        return self.compared == ("item",)
+
+    def on_page(self) -> str:
+        """Return what a page says where no rate is bounded."""
+        return self.left_open or (f"At least k people share each {self.shared}; {self.unpromised}.")
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name}
@@ -132,6 +147,10 @@ _KINDS: dict[str, ClaimKind] = {
             digests=_of_items,
             is_bound=False,
             one_person_each=True,
+            holds_fills=True,
+            left_open="This is about which items stand in a row, and holds only as long as "
+            "invented labels cannot be told from real ones; nothing is promised against those who "
+            "know some of the ratings.",
             unpromised="nothing is promised against those who know ratings",
             caution="The ratings themselves are not compared: whoever knows some of a person's "
             "ratings may find them all the same. recveil audit --release tells how often.",
@@ -228,14 +247,18 @@ def register_claim(kind: ClaimKind) -> None:
     RecveilError
         If there is one of that name.
     """
-    if kind.name in _KINDS:
-        raise RecveilError(f"claim {kind.name!r}: there is one of that name; choose another")
+    for other in _KINDS.values():
+        if kind.name == other.name or kind.promise == other.promise:
+            raise RecveilError(
+                f"claim {kind.name!r} ({kind.promise!r}): there is one of that name, or that is "
+                f"called so; choose another"
+            )
     _KINDS[kind.name] = kind
 
 
 def forget_claim(name: str) -> None:
     """Undo `register_claim`."""
-    del _KINDS[name]
+    del _KINDS[claim_kind(name).name]
 
 
 @dataclass(frozen=True)

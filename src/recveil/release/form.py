@@ -14,6 +14,7 @@ from recveil.release.manifest import (
     CLASSES,
     COUNTS,
     FORMATS,
+    MANIFEST,
     RATINGS,
     Manifest,
     to_bytes,
@@ -75,6 +76,41 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
             "it is not written as recveil writes it: spaces, line ends, numbers or escapes differ"
         )
     return Manifest.from_json(manifest), problems
+
+
+def known_manifest(folder: Path) -> Manifest:
+    """Read the release.json of a folder whose release is to be attacked or judged.
+
+    How it is written is not asked, only what it says: all that is said of a release follows from
+    its claim, method and settings, and what is unknown, or contradicts another part, is refused.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    RecveilError
+        If there is none, it cannot be read, or holds what this recveil does not know.
+    """
+    file = folder / MANIFEST
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        _check_essentials(content)
+        problems = list(problems_of_settings(content))
+    except KeyError as error:
+        raise RecveilError(
+            f"{file}: cannot be read as a release ({_reason(error)}); ask recveil verify what is "
+            f"wrong with it"
+        ) from error
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise RecveilError(
+            f"{file}: cannot be read ({_reason(error)}); expected the folder of a release, with "
+            f"its private twin beside it"
+        ) from error
+    if problems:
+        raise RecveilError(f"{file}: {problems[0]}; ask recveil verify what is wrong with it")
+    return Manifest.from_json(content)
 
 
 def _refuse(constant: str) -> None:

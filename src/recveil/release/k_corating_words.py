@@ -132,6 +132,7 @@ K_CORATING = Method(
             in_all=True,
         ),
     ),
+    first_format=1,
     one_person_each=True,
     keeps_items=lambda settings: _claim_of(settings) == "co-rated",
     label_grid=_label_grid,

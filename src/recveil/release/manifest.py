@@ -10,12 +10,11 @@ from typing import Any, Self
 import pyarrow as pa
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, reason_of
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.method import Method
 from recveil.release.registry import find_method, method_of
-from recveil.release.settings import label_grid
+from recveil.release.settings import NEWEST, label_grid
 from recveil.release.sides import Published
 
 # What stands in the folder; docs/release-format.md describes each file.
@@ -24,7 +23,7 @@ RATINGS = ("ratings.parquet", "ratings.csv")
 # What stands in its private twin; the last is an audit's.
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
 
-FORMAT = "recveil-release-2"
+FORMAT = f"recveil-release-{NEWEST}"
 FORMATS = ("recveil-release-1", FORMAT)
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
@@ -244,34 +243,3 @@ def to_bytes(manifest: Mapping[str, Any]) -> bytes:
     b'{\n  "k": 5\n}\n'
     """
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def known_manifest(folder: Path) -> Manifest:
-    """Read the release.json of a folder whose release is to be attacked or judged.
-
-    Raises
-    ------
-    RecveilError
-        If there is none, it cannot be read, or its claim or method is unknown to this recveil.
-    """
-    file = folder / MANIFEST
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if content["format"] not in FORMATS:
-            known = " and ".join(map(repr, FORMATS))
-            raise ValueError(f"format {content['format']!r:.60}; this recveil reads {known}")
-        manifest = Manifest.from_json(content)
-    except KeyError as error:
-        raise RecveilError(
-            f"{file}: cannot be read as a release ({reason_of(error)}); ask recveil verify what is "
-            f"wrong with it"
-        ) from error
-    except RecveilError as error:
-        raise RecveilError(f"{file}: {error}") from error
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise RecveilError(
-            f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
-            f"its private twin beside it"
-        ) from error
-    _ = manifest.method  # refused by name, if this recveil does not know it
-    return manifest

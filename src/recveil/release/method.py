@@ -115,6 +115,8 @@ class Variant:
         Whether it is one of those that "all" stands for.
     is_attacked : bool
         Whether the attacks know what to undo. Where they do not, low rates say nothing.
+    is_control : bool
+        Whether it is the raw table: there the attacks must find people.
     """
 
     name: str
@@ -125,6 +127,7 @@ class Variant:
     options: Mapping[str, Any] = field(default_factory=dict)
     in_all: bool = False
     is_attacked: bool = True
+    is_control: bool = False
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name, "claim": self.claim}
@@ -162,6 +165,10 @@ class Method:
         and `not_promised`; empty if releases are never written.
     options : tuple of Option
     variants : tuple of Variant
+    first_format : int
+        The oldest format of releases that knows it.
+    takes_k : bool
+        Whether one says how large groups are; a baseline is one setting.
     takes_levels, takes_diversity : bool
         Whether its releases can have privacy levels, and diversity.
     one_person_each : bool
@@ -180,7 +187,8 @@ class Method:
     publishers_word : callable
         Takes the settings, and returns sentences: what no file can prove.
     undone_by : callable
-        Takes the settings, and returns sentences: what attacks are known to undo of it.
+        Takes the settings, or those of them that a variant fixes, and returns sentences: what
+        attacks are known to undo of it.
     unpromised : callable
         Takes the settings and k, and returns what an audit says after the rates, where the claim
         bounds none.
@@ -201,6 +209,8 @@ class Method:
     card: str
     options: tuple[Option, ...] = ()
     variants: tuple[Variant, ...] = ()
+    first_format: int = 2
+    takes_k: bool = True
     takes_levels: bool = False
     takes_diversity: bool = False
     one_person_each: bool = False

@@ -127,6 +127,7 @@ PREDICTIVE = Method(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
     ),
+    first_format=1,
     takes_levels=True,
     takes_diversity=True,
     keeps_items=lambda settings: not _is_padded(settings),

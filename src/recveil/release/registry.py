@@ -2,6 +2,7 @@
 
 from recveil.errors import RecveilError
 from recveil.release.baseline_words import BASELINES
+from recveil.release.claim import claim_kind
 from recveil.release.k_corating_words import K_CORATING
 from recveil.release.method import Method, Settings, Variant
 from recveil.release.predictive_words import PREDICTIVE
@@ -12,7 +13,9 @@ _METHODS: dict[str, Method] = {
 
 
 def register_method(method: Method) -> Method:
-    """Make a method known to all that makes, checks, attacks and compares releases; return it.
+    """Make the words of a method known to those who check and attack releases; return it.
+
+    Who makes releases registers it by `recveil.anonymize.methods.register`, which adds the maker.
 
     Raises
     ------
@@ -26,13 +29,32 @@ def register_method(method: Method) -> Method:
             raise RecveilError(
                 f"method {sorted(taken)[0]!r}: there is one of that name; choose another"
             )
+    for variant in method.variants:
+        claim_kind(variant.claim)  # refused by name, if it is unknown
+    _refuse_other_kinds(method)
     _METHODS[method.title] = method
     return method
 
 
+def _refuse_other_kinds(method: Method) -> None:
+    """Refuse an option that has the name of another method's, and is of another kind."""
+    for other in _METHODS.values():
+        for option in method.options:
+            theirs = other.option(option.name)
+            if theirs is not None and (theirs.kind, theirs.spelled) != (
+                option.kind,
+                option.spelled,
+            ):
+                raise RecveilError(
+                    f"option {option.name!r} of the method {method.name!r}: the method "
+                    f"{other.name!r} has one of that name, which is of another kind or spelled "
+                    f"otherwise; choose another name"
+                )
+
+
 def forget_method(method: Method) -> None:
     """Undo `register_method`."""
-    del _METHODS[method.title]
+    del _METHODS[method_of({"method": method.title}).title]
 
 
 def all_methods() -> tuple[Method, ...]:

@@ -11,6 +11,8 @@ from recveil.release.registry import all_methods, find_method
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
+# The number of the format that is written.
+NEWEST = 2
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -28,6 +30,10 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
         named = _quoted(settings.get("method"))
         known = " or ".join(repr(known.title) for known in all_methods() if known.card)
         yield f"settings: the method {named} is unknown; expected {known}"
+        return
+    if _format_of(manifest) < method.first_format:
+        named = _quoted(settings.get("method"))
+        yield f"settings: the method {named} is unknown to releases of this format"
         return
     expected = {setting.name: setting for setting in method.expected(settings)}
     for name in settings:
@@ -73,6 +79,12 @@ def label_grid(settings: Settings, scale_step: float | None) -> float | None:
     method = find_method(settings)
     step = None if method is None else method.label_grid(settings, scale_step)
     return step if type(step) is float and 0 < step < math.inf else None
+
+
+def _format_of(manifest: Mapping[str, Any]) -> int:
+    """Return the number at the end of a format's name; the newest if there is none."""
+    number = str(manifest.get("format", "")).rpartition("-")[2]
+    return int(number) if number.isascii() and number.isdigit() else NEWEST
 
 
 def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) -> bool:

@@ -1,0 +1,188 @@
+"""What is registered is checked, and nothing unknown inherits the words of something else."""
+
+import hashlib
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
+from recveil.anonymize.methods import Maker, forget, register
+from recveil.attack.released import ReleasedTable
+from recveil.audit import audit
+from recveil.compare import compare
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.evaluate import evaluate
+from recveil.release.claim import claim_kind, forget_claim, register_claim
+from recveil.release.data_card import data_card
+from recveil.release.manifest import Manifest, to_bytes
+from recveil.release.method import Option
+from recveil.release.predictive_words import PREDICTIVE
+from recveil.release.registry import forget_method, register_method, variant_of
+from recveil.verify import verify
+
+RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=5)
+TOY = replace(PREDICTIVE, name="toy", title="toy", first_format=2, options=(), variants=())
+
+
+@contextmanager
+def registered(maker):
+    register(maker)
+    try:
+        yield maker
+    finally:
+        forget(maker)
+
+
+def rewrite(folder, change):
+    """Change release.json, and let the twin and the card agree."""
+    content = json.loads((folder / "release.json").read_text())
+    change(content)
+    name = next(iter(content["files"]))
+    card = data_card(Manifest.from_json(content), name).encode()
+    (folder / "README.md").write_bytes(card)
+    content["files"]["README.md"] = {
+        "sha256": hashlib.sha256(card).hexdigest(),
+        "bytes": len(card),
+    }
+    (folder / "release.json").write_bytes(to_bytes(content))
+    private = folder.with_name(f"{folder.name}.private") / "private.json"
+    told = json.loads(private.read_text())
+    told["release"]["sha256"] = hashlib.sha256(to_bytes(content)).hexdigest()
+    private.write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize(
+    ("anonymizer", "change", "told"),
+    [
+        ("simple", {"settings": {"homogenize": "foo"}}, "homogenize is 'foo'"),
+        ("simple", {"settings": {"extra": "zzz"}}, "settings carry 'extra'"),
+        ("simple", {"claim": "co-rated"}, "claim 'co-rated' is not the one"),
+        ("simple", {"claim": "nothing"}, "claim 'nothing'"),
+        ("simple", {"layout": "foo"}, "layout"),
+        ("simple", {"settings": {"method": "names removed"}}, "'names removed' is unknown"),
+        ("k-corating", {"settings": {"protect": "foo"}}, "protect is 'foo'"),
+        ("k-corating", {"claim": "identical-rows"}, "claim 'identical-rows' is not the one"),
+    ],
+)
+def test_what_contradicts_the_settings_is_neither_attacked_nor_judged(
+    anonymizer, change, told, tmp_path
+):
+    makers = {
+        "simple": PredictiveAnonymizer(4, "simple", seed=1),
+        "k-corating": KCoRater(4, seed=1),
+    }
+    out = tmp_path / "out"
+    makers[anonymizer].anonymize(RATINGS).write(out)
+    content = json.loads((out / "release.json").read_text())
+    content["settings"] |= change.get("settings", {})
+    content |= {name: value for name, value in change.items() if name != "settings"}
+    (out / "release.json").write_bytes(to_bytes(content))
+    for ask in (
+        lambda: audit(RATINGS, release=out, targets=5, curves=False),
+        lambda: evaluate(out, RATINGS, split=0.3, targets=5, with_membership=False),
+    ):
+        with pytest.raises(RecveilError, match=told):
+            ask()
+
+
+def test_an_old_format_knows_no_newer_method(tmp_path):
+    """Its card's words are those of its time: another method would get padded's."""
+    with registered(Maker(TOY, PredictiveAnonymizer)):
+        release = PredictiveAnonymizer(4, seed=1).anonymize(RATINGS)
+        settings = release.published.settings | {"method": "toy"}
+        settings_of_toy = replace(release.published, settings=settings)
+        toy = replace(release, published=settings_of_toy)
+        with pytest.raises(RecveilError, match="does not keep its own claim"):
+            toy.write(tmp_path / "out")  # the setting "method" has another value there
+    release.write(tmp_path / "old")
+
+    def older(content):
+        content["format"] = "recveil-release-1"
+        del content["counts"]["duplicates_dropped"]
+
+    rewrite(tmp_path / "old", older)
+    assert verify(tmp_path / "old").holds
+    with registered(Maker(replace(TOY, settings=PREDICTIVE.settings[1:]), PredictiveAnonymizer)):
+        rewrite(tmp_path / "old", lambda content: content["settings"].update(method="toy"))
+        problems = [violation.problem for violation in verify(tmp_path / "old").violations]
+    assert any("'toy' is unknown to releases of this format" in problem for problem in problems)
+
+
+def test_the_default_of_one_method_changes_no_other(tmp_path):
+    option = replace(PREDICTIVE.option("homogenize"), default="simple")
+    diverse = replace(PREDICTIVE.option("l"), default=3)
+    with registered(Maker(replace(TOY, options=(option, diverse)), PredictiveAnonymizer)):
+        made = anonymize(RATINGS, tmp_path / "out", k=4, seed=1, homogenize="simple", l=3)
+    assert made.release.published.settings["homogenize"] == "simple"
+    assert made.release.published.claim.l == 3
+
+
+@pytest.mark.parametrize("name", ["seed", "layout", "scale", "user", "json"])
+def test_an_option_cannot_take_the_name_of_a_parameter(name):
+    maker = Maker(replace(TOY, options=(Option(name, "What it does."),)), PredictiveAnonymizer)
+    with pytest.raises(RecveilError, match="`anonymize` has a parameter of that name"):
+        register(maker)
+    with pytest.raises(RecveilError, match="method 'toy'"):
+        forget_method(TOY)
+
+
+def test_an_option_of_one_name_is_of_one_kind():
+    with pytest.raises(RecveilError, match="option 'b' of the method 'toy'"):
+        register_method(replace(TOY, options=(Option("b", "Some share.", float, flag="--b"),)))
+
+
+def test_words_without_a_maker_make_nothing(tmp_path):
+    register_method(TOY)
+    try:
+        with pytest.raises(RecveilError, match="no maker of it"):
+            anonymize(RATINGS, tmp_path / "out", k=4, method="toy")
+    finally:
+        forget_method(TOY)
+
+
+def test_a_promise_is_called_so_by_one_kind_of_claim():
+    for promise in ("k-anonymity", "nothing"):
+        kind = replace(claim_kind("identical-rows"), name="mine", promise=promise)
+        with pytest.raises(RecveilError, match="or that is called so"):
+            register_claim(kind)
+    with pytest.raises(RecveilError, match="claim 'mine': unknown"):
+        forget_claim("mine")
+
+
+def test_a_variant_claims_what_its_releases_claim(tmp_path):
+    variant = replace(variant_of("simple"), name="mislabelled", claim="co-rated")
+    maker = Maker(replace(TOY, variants=(variant,)), PredictiveAnonymizer)
+    with registered(maker):
+        (row,) = compare(RATINGS, tmp_path / "c", methods=["mislabelled"], ks=[4], targets=5).rows
+    assert "its release claims 'identical-rows', but 'co-rated' is registered" in row.problem
+    unknown = replace(variant, claim="zzz")
+    with pytest.raises(RecveilError, match="claim 'zzz': unknown"):
+        register(Maker(replace(TOY, variants=(unknown,)), PredictiveAnonymizer))
+
+
+def test_a_variant_that_means_something_else_is_computed_anew(tmp_path):
+    def run(**options):
+        variant = replace(variant_of("simple"), name="mine", options=options)
+        with registered(Maker(replace(TOY, variants=(variant,)), PredictiveAnonymizer)):
+            ask = {"methods": ["mine"], "ks": [4], "targets": 5}
+            return compare(RATINGS, tmp_path / "c", **ask).computed
+
+    assert run(homogenize="simple") == 1
+    assert run(homogenize="simple") == 0
+    assert run(homogenize="simple", round_labels="scale") == 1
+
+
+def test_fills_are_struck_out_where_a_claim_says_that_there_are_some():
+    assert ReleasedTable.from_release(KCoRater(4, seed=1).anonymize(RATINGS), RATINGS).co_rated
+    kind = replace(claim_kind("co-rated"), name="mine", promise="mine", holds_fills=False)
+    register_claim(kind)
+    try:
+        release = KCoRater(4, seed=1).anonymize(RATINGS)
+        published = replace(release.published, claim=replace(release.published.claim, kind="mine"))
+        table = ReleasedTable.from_release(replace(release, published=published), RATINGS)
+        assert not table.co_rated
+    finally:
+        forget_claim("mine")
