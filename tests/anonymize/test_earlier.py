@@ -5,7 +5,7 @@ import pytest
 
 from recveil.anonymize import PredictiveAnonymizer, anonymize
 from recveil.anonymize.earlier import find_earlier
-from recveil.attack.members import _only
+from recveil.attack.held_out import only
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 
@@ -49,8 +49,8 @@ def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
 
 
 def test_other_people_are_no_matter(ratings, tmp_path):
-    write(_only(ratings, np.arange(30)), tmp_path / "march")
-    others = _only(ratings, np.arange(30, 60))
+    write(only(ratings, np.arange(30)), tmp_path / "march")
+    others = only(ratings, np.arange(30, 60))
     assert find_earlier(others.users, tmp_path / "april") == []
     assert find_earlier(ratings.users, tmp_path / "april")[0].people == 30
 

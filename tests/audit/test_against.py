@@ -109,9 +109,9 @@ def test_co_rated_releases_are_held_against_each_other(ratings, tmp_path):
 
 
 def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
-    from recveil.attack.members import _only
+    from recveil.attack.held_out import only
 
-    some = _only(ratings, np.arange(100))
+    some = only(ratings, np.arange(100))
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(some).write(tmp_path / "some")
     attacked = attack_published(
         ratings, folder / "a", [STRONG], np.arange(150), against=tmp_path / "some"
@@ -121,10 +121,10 @@ def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
 
 
 def test_other_people_are_refused(ratings, folder, tmp_path):
-    from recveil.attack.members import _only
+    from recveil.attack.held_out import only
 
     for name, users in (("few", np.arange(50)), ("others", np.arange(50, 150))):
-        PredictiveAnonymizer(5, "simple", seed=1).anonymize(_only(ratings, users)).write(
+        PredictiveAnonymizer(5, "simple", seed=1).anonymize(only(ratings, users)).write(
             tmp_path / name
         )
     with pytest.raises(RecveilError, match="another release of the same people"):
