@@ -6,8 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recveil.anonymize.base import check_seed, drawn_seed
 from recveil.anonymize.choices import check_options, own_options
 from recveil.anonymize.earlier import Earlier, find_earlier, others
+from recveil.anonymize.hiding import anonymize_hidden
 from recveil.anonymize.methods import Maker, is_rule, maker_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -49,6 +51,7 @@ def anonymize(
     layout: Layout = "auto",
     file_format: FileFormat = "parquet",
     seed: int | None = None,
+    hide_items: bool = False,
     force: bool = False,
     allow_large: bool = False,
     against: str | PathLike[str] | None = None,
@@ -76,6 +79,9 @@ def anonymize(
         Those in the folder of the output are looked at without being named.
     seed : int, optional
         Fixes everything random; drawn from the system if not given.
+    hide_items : bool
+        Publish a pseudonym in the place of each item's id, in an order drawn at random; the private
+        twin alone tells which is which. Attacks often tell it, too: audit the release.
     tell : callable, optional
         Is told what the release will take, as soon as it is known: before the work for padded
         rows, before the writing for others, whose groups say how many labels there are.
@@ -136,6 +142,8 @@ def anonymize(
     for name, read in maker.read.items():
         if name in given:
             given[name] = read(given[name], ratings, k)
+    check_seed(seed)
+    seed = drawn_seed(seed)
     anonymizer = maker.make(k, seed=seed, **given)
     size = _Size(Path(output), layout, file_format, allow_large, tell)
     expected = None
@@ -143,7 +151,9 @@ def anonymize(
         expected = maker.expect(ratings, k, given, layout, file_format)
     if expected is not None:
         size.check(expected)
-    sides = anonymizer.anonymize(ratings)
+    sides = (
+        anonymize_hidden(ratings, anonymizer, seed) if hide_items else anonymizer.anonymize(ratings)
+    )
     release = _telling(Release(sides.published, sides.private), found.duplicates_dropped)
     if expected is None and release.published.expect is not None:
         size.check(release.published.expect(layout, file_format))

@@ -15,7 +15,14 @@ from recveil.ratings import Ratings
 from recveil.release.claim import Claim
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest, private_twin
-from recveil.release.reader import Twin, positions, read_blocks, read_twin, reading_release
+from recveil.release.reader import (
+    Twin,
+    names_in_release,
+    positions,
+    read_blocks,
+    read_twin,
+    reading_release,
+)
 from recveil.release.records import Records
 from recveil.release.sides import Sides
 
@@ -85,7 +92,7 @@ class ReleasedTable:
             If an item or a user of the release is unknown to the ratings.
         """
         published, private = release.published, release.private
-        item_of = positions(pa.array(published.items), ratings.items, "item", "the release")
+        item_of = positions(pa.array(release.items), ratings.items, "item", "the release")
         classes = _Classes(ratings.n_items)
         class_of_group: list[int] = []
         for block in published.blocks():
@@ -135,7 +142,8 @@ class ReleasedTable:
         Parameters
         ----------
         folder : path
-            The published folder; a private twin is not looked for.
+            The published folder; a private twin is not looked for, unless items bear pseudonyms,
+            which it alone can tell.
         ratings : Ratings
             They tell the positions of the items.
 
@@ -237,7 +245,8 @@ def _read_classes(
     """Return the classes, and the class of each published id."""
     classes = _Classes(ratings.n_items)
     class_of_id: dict[str, int] = {}
-    for ids, block in read_blocks(published, manifest, ratings.items):
+    items = names_in_release(published, manifest, ratings.items)
+    for ids, block in read_blocks(published, manifest, items):
         class_of_id.update(zip(ids, classes.add(block, block.indices), strict=True))
     return classes, class_of_id
 

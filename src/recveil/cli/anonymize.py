@@ -47,6 +47,15 @@ def anonymize(
         int | None,
         typer.Option(min=0, help="Makes the run repeatable; drawn afresh if not given."),
     ] = None,
+    hide_items: Annotated[
+        bool,
+        typer.Option(
+            "--hide-items",
+            rich_help_panel="Output",
+            help="Publish pseudonyms for items, too; audit --release says how many can be named "
+            "again.",
+        ),
+    ] = False,
     force: Force = False,
     allow_large: options.AllowLarge = False,
     against: Annotated[
@@ -84,6 +93,7 @@ def anonymize(
         layout=layout,
         file_format=file_format,
         seed=seed,
+        hide_items=hide_items,
         force=force,
         allow_large=allow_large,
         against=against,

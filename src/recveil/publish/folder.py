@@ -30,6 +30,7 @@ from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
     CLASSES,
+    HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
     RATINGS,
@@ -44,6 +45,7 @@ from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.verify import Verification, verify
 
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE}
 
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200
@@ -156,6 +158,9 @@ def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: b
     if private.levels is not None:
         columns["k"] = pa.array(private.levels[groups.members])
     pq.write_table(pa.table(columns), folder / ASSIGNMENT)
+    if private.items is not None:
+        names = {"item_id": pa.array(private.items), "published_id": release.published.items}
+        pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
     about = {
         "note": "Keep this folder secret: it tells who is behind every published row.",
         "release": asdict(FileEntry.of(manifest)),

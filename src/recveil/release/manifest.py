@@ -22,6 +22,7 @@ MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
 # What stands in its private twin; the last is an audit's.
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
+HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
 FORMATS = ("recveil-release-1", FORMAT)

@@ -42,6 +42,10 @@ class PublicSetting:
         return {"": self.name}
 
 
+# What a release of any method publishes, besides, whose items bear pseudonyms.
+HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda given: "items" in given)
+
+
 @brief
 @dataclass(frozen=True)
 class Option:
@@ -227,7 +231,7 @@ class Method:
 
     def expected(self, settings: Settings) -> list[PublicSetting]:
         """Return the settings that a release with some of these values publishes, in order."""
-        return [setting for setting in self.settings if setting.when(settings)]
+        return [setting for setting in (*self.settings, HIDDEN_ITEMS) if setting.when(settings)]
 
     def option(self, name: str) -> Option | None:
         """Return an option by its name; None if the method has none such."""

@@ -1,12 +1,17 @@
-"""Pseudonyms: the user ids of a release, numbers in published order behind a prefix of its own."""
+"""Pseudonyms: the user ids of a release, numbers in published order behind a prefix of its own.
+
+Items have them, too, where they are to be hidden: numbers in an order that was drawn at random.
+"""
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 PREFIX = re.compile(r"p[0-9a-f]{4}-")
+ITEM_PREFIX = re.compile(r"i[0-9a-f]{4}-")
 
 
 def pseudonyms(prefix: str, n_users: int, first: int, last: int) -> list[str]:
@@ -29,11 +34,21 @@ def pseudonyms(prefix: str, n_users: int, first: int, last: int) -> list[str]:
     return [f"{prefix}{row:0{width}d}" for row in range(first, last)]
 
 
-def fresh_prefix(users: NDArray[Any], rng: np.random.Generator) -> str:
+def fresh_prefix(
+    users: NDArray[Any], rng: np.random.Generator, letter: Literal["p", "i"] = "p"
+) -> str:
     """Draw a prefix for this release alone, under which no pseudonym can equal an original id.
 
     Another release of the same people gets another prefix, so that nobody joins the two by
     accident.
+
+    Parameters
+    ----------
+    users : ndarray
+        The original ids: of users, or of items.
+    rng : Generator
+    letter : {"p", "i"}
+        What it begins with: p for people, i for items.
 
     Examples
     --------
@@ -41,6 +56,17 @@ def fresh_prefix(users: NDArray[Any], rng: np.random.Generator) -> str:
     'pd9c2-'
     """
     while True:
-        prefix = f"p{rng.integers(16**4):04x}-"
+        prefix = f"{letter}{rng.integers(16**4):04x}-"
         if users.dtype != object or not any(label.startswith(prefix) for label in users):
             return prefix
+
+
+def hides_items(settings: Mapping[str, Any]) -> bool:
+    """Say whether the items of a release with such settings bear pseudonyms.
+
+    Examples
+    --------
+    >>> hides_items({"method": "k-coRating", "items": "pseudonyms"})
+    True
+    """
+    return settings.get("items") == "pseudonyms"

@@ -21,12 +21,14 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.release.manifest import (
     ASSIGNMENT,
+    HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
     FileEntry,
     Manifest,
     private_twin,
 )
+from recveil.release.pseudonyms import hides_items
 from recveil.release.records import Records
 
 _ROWS_AT_ONCE = 1 << 20
@@ -139,6 +141,49 @@ def read_twin(folder: Path) -> Twin:
         return Twin(assignment["user_id"], assignment["published_id"].to_pylist(), share)
 
 
+def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:
+    """Return what a release calls items: as they are called, or their pseudonyms.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder. Where its items bear pseudonyms, the private twin beside it tells
+        them, to judge by; no adversary has it.
+    manifest : Manifest
+        Its own.
+    items : ndarray, shape (n_items,)
+        Original ids.
+
+    Returns
+    -------
+    ndarray, shape (n_items,)
+        An empty text for an item that is not in the release.
+
+    Raises
+    ------
+    RecveilError
+        If the twin is needed and missing, cannot be read, or belongs to another release.
+    """
+    if not hides_items(manifest.settings):
+        return items
+    file = private_twin(folder) / HIDDEN_ITEMS_FILE
+    if not file.is_file():
+        raise RecveilError(
+            f"{file} is missing; the items of {folder.name} bear pseudonyms, and that file alone "
+            f"tells whose; put the private twin beside {folder.name}"
+        )
+    read_twin(folder)  # refused, if it belongs to another release
+    with reading_release(folder):
+        table = pq.read_table(file)
+        place = positions(pa.array(items), _labels(table["item_id"]), "item", file, missing=-1)
+        names = np.append(_labels(table["published_id"]), "").astype(object)
+        return np.asarray(names[place])
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
+
+
 def _read_private(file: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(file.read_text(encoding="utf-8")))
@@ -149,7 +194,9 @@ def _read_private(file: Path) -> dict[str, Any]:
         ) from error
 
 
-def positions(column: Any, labels: NDArray[Any], what: str, where: object) -> NDArray[np.int32]:
+def positions(
+    column: Any, labels: NDArray[Any], what: str, where: object, *, missing: int | None = None
+) -> NDArray[np.int32]:
     """Return the position of each label of a column among given ones.
 
     Parameters
@@ -159,11 +206,13 @@ def positions(column: Any, labels: NDArray[Any], what: str, where: object) -> ND
     what : {"item", "user"}
     where : object
         Where the column stands, for errors.
+    missing : int, optional
+        The position of a label that is not among them; if not given, there must be none.
 
     Raises
     ------
     RecveilError
-        If a label is not among them.
+        If a label is not among them, and must be.
 
     Examples
     --------
@@ -179,6 +228,8 @@ def positions(column: Any, labels: NDArray[Any], what: str, where: object) -> ND
             f"give the ratings that the release was made from"
         )
     found = pc.index_in(column, value_set=known)
+    if missing is not None:
+        found = found.fill_null(missing)
     if found.null_count:
         stranger = column.filter(pc.is_null(found))[0].as_py()
         raise RecveilError(

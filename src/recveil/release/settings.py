@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recveil.release.method import Method, PublicSetting, Settings
+from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
 
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
@@ -103,6 +104,11 @@ def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str
     """Say where the claim is not the one that such settings lead to."""
     if manifest["claim"] != method.claim_of(manifest["settings"]):
         yield f"the claim {manifest['claim']!r} is not the one of a release with such settings"
+    if hides_items(manifest["settings"]):
+        if manifest["item_type"] != "text":
+            yield "item_type is not 'text', as it is where items bear pseudonyms"
+        if manifest["format"] == "recveil-release-1":
+            yield "items bear pseudonyms, which this format does not know"
     if manifest["levels"] and not method.takes_levels:
         yield f"levels are no part of {method.title}"
     if manifest["diversity"] != {"b": 1, "l": 1} and not method.takes_diversity:

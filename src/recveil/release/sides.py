@@ -96,6 +96,8 @@ class Private:
         Each user's own privacy level.
     diversity_cost : DiversityCost or None
         What diversity cost; see `recveil.anonymize.cost.DiversityCost`.
+    items : ndarray, shape (n_items,), or None
+        Where the published items are pseudonyms: the original id behind each.
     """
 
     users: NDArray[Any]
@@ -105,6 +107,7 @@ class Private:
     lone_ratings: AsGiven | None = None
     levels: NDArray[np.int64] | None = None
     diversity_cost: Any = None
+    items: NDArray[Any] | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for its owner alone", "people": self.users.size}
@@ -117,6 +120,11 @@ class Sides:
 
     published: Published
     private: Private
+
+    @property
+    def items(self) -> NDArray[Any]:
+        """Original ids of the published items, in their order; the owner's, where they are hidden."""
+        return self.published.items if self.private.items is None else self.private.items
 
     def _facts(self) -> dict[str, object]:
         return self.published._facts()

@@ -9,6 +9,7 @@ from recveil.io import Source
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import is_gzipped
 from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
 from recveil.verify.notation import irregularities
 
@@ -40,7 +41,12 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
     ]
     if dropped:
         told.append(f"That {dropped!r:.40} rows were left out is the publisher's word.")
-    told.append("What the ids of items say is not looked at.")
+    told.append(
+        "Which item stands behind which pseudonym, and that their order was drawn at random, is "
+        "the publisher's word."
+        if hides_items(settings)
+        else "What the ids of items say is not looked at."
+    )
     if ratings_name.endswith(".parquet"):
         told.append(
             "How values are encoded and compressed within the pages of the Parquet file is not "

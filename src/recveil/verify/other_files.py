@@ -10,15 +10,17 @@ from recveil.release.manifest import (
     CARD,
     CLASSES,
     COUNTS,
+    HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
     Manifest,
 )
+from recveil.release.pseudonyms import ITEM_PREFIX, hides_items, pseudonyms
 from recveil.verify.classes import Classes
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.verification import Violation
 
-_PRIVATE = (ASSIGNMENT, PRIVATE_MANIFEST)
+_PRIVATE = (ASSIGNMENT, HIDDEN_ITEMS_FILE, PRIVATE_MANIFEST)
 
 
 def wrong_files(
@@ -41,7 +43,8 @@ def foreign_files(folder: Path, ratings_name: str) -> Iterator[Violation]:
     own = {MANIFEST, CLASSES, CARD, ratings_name}
     for file in sorted(folder.iterdir()):
         if file.name in _PRIVATE:
-            problem = "this file tells who is who; take it out of the folder, and out of the world"
+            who = "which item is which" if file.name == HIDDEN_ITEMS_FILE else "who is who"
+            problem = f"this file tells {who}; take it out of the folder, and out of the world"
             yield Violation(file.name, None, None, problem)
         elif file.name not in own or file.is_symlink():
             problem = "the file is no part of the release; nobody has checked what it tells"
@@ -115,3 +118,21 @@ def wrong_counts(manifest: Manifest, classes: Classes, file: PublishedFile) -> I
         if name in found and told != found[name]:
             problem = f"counts {told!r:.40} {name}, but the ratings hold {found[name]}"
             yield Violation(MANIFEST, None, None, problem)
+
+
+def wrong_items(manifest: Manifest, file: PublishedFile) -> Iterator[Violation]:
+    """Ask of hidden items that their ids are pseudonyms, all of one prefix, and none left out.
+
+    Names that are anything else may say what an item is.
+    """
+    if not hides_items(manifest.settings):
+        return
+    names = [str(item) for item in file.items]
+    found = ITEM_PREFIX.match(names[0]) if names else None
+    prefix = found.group() if found else ""
+    if not prefix or sorted(names) != pseudonyms(prefix, len(names), 0, len(names)):
+        problem = (
+            f"its {len(names)} items are not the pseudonyms of a release that hides them, such as "
+            f"'i4773-07', numbered from 0 on without a gap"
+        )
+        yield Violation(file.path.name, None, None, problem)

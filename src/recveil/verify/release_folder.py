@@ -20,6 +20,7 @@ from recveil.verify.other_files import (
     wrong_classes,
     wrong_counts,
     wrong_files,
+    wrong_items,
 )
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.supports import Supports
@@ -77,6 +78,7 @@ def check_release(
         violations += _rare_sets(diversity, file)
     violations += wrong_classes(folder, own, file)
     violations += wrong_counts(manifest, own, file)
+    violations += wrong_items(manifest, file)
     return Verification(
         claim=checked,
         k_required=required,
