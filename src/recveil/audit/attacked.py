@@ -13,6 +13,7 @@ from recveil.attack import (
     ReleaseAttack,
 )
 from recveil.attack.attributes import Attributes, describe_attributes
+from recveil.attack.hidden_items import HiddenItems, describe_hidden_items
 from recveil.attack.members import describe_membership
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
@@ -64,6 +65,8 @@ class AttackedRelease:
         What its cells tell: fills, companions, and ratings behind labels.
     against : Against or None
         What it tells together with another release of the same people.
+    hidden_items : HiddenItems or None
+        Where the release hides its items, how many can be named again, and what follows.
     """
 
     name: str
@@ -81,6 +84,7 @@ class AttackedRelease:
     attributes: Attributes | None = None
     content: Content | None = None
     against: Against | None = None
+    hidden_items: HiddenItems | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -103,6 +107,7 @@ class AttackedRelease:
             "labels_exact": self.as_given and self.as_given.label_share,
             **(Content([], None, None) if self.content is None else self.content).to_dict(),
             "against": self.against and self.against.to_dict(),
+            "hidden_items": self.hidden_items and self.hidden_items.to_dict(),
             "headline": headline(self),
             "verdict": self.verdict(),
             "warnings": self.warnings(),
@@ -256,6 +261,8 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
         sentences.append(_exact(published, attack))
     sentences += _as_given(published)
     sentences += [] if published.content is None else published.content.sentences()
+    if published.hidden_items is not None:
+        sentences += describe_hidden_items(published.hidden_items)
     method, settings = published.manifest.known_method, published.manifest.settings
     if published.residual is not None:  # measured here, which says more than what others measured
         sentences.append(describe_cells(published.residual))

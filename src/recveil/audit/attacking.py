@@ -19,6 +19,7 @@ from recveil.attack import (
     tell_attributes,
     tell_cells,
 )
+from recveil.attack.hidden_items import Catalogue, attack_hidden_items
 from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
@@ -31,6 +32,7 @@ from recveil.release.as_given import AsGiven, count_as_given
 from recveil.release.form import known_manifest
 from recveil.release.groups import Groups
 from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import hides_items
 from recveil.release.reader import read_twin
 from recveil.release.records import Records
 
@@ -46,6 +48,7 @@ def attack_published(
     seed: int = 0,
     *,
     against: str | PathLike[str] | None = None,
+    catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
     """Attack a release with every adversary, and judge by its private twin.
 
@@ -61,15 +64,24 @@ def attack_published(
     seed : int
     against : path, optional
         Another release of the same people, to be attacked together with this one.
+    catalogue : Catalogue, optional
+        Other people's ratings with the names of items, where the release hides them; half of the
+        people themselves, if not given.
 
     Raises
     ------
     RecveilError
-        If a release or its twin cannot be read, or is not one of these ratings.
+        If a catalogue is given and the items are not hidden, or a release or its twin cannot be
+        read, or is not one of these ratings.
     """
     folder = Path(folder).resolve()  # its name is needed, and . has none
     table = ReleasedTable.from_folder(folder, ratings)
     manifest = known_manifest(folder)
+    if catalogue is not None and not hides_items(manifest.settings):
+        raise RecveilError(
+            f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
+            f"leave the catalogue out (--catalogue)"
+        )
     # The other one first: if it cannot be read, nobody should wait for the attacks to hear it.
     both = None
     if against is not None:
@@ -85,6 +97,7 @@ def attack_published(
         anonymizer=same_again(manifest, seed),
         lone_share=read_twin(folder).lone_share,
         tell_content=True,
+        catalogue=catalogue,
     )
     return replace(attacked, against=both)
 
@@ -101,6 +114,7 @@ def attack_table(
     anonymizer: Anonymizer | None = None,
     lone_share: float | None = None,
     tell_content: bool = False,
+    catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
     """Attack a release that was read already with every adversary.
 
@@ -117,7 +131,9 @@ def attack_table(
         Makes such releases; without it membership is not measured.
     tell_content : bool
         Whether to measure what its cells tell, too, which takes a while where labels were filled
-        in; see `measure_content`.
+        in; see `measure_content`. And, where items are hidden, what names them again.
+    catalogue : Catalogue, optional
+        As in `attack_published`.
     """
     # Whoever is not in the release cannot be found in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
@@ -142,6 +158,11 @@ def attack_table(
     content = None
     if tell_content:
         content = measure_content(ratings, table, manifest, inside, seed, anonymizer)
+    hidden = None
+    if tell_content and hides_items(manifest.settings):
+        hidden = attack_hidden_items(
+            ratings, table, adversaries, inside, seed, catalogue=catalogue, anonymizer=anonymizer
+        )
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
         name=name,
@@ -158,6 +179,7 @@ def attack_table(
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
         as_given=_count_as_given(ratings, table),
         content=content,
+        hidden_items=hidden,
     )
 
 

@@ -13,6 +13,7 @@ from recveil.attack import (
     choose_targets,
 )
 from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
+from recveil.attack.hidden_items import Catalogue
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_published
 from recveil.audit.controls import Check, check_attack
@@ -139,6 +140,7 @@ def audit(
     seed: int = 0,
     curves: bool = True,
     aux: str | PathLike[str] | None = None,
+    catalogue: str | PathLike[str] | None = None,
     **reading: Any,
 ) -> Audit:
     """Attack a table as if it had been published with the names removed.
@@ -163,9 +165,13 @@ def audit(
         Whether to compute the curves and everybody's risk, too.
     aux : path, optional
         Somebody's own file of outside knowledge: (target, item, rating[, date]).
+    catalogue : path, optional
+        Where `release` hides its items: a table of other people's ratings under the items' own
+        ids, with which an adversary may name them again. If not given, half of the people
+        themselves stand in for it.
     **reading
-        Passed to `understand`. Of `aux`, columns with these names are read if it has them, else
-        those with the usual names; and `duplicates` holds for it, too.
+        Passed to `understand`. Of `aux` and `catalogue`, columns with these names are read if the
+        file has them, else those with the usual names; and `duplicates` holds for them, too.
 
     Returns
     -------
@@ -196,7 +202,8 @@ def audit(
     _check_releases(release, against)
     if aux is not None:
         refuse_no_path("a file of outside knowledge", aux=aux)
-    refuse_two_standard_inputs(source=source, aux=aux)
+    _check_catalogue(catalogue, release)
+    refuse_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
     read = understand(source, **reading).settled()
     ratings = read.ratings
     candidates = Candidates.from_ratings(ratings)
@@ -205,9 +212,12 @@ def audit(
     suspects = [] if known is None else look_for(ratings, candidates, known)
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
+    public = None if catalogue is None else _catalogue(catalogue, reading)
     published = None
     if release is not None:
-        published = attack_published(ratings, release, chosen, users, seed, against=against)
+        published = attack_published(
+            *(ratings, release, chosen, users, seed), against=against, catalogue=public
+        )
     attacks = [
         run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
         for adversary in chosen
@@ -254,6 +264,25 @@ def _knowledge(aux: str | PathLike[str], reading: dict[str, Any]) -> Reading:
     """Read somebody's own file with what was said of the table, as far as it fits."""
     with spooled(aux) as file:
         return read_knowledge(file, **reading_of(file, reading))
+
+
+def _check_catalogue(catalogue: Any, release: Any) -> None:
+    """Refuse a public table that is no file, or without a release whose items it could name."""
+    if catalogue is None:
+        return
+    refuse_no_path("a public table of ratings", catalogue=catalogue)
+    if release is None:
+        raise RecveilError(
+            "catalogue: given without a release, whose hidden items it could name; give the "
+            "release, too (--release), or leave it out"
+        )
+
+
+def _catalogue(path: str | PathLike[str], reading: dict[str, Any]) -> Catalogue:
+    """Read a public table with what was said of the private one, as far as it fits."""
+    with spooled(path) as file:
+        told = understand(file, times=False, **reading_of(file, reading))
+    return Catalogue(told.ratings, told.name)
 
 
 def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:

@@ -36,6 +36,14 @@ def audit(
         Path | None,
         typer.Option(metavar="FILE", help="Real outside knowledge: target, item, rating[, date]."),
     ] = None,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Other people's ratings with the items' own ids: names the items that --release "
+            "hides.",
+        ),
+    ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
@@ -66,7 +74,7 @@ def audit(
 
     options.refuse_two_standard_outputs(html=html, risk=risk, json=json)
     for option, path in (("--html", html), ("--risk", risk), ("--json", json)):
-        _check_output(option, path, [source, aux], [release, against])
+        _check_output(option, path, [source, aux, catalogue], [release, against])
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
     result = audit(
@@ -78,6 +86,7 @@ def audit(
         seed=seed,
         curves=curves,
         aux=aux,
+        catalogue=catalogue,
         **given,
     )
     _hand_out(result, html=html, risk=place_of_risk(risk, release) if curves else None, json=json)

@@ -123,7 +123,7 @@ class Sides:
 
     @property
     def items(self) -> NDArray[Any]:
-        """Original ids of the published items, in their order; the owner's, where they are hidden."""
+        """Original ids of the published items, in order; for the owner alone, if hidden."""
         return self.published.items if self.private.items is None else self.private.items
 
     def _facts(self) -> dict[str, object]:

@@ -1,0 +1,394 @@
+"""Hidden items: how many can be named again, and how many people are found with these names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attack.adversary import Adversary
+from recveil.attack.candidates import Candidates
+from recveil.attack.item_matching import ItemNames, match_by_rank, match_items
+from recveil.attack.item_side import ItemSide
+from recveil.attack.members import _only
+from recveil.attack.on_release import attack_release, find_co_rated_strikes
+from recveil.attack.released import ReleasedTable
+from recveil.attack.statistics import Interval, wilson_interval
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.anonymizer import Anonymizer
+from recveil.release.records import Records
+
+# Of the items that most people rated, so many are looked at, and all.
+TIERS = (10, 50, 100)
+# Items that the adversary is told in a second attempt, drawn from the 200 that most people rated.
+KNOWN_ITEMS, _KNOWN_AMONG = 16, 200
+
+
+@brief
+class Catalogue(NamedTuple):
+    """A public table of other people's ratings, whose items have names.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    name : str
+        For people.
+    is_own : bool
+        Whether it is half of the released people themselves, for want of another.
+    """
+
+    ratings: Ratings
+    name: str
+    is_own: bool = False
+
+
+class Named(NamedTuple):
+    """How many items were named right, by how many people rated them.
+
+    Attributes
+    ----------
+    tiers : dict of str to Interval
+        "10": of the ten that most people rated; and so on, and "all".
+    """
+
+    tiers: dict[str, Interval]
+
+
+class FoundUnnamed(NamedTuple):
+    """How many people one adversary finds where items are hidden.
+
+    Attributes
+    ----------
+    adversary : str
+    found : Interval
+        With the names that the matching gives.
+    by_rank : Interval
+        With names by rank of popularity alone.
+    control : Interval
+        With the same names dealt to other items: what is found without knowing any.
+    names_known : Interval
+        The same people, if items were not hidden.
+    """
+
+    adversary: str
+    found: Interval
+    by_rank: Interval
+    control: Interval
+    names_known: Interval
+
+
+@brief
+@dataclass(frozen=True)
+class HiddenItems:
+    """What is left of the belief that nobody can tell which item is which.
+
+    Parameters
+    ----------
+    items : int
+        Hidden items.
+    catalogue : Catalogue
+        The public table.
+    shadow : bool
+        Whether the adversary could make a release of it like the one under attack, to compare like
+        with like; otherwise its raw ratings were compared.
+    named, by_rank, with_known : Named
+        By the matching; by rank of popularity alone; by the matching if 16 items are known, which
+        do not count.
+    people : list of FoundUnnamed
+        By adversary.
+    left_out : int
+        Hidden items that were not looked at, because there are too many.
+    """
+
+    items: int
+    catalogue: Catalogue
+    shadow: bool
+    named: Named
+    by_rank: Named
+    with_known: Named
+    people: list[FoundUnnamed]
+    left_out: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {
+            "items": self.items,
+            "catalogue": self.catalogue.name,
+            "catalogue_is_own": self.catalogue.is_own,
+            "shadow": self.shadow,
+            "left_out": self.left_out,
+            "known_items": KNOWN_ITEMS,
+            **{
+                name: {tier: found._asdict() for tier, found in named.tiers.items()}
+                for name, named in (
+                    ("named", self.named),
+                    ("named_by_rank", self.by_rank),
+                    ("named_with_known", self.with_known),
+                )
+            },
+            "people": [
+                {
+                    name: value._asdict() if isinstance(value, Interval) else value
+                    for name, value in found._asdict().items()
+                }
+                for found in self.people
+            ],
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return {"items": self.items, "named": f"{self.named.tiers['all'].rate:.1%}"}
+
+
+def attack_hidden_items(
+    ratings: Ratings,
+    table: ReleasedTable,
+    adversaries: Sequence[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    *,
+    catalogue: Catalogue | None = None,
+    anonymizer: Anonymizer | None = None,
+) -> HiddenItems:
+    """Name the hidden items of a release with the help of a public table, then look for people.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth: what the release was made of.
+    table : ReleasedTable
+        The release, with the items' true positions, which judge and are not looked at.
+    adversaries : sequence of Adversary
+    targets : ndarray of int64
+        User positions; without a catalogue, those in the public half are left out.
+    seed : int
+    catalogue : Catalogue, optional
+        Half of the people themselves, if not given.
+    anonymizer : Anonymizer, optional
+        Makes such releases, as everybody can whom the settings tell how.
+
+    Raises
+    ------
+    RecveilError
+        If no item of the catalogue stands in the ratings, so that nothing can be judged.
+
+    Notes
+    -----
+    Half of the people as the public table lie in the release, too. For sums over people that makes
+    the two differ as much as the release would from a public table without end (the variance is
+    that of the other half's share, 1/n), so that this is what very much public data would give;
+    two halves that share nobody give less. `experiments/hide_items.py` has both.
+
+    Examples
+    --------
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=200, n_items=30, n_ratings=2000, seed=1)
+    >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> found = attack_hidden_items(ratings, table, [Adversary(known=4)], np.arange(200))
+    >>> found.items, found.named.tiers["10"].trials
+    (30, 10)
+    """
+    if catalogue is None:
+        catalogue, targets = _own_half(ratings, table, targets, seed)
+    names = _positions_of(catalogue.ratings, ratings)
+    public, shadow = _public_side(catalogue.ratings, anonymizer, seed)
+    # The adversary sees the columns in an order of their own.
+    order = np.random.default_rng([seed, 7]).permutation(ratings.n_items)
+    hidden = ItemSide.of_release(_moved(table, order, ratings), ratings.scale, seed)
+    known = _some_known(ratings, table, order, names, seed)
+    told = order[np.array(list(known), np.int64)]
+    released = np.unique(table.indices).astype(np.int64)
+    guesses = _guesses(hidden, public, known, order, names)
+    return HiddenItems(
+        items=released.size,
+        catalogue=catalogue,
+        shadow=shadow,
+        named=_named(guesses[0], ratings, released),
+        by_rank=_named(guesses[1], ratings, released),
+        with_known=_named(guesses[2], ratings, np.setdiff1d(released, told)),
+        people=_look_for(ratings, table, adversaries, targets, guesses, seed),
+        left_out=hidden.n_left_out,
+    )
+
+
+def _own_half(
+    ratings: Ratings, table: ReleasedTable, targets: NDArray[np.int64], seed: int
+) -> tuple[Catalogue, NDArray[np.int64]]:
+    """Return half of the released people as a public table, and the targets of the other half."""
+    people = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
+    public = np.sort(people[: people.size // 2])
+    others = targets[~np.isin(targets, public)]
+    half = Catalogue(_only(ratings, public), "half of the people themselves", is_own=True)
+    return half, others
+
+
+def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
+    """Return where the catalogue's items stand in the ratings, by their names; -1 for others."""
+    place_of = {str(item): place for place, item in enumerate(ratings.items.tolist())}
+    names = np.array([place_of.get(str(item), -1) for item in catalogue.items.tolist()], np.int64)
+    if (names < 0).all():
+        raise RecveilError(
+            f"catalogue: none of its {names.size} items stands in the ratings; it must use their "
+            f"item ids, such as {str(ratings.items[0])[:40]!r}"
+        )
+    return names
+
+
+def _public_side(
+    catalogue: Ratings, anonymizer: Anonymizer | None, seed: int
+) -> tuple[ItemSide, bool]:
+    """Describe the public items from a release like the one under attack, or from raw ratings."""
+    if anonymizer is not None:
+        try:
+            release = anonymizer.anonymize(catalogue)
+        except RecveilError:  # too few people, say: then he has the ratings as they are
+            pass
+        else:
+            table = ReleasedTable.from_release(release, catalogue)
+            return ItemSide.of_release(table, catalogue.scale, seed), True
+    return ItemSide.of_ratings(catalogue, seed), False
+
+
+def _moved(table: ReleasedTable, order: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
+    """Return the release with item ``order[i]`` in column i."""
+    return _relabelled(table, np.argsort(order), ratings)
+
+
+def _relabelled(table: ReleasedTable, names: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
+    """Return the release as somebody reads it who takes item i for ``names[i]``; -1 is left out."""
+    row_of = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
+    items = names[table.indices]
+    kept = np.flatnonzero(items >= 0)
+    sorted_ = kept[np.lexsort((items[kept], row_of[kept]))]
+    lengths = np.bincount(row_of[sorted_], minlength=table.indptr.size - 1)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices, values = items[sorted_].astype(np.int32), table.values[sorted_]
+    records = Records(table.candidates.sizes, indptr, indices, values)
+    candidates = Candidates.from_records([records], ratings.n_items, ratings.scale)
+    return replace(table, candidates=candidates, indptr=indptr, indices=indices, values=values)
+
+
+def _some_known(
+    ratings: Ratings,
+    table: ReleasedTable,
+    order: NDArray[np.int64],
+    names: NDArray[np.int64],
+    seed: int,
+) -> dict[int, int]:
+    """Draw items that the adversary is told: hidden columns, and the catalogue's positions."""
+    both = np.intersect1d(np.unique(table.indices), names[names >= 0])
+    popular = both[np.argsort(-ratings.support[both], kind="stable")][:_KNOWN_AMONG]
+    rng = np.random.default_rng([seed, 9])
+    drawn = rng.choice(popular, min(KNOWN_ITEMS, popular.size // 2), replace=False)
+    column_of, named_by = np.argsort(order), {name: at for at, name in enumerate(names.tolist())}
+    return {int(column_of[item]): named_by[int(item)] for item in drawn}
+
+
+def _guesses(
+    hidden: ItemSide,
+    public: ItemSide,
+    known: dict[int, int],
+    order: NDArray[np.int64],
+    names: NDArray[np.int64],
+) -> list[NDArray[np.int64]]:
+    """Return what each item of the ratings is taken for: matched, by rank, and with known ones."""
+    n_items = order.size
+    return [
+        _as_positions(found, order, names)
+        for found in (
+            match_items(hidden, public, n_items),
+            match_by_rank(hidden, public, n_items),
+            match_items(hidden, public, n_items, known),
+        )
+    ]
+
+
+def _as_positions(
+    found: ItemNames, order: NDArray[np.int64], names: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each item of the ratings which one it is taken for; -1 for none of them."""
+    taken_for = np.full(order.size, -1)
+    taken_for[order] = np.where(found.guess >= 0, names[found.guess], -1)
+    return taken_for
+
+
+def _named(taken_for: NDArray[np.int64], ratings: Ratings, items: NDArray[np.int64]) -> Named:
+    """Count the items that are taken for what they are, the ones that most people rated first."""
+    by_rank = items[np.argsort(-ratings.support[items], kind="stable")]
+    right = taken_for[by_rank] == by_rank
+    sizes = {str(size): min(size, right.size) for size in TIERS} | {"all": right.size}
+    return Named(
+        {tier: wilson_interval(int(right[:size].sum()), size) for tier, size in sizes.items()}
+    )
+
+
+def _look_for(
+    ratings: Ratings,
+    table: ReleasedTable,
+    adversaries: Sequence[Adversary],
+    targets: NDArray[np.int64],
+    guesses: Sequence[NDArray[np.int64]],
+    seed: int,
+) -> list[FoundUnnamed]:
+    """Look for people in the release as it reads with each way to name its items."""
+    matched, by_rank, _ = guesses
+    dealt = np.random.default_rng([seed, 10]).permutation(matched)
+    rates: list[list[Interval]] = []
+    for names in (matched, by_rank, dealt, np.arange(ratings.n_items)):
+        read = _relabelled(table, names, ratings)
+        strikes = find_co_rated_strikes(read, ratings.scale)
+        attacks = (
+            attack_release(ratings, read, adversary, targets, seed, strikes=strikes)
+            for adversary in adversaries
+        )
+        rates.append([attack.person_found for attack in attacks])
+    return [
+        FoundUnnamed(adversary.name, *found)
+        for adversary, *found in zip(adversaries, *rates, strict=True)
+    ]
+
+
+def describe_hidden_items(found: HiddenItems) -> list[str]:
+    """Say in plain words what is left of the belief that nobody can tell which item is which."""
+    source = f"with {found.catalogue.name} as the public table"
+    if found.catalogue.is_own:
+        source = (
+            "with half of the people themselves as the public table, which is about what very much "
+            "public data would give"
+        )
+    top, all_, by_rank = (
+        found.named.tiers["100"],
+        found.named.tiers["all"],
+        found.by_rank.tiers["100"],
+    )
+    said = [
+        f"The rates above are those of somebody who knows which item is which. Hidden items are "
+        f"named again, {source}: {_percent(top)} of the {top.trials} that most people rated (by "
+        f"rank of popularity alone {by_rank.rate:.1%}), and {all_.rate:.1%} of all "
+        f"{found.items:,}; {found.with_known.tiers['all'].rate:.1%} if {KNOWN_ITEMS} are known."
+    ]
+    if found.left_out:
+        said.append(
+            f"{found.left_out:,} hidden items with the fewest labels were not looked at, and count "
+            f"as not named."
+        )
+    if not found.people:
+        return said
+    worst = max(found.people, key=lambda one: one.found.rate)
+    if not worst.found.trials:
+        return [*said, "With these names nobody could be looked for, which shows nothing."]
+    said.append(
+        f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
+        f"{worst.found.trials:,} people, {worst.control.rate:.1%} with the same names dealt to "
+        f"other items, and {worst.names_known.rate:.1%} if items were not hidden. Better matchings "
+        f"may name more: do not count on hidden items."
+    )
+    return said
+
+
+def _percent(found: Interval) -> str:
+    return f"{found.rate:.1%} ({found.low:.1%} to {found.high:.1%})"

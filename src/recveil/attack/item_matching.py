@@ -1,0 +1,218 @@
+"""Matching of items: which item of one table is which of another, without names.
+
+An adversary has a release whose items bear pseudonyms, and a public table of other people's
+ratings with the items' names. Items are alike in how often and how they are rated; and those that
+go together in one table go together in the other. The first finds a few, these find others.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from threadpoolctl import threadpool_limits
+
+from recveil.attack.item_side import ItemSide
+from recveil.brief import brief
+
+# The first round believes so many items, those with the most labels; each next one more.
+_FIRST_BELIEVED, _MORE_BELIEVED, _ROUNDS = 100, 1.6, 9
+# How much it weighs that an item goes together with the same others, beside its own numbers.
+_WEIGHT_OF_COMPANY, _WEIGHT_OF_ALIKE = 40.0, 0.5
+_WEIGHT_IN_FULL_ROWS = 20.0
+# An item with so many labels is believed half as much as one with countless.
+_HALF_BELIEVED = 20
+# Tables of different people differ beyond chance, by so much (squared).
+_COUNTS_DIFFER, _MEANS_DIFFER, _SPREADS_DIFFER = 0.1, 0.03, 0.02
+_LEAST_SPREAD = 0.01
+_NEVER = 1e6
+
+
+@brief
+class ItemNames(NamedTuple):
+    """What an adversary takes each hidden item for.
+
+    Attributes
+    ----------
+    guess : ndarray of int64, shape (n_hidden,)
+        The position in the public table; -1 if none is left for it.
+    lead : ndarray of float64, shape (n_hidden,)
+        By how much it fits better than the next best one; larger is surer.
+    """
+
+    guess: NDArray[np.int64]
+    lead: NDArray[np.float64]
+
+
+def match_items(
+    hidden: ItemSide,
+    public: ItemSide,
+    n_hidden: int,
+    known: dict[int, int] | None = None,
+) -> ItemNames:
+    """Match hidden items with public ones, by their own numbers and by the company they keep.
+
+    Parameters
+    ----------
+    hidden, public : ItemSide
+        Best made in the same way: who has ratings can make a release like the hidden one of them.
+    n_hidden : int
+        Items of the hidden table.
+    known : dict of int to int, optional
+        Positions of hidden items that the adversary knows, and of the public ones that they are.
+
+    Notes
+    -----
+    After Narayanan & Shmatikov (2008), section 6, who ask what is left when columns are hidden,
+    and their propagation from known nodes (2009): a first matching by counts, means and spreads
+    (the assignment of least cost); then, round by round, each item's correlations with those that
+    are believed most, here and there, decide along. Seedless if nothing is known.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=300, n_items=20, n_ratings=2000, seed=1)
+    >>> side = ItemSide.of_ratings(ratings)
+    >>> found = match_items(side, side, ratings.n_items)
+    >>> bool((found.guess[side.items] == side.items).all())  # a table is like itself
+    True
+    """
+    own = _own_cost(hidden, public)
+    _fix(own, hidden, public, known or {})
+    matched = _assign(own)
+    cost = own
+    with threadpool_limits(1, "blas"):  # the last bit of a sum can change which item is whose
+        for believed in _rounds(hidden, known or {}):
+            sure = believed[matched[believed] >= 0]
+            cost = own - _company(hidden, public, matched, sure)
+            matched = _assign(cost)
+    guess, lead = np.full(n_hidden, -1), np.zeros(n_hidden)
+    guess[hidden.items] = np.where(matched >= 0, public.items[matched], -1)
+    lead[hidden.items] = _leads(cost, matched)
+    return ItemNames(guess, lead)
+
+
+def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemNames:
+    """Take the item of the n-th most labels for the public one of the n-th most: the baseline.
+
+    In full rows, where all have as many, those of the n-th highest mean are taken for each other.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> side = ItemSide.of_ratings(make_ratings(n_users=300, n_items=20, n_ratings=2000, seed=1))
+    >>> bool((match_by_rank(side, side, 20).guess[side.items] == side.items).all())
+    True
+    """
+    by_mean = hidden.is_full
+    here, there = (
+        np.argsort(-(side.means if by_mean else side.counts), kind="stable")
+        for side in (hidden, public)
+    )
+    both = min(here.size, there.size)
+    guess = np.full(n_hidden, -1)
+    guess[hidden.items[here[:both]]] = public.items[there[:both]]
+    return ItemNames(guess, np.zeros(n_hidden))
+
+
+def _own_cost(hidden: ItemSide, public: ItemSide) -> NDArray[np.float64]:
+    """Return how badly each pair of items fits, by their own numbers; shape (hidden, public).
+
+    Each difference is squared and divided by what chance makes of it.
+    """
+    few_here, few_there = 1 / (hidden.counts + 1), 1 / (public.counts + 1)
+    chance = few_here[:, None] + few_there
+    here, there = (np.log((side.counts + 0.5) / side.n_rows) for side in (hidden, public))
+    cost = _apart(here, there, hidden, public) ** 2 / (chance + _COUNTS_DIFFER)
+    cost += _apart(hidden.means, public.means, hidden, public) ** 2 / (chance + _MEANS_DIFFER)
+    if hidden.is_full:  # spreads of predictions differ by factors, which chance hardly touches
+        here, there = (np.log(side.spreads + _LEAST_SPREAD) for side in (hidden, public))
+        noise = np.full_like(chance, max(float(here.std()) / 2, _LEAST_SPREAD) ** 2)
+    else:
+        here, there, noise = hidden.spreads, public.spreads, chance / 2 + _SPREADS_DIFFER
+    return np.asarray(cost + _apart(here, there, hidden, public) ** 2 / noise)
+
+
+def _apart(
+    here: NDArray[np.float64], there: NDArray[np.float64], hidden: ItemSide, public: ItemSide
+) -> NDArray[np.float64]:
+    """Return the differences of a number, brought to one place and width by the popular items.
+
+    People of another time or place may use a scale differently, or rate more.
+    """
+    both = min(here.size, there.size)
+    tops = (
+        number[np.argsort(-side.counts, kind="stable")[:both]]
+        for number, side in ((here, hidden), (there, public))
+    )
+    of_here, of_there = tops
+    width = of_here.std() / max(float(of_there.std()), 1e-9)
+    moved = (there - of_there.mean()) * width + of_here.mean()
+    return np.asarray(here[:, None] - moved)
+
+
+def _fix(
+    cost: NDArray[np.float64], hidden: ItemSide, public: ItemSide, known: dict[int, int]
+) -> None:
+    """Let known items be matched with what they are, and with nothing else."""
+    place_here = {item: place for place, item in enumerate(hidden.items.tolist())}
+    place_there = {item: place for place, item in enumerate(public.items.tolist())}
+    for item, name in known.items():
+        if item in place_here and name in place_there:
+            here, there = place_here[item], place_there[name]
+            cost[here, :] = _NEVER
+            cost[:, there] = _NEVER
+            cost[here, there] = -_NEVER
+
+
+def _rounds(hidden: ItemSide, known: dict[int, int]) -> list[NDArray[np.int64]]:
+    """Return which items each round believes: first the known, then those of most labels."""
+    is_known = np.isin(hidden.items, list(known))
+    order = np.lexsort((-hidden.counts, ~is_known))
+    sizes = [int(_FIRST_BELIEVED * _MORE_BELIEVED**number) for number in range(_ROUNDS)]
+    return [order[: min(size, order.size)] for size in sizes]
+
+
+def _company(
+    hidden: ItemSide, public: ItemSide, matched: NDArray[np.int64], sure: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how well each pair of items fits by the company it keeps; shape (hidden, public)."""
+    weights = (hidden.counts[sure] / (hidden.counts[sure] + _HALF_BELIEVED)).astype(np.float32)
+    names = matched[sure]
+    alike = _agreement(hidden.alike[:, sure], public.alike[:, names], weights)
+    if hidden.together is None or public.together is None:
+        return _WEIGHT_IN_FULL_ROWS * alike
+    together = _agreement(hidden.together[:, sure], public.together[:, names], weights)
+    return _WEIGHT_OF_COMPANY * (together + _WEIGHT_OF_ALIKE * alike)
+
+
+def _agreement(
+    here: NDArray[np.float32], there: NDArray[np.float32], weights: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the weighted correlation of each row of one table with each of the other."""
+
+    def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        centred = weights * (rows - (rows @ weights / max(float(weights.sum()), 1e-9))[:, None])
+        lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+        return np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
+
+    return np.asarray(unit(here) @ unit(there).T, np.float64)
+
+
+def _assign(cost: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the public item of each hidden one so that all together fit best; -1 for none left."""
+    here, there = linear_sum_assignment(cost)
+    matched = np.full(cost.shape[0], -1)
+    matched[here] = there
+    return matched
+
+
+def _leads(cost: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return by how much each item's match fits better than the best of its others."""
+    if cost.shape[1] < 2:
+        return np.zeros(matched.size)
+    places = np.arange(matched.size)
+    own = np.where(matched >= 0, cost[places, matched], np.inf)
+    lowest = np.partition(cost, 1, axis=1)[:, :2]
+    other = np.where(own <= lowest[:, 0], lowest[:, 1], lowest[:, 0])
+    return np.where(matched >= 0, other - own, 0.0)
