@@ -25,6 +25,9 @@ _HALF_BELIEVED = 20
 # Tables of different people differ beyond chance, by so much (squared).
 _COUNTS_DIFFER, _MEANS_DIFFER, _SPREADS_DIFFER = 0.1, 0.03, 0.02
 _LEAST_SPREAD = 0.01
+# The shape of an item's correlations: so many quantiles, with so many popular items; chance moves a
+# quantile less than one correlation, by this share of its variance.
+_QUANTILES, _SHAPED_BY, _QUANTILE_NOISE = 16, 200, 0.1
 _NEVER = 1e6
 
 
@@ -77,11 +80,10 @@ def match_items(
     >>> bool((found.guess[side.items] == side.items).all())  # a table is like itself
     True
     """
-    own = _own_cost(hidden, public)
-    _fix(own, hidden, public, known or {})
-    matched = _assign(own)
-    cost = own
     with threadpool_limits(1, "blas"):  # the last bit of a sum can change which item is whose
+        own = _own_cost(hidden, public)
+        _fix(own, hidden, public, known or {})
+        cost, matched = own, _assign(own)
         for believed in _rounds(hidden, known or {}):
             sure = believed[matched[believed] >= 0]
             cost = own - _company(hidden, public, matched, sure)
@@ -130,7 +132,35 @@ def _own_cost(hidden: ItemSide, public: ItemSide) -> NDArray[np.float64]:
         noise = np.full_like(chance, max(float(here.std()) / 2, _LEAST_SPREAD) ** 2)
     else:
         here, there, noise = hidden.spreads, public.spreads, chance / 2 + _SPREADS_DIFFER
-    return np.asarray(cost + _apart(here, there, hidden, public) ** 2 / noise)
+    cost += _apart(here, there, hidden, public) ** 2 / noise
+    if hidden.together is not None and public.together is not None:
+        cost += _shapes_apart(hidden, public, hidden.together, public.together)
+        cost += _shapes_apart(hidden, public, hidden.alike, public.alike)
+    return np.asarray(cost)
+
+
+def _shapes_apart(
+    hidden: ItemSide, public: ItemSide, here: NDArray[np.float32], there: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return how far the shapes of two correlation tables lie apart, item by item.
+
+    Whatever the other items are called: an item that goes with some few, and with these closely,
+    does so under any names. So the quantiles of its correlations with popular items are compared.
+    """
+    both = min(_SHAPED_BY, hidden.items.size, public.items.size)
+    levels = np.linspace(0, 1, _QUANTILES + 2)[1:-1]
+    shapes = [
+        np.quantile(
+            table[:, np.argsort(-side.counts, kind="stable")[:both]].astype(np.float64),
+            levels,
+            axis=1,
+        ).T
+        for table, side in ((here, hidden), (there, public))
+    ]
+    squares = [(shape**2).sum(1) for shape in shapes]
+    apart = squares[0][:, None] + squares[1] - 2 * shapes[0] @ shapes[1].T
+    noise = _QUANTILE_NOISE * (1 / hidden.n_rows + 1 / public.n_rows)
+    return np.asarray(np.maximum(apart, 0) / _QUANTILES / noise)
 
 
 def _apart(
@@ -170,6 +200,8 @@ def _rounds(hidden: ItemSide, known: dict[int, int]) -> list[NDArray[np.int64]]:
     is_known = np.isin(hidden.items, list(known))
     order = np.lexsort((-hidden.counts, ~is_known))
     sizes = [int(_FIRST_BELIEVED * _MORE_BELIEVED**number) for number in range(_ROUNDS)]
+    if is_known.any():
+        sizes = [int(is_known.sum()), *sizes]
     return [order[: min(size, order.size)] for size in sizes]
 
 

@@ -1,0 +1,121 @@
+r"""What is left of hidden items? Releases with pseudonyms for items, against public tables.
+
+    python experiments/hide_items.py RATINGS [--k 5] [--seed 0] [--people N]
+    python experiments/hide_items.py u.data --titles u.item --public ratings.csv \
+        --public-titles movies.csv
+
+Narayanan & Shmatikov (2008), section 6, ask whether it helps to publish no names of columns. Here
+the hidden table is a release of half of the people, and the public one holds the ratings of the
+other half, who share nobody: items are matched without names, then people are looked for. With
+`--people`, the hidden half has so many, and the public table all others; beside it, the hidden
+people's own half stands in for a public table, as in `recveil audit` without a catalogue. With
+`--public`, the public table is from another source, and titles tell which items are the same.
+
+For each kind of release: the share of items that are named right among the 10, 50 and 100 that most
+people rated, and among all; the same by rank of popularity alone, and with 16 known items; and
+people found by two adversaries, with the control (the same names dealt to other items) and what
+would be found if items were not hidden.
+"""
+
+import argparse
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from recveil.anonymize.methods import make_variant
+from recveil.attack import PRESETS, ReleasedTable, choose_targets
+from recveil.attack.fitting import without_dates
+from recveil.attack.hidden_items import Catalogue, HiddenItems, attack_hidden_items
+from recveil.attack.members import _only
+from recveil.io import read_ratings
+from recveil.ratings import Ratings
+
+VARIANTS = ("raw", "simple", "padded", "k-corating-item-mean")
+ADVERSARIES = ("public-profile", "insider")
+
+
+def main() -> None:
+    """Make releases, name their items, and print how many are right."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ratings")
+    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--people", type=int)
+    parser.add_argument("--titles", type=Path)
+    parser.add_argument("--public", type=Path)
+    parser.add_argument("--public-titles", type=Path)
+    options = parser.parse_args()
+    ratings = read_ratings(options.ratings, times=False, duplicates="last")
+    if options.public is not None:
+        catalogue = from_another_source(options.public, options.public_titles, options.titles)
+        tell(ratings, Catalogue(catalogue, "another source"), options.k, options.seed)
+        return
+    order = np.random.default_rng(options.seed).permutation(ratings.n_users)
+    size = options.people or ratings.n_users // 2
+    hidden, public = (_only(ratings, np.sort(part)) for part in (order[:size], order[size:]))
+    tell(hidden, Catalogue(public, "others"), options.k, options.seed)
+    if options.people:
+        tell(hidden, None, options.k, options.seed)
+
+
+def from_another_source(public: Path, public_titles: Path, titles: Path) -> Ratings:
+    """Read public ratings whose items have the ids of the hidden table where titles are the same.
+
+    Titles are those of MovieLens: lines of ``id|title|...`` here, and of ``id,title,...`` there.
+    """
+    with titles.open(encoding="latin-1", newline="") as lines:
+        id_of = {row[1].strip().casefold(): row[0] for row in csv.reader(lines, delimiter="|")}
+    with public_titles.open(encoding="utf-8", newline="") as lines:
+        title_of = {row[0]: row[1].strip().casefold() for row in csv.reader(lines)}
+    found = read_ratings(public, times=False)
+    names = np.array(
+        [id_of.get(title_of.get(str(item), ""), f"other {item}") for item in found.items], object
+    )
+    # Two public items of one title would be one: the second keeps its own id.
+    _, first = np.unique(names, return_index=True)
+    again = np.setdiff1d(np.arange(names.size), first)
+    names[again] = [f"other {found.items[place]}" for place in again]
+    shared = sum(not str(name).startswith("other ") for name in names)
+    print(f"{shared} items have the same title.")
+    return Ratings.from_columns(
+        found.users[found.user_positions()], names[found.indices], found.values, scale=found.scale
+    )
+
+
+def tell(ratings: Ratings, catalogue: Catalogue | None, k: int, seed: int) -> None:
+    """Print a line for each kind of release and each adversary."""
+    against = "their own half" if catalogue is None else f"{catalogue.ratings.n_users} others"
+    print(f"\n{ratings.n_users} people hidden, {ratings.n_items} items, against {against}:\n")
+    print("| release | named right: 10, 50, 100, all | by rank alone | with 16 known | people |")
+    print("|---|---|---|---|---|")
+    adversaries = [without_dates(ratings, PRESETS[name], "none") for name in ADVERSARIES]
+    targets = choose_targets(ratings.n_users, 1000, seed)
+    for variant in VARIANTS:
+        anonymizer = make_variant(variant, None if variant == "raw" else k, seed)
+        table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+        found = attack_hidden_items(
+            *(ratings, table, adversaries, targets, seed),
+            catalogue=catalogue,
+            anonymizer=anonymizer,
+        )
+        print_line(variant, found)
+
+
+def print_line(variant: str, found: HiddenItems) -> None:
+    """Print what was named, and who was found."""
+    named = (
+        " / ".join(f"{tier.rate:.0%}" for tier in told.tiers.values())
+        for told in (found.named, found.by_rank, found.with_known)
+    )
+    people = "; ".join(
+        f"{one.adversary} {one.found.rate:.1%} ({one.found.low:.1%} to {one.found.high:.1%}; by "
+        f"rank {one.by_rank.rate:.1%}, control {one.control.rate:.1%}, names known "
+        f"{one.names_known.rate:.1%})"
+        for one in found.people
+    )
+    print(f"| {variant} | {' | '.join(named)} | {people} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
