@@ -9,7 +9,8 @@ the hidden table is a release of half of the people, and the public one holds th
 other half, who share nobody: items are matched without names, then people are looked for. With
 `--people`, the hidden half has so many, and the public table all others; beside it, the hidden
 people's own half stands in for a public table, as in `recveil audit` without a catalogue. With
-`--public`, the public table is from another source, and titles tell which items are the same.
+`--public`, the public table is from another source, and titles tell which items are the same; with
+`--shop`, the adversary knows which titles the hidden table has, and leaves out all others.
 
 For each kind of release: the share of items that are named right among the 10, 50 and 100 that most
 people rated, and among all; the same by rank of popularity alone, and with 16 known items; and
@@ -45,10 +46,13 @@ def main() -> None:
     parser.add_argument("--titles", type=Path)
     parser.add_argument("--public", type=Path)
     parser.add_argument("--public-titles", type=Path)
+    parser.add_argument("--shop", action="store_true")
     options = parser.parse_args()
     ratings = read_ratings(options.ratings, times=False, duplicates="last")
     if options.public is not None:
         catalogue = from_another_source(options.public, options.public_titles, options.titles)
+        if options.shop:
+            catalogue = only_of_shop(catalogue)
         tell(ratings, Catalogue(catalogue, "another source"), options.k, options.seed)
         return
     order = np.random.default_rng(options.seed).permutation(ratings.n_users)
@@ -83,6 +87,15 @@ def from_another_source(public: Path, public_titles: Path, titles: Path) -> Rati
     )
 
 
+def only_of_shop(catalogue: Ratings) -> Ratings:
+    """Leave out items of other titles, as somebody can who knows what the hidden shop sells."""
+    kept = np.array([not str(name).startswith("other ") for name in catalogue.items])
+    kept = kept[catalogue.indices]
+    users = catalogue.users[catalogue.user_positions()[kept]]
+    items = catalogue.items[catalogue.indices[kept]]
+    return Ratings.from_columns(users, items, catalogue.values[kept], scale=catalogue.scale)
+
+
 def tell(ratings: Ratings, catalogue: Catalogue | None, k: int, seed: int) -> None:
     """Print a line for each kind of release and each adversary."""
     against = "their own half" if catalogue is None else f"{catalogue.ratings.n_users} others"
@@ -105,7 +118,7 @@ def tell(ratings: Ratings, catalogue: Catalogue | None, k: int, seed: int) -> No
 def print_line(variant: str, found: HiddenItems) -> None:
     """Print what was named, and who was found."""
     named = (
-        " / ".join(f"{tier.rate:.0%}" for tier in told.tiers.values())
+        " / ".join(f"{tier.rate:.0%}" for tier in told.values())
         for told in (found.named, found.by_rank, found.with_known)
     )
     people = "; ".join(

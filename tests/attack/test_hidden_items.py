@@ -37,7 +37,7 @@ def raw():
 
 def test_planted_names_are_found(raw):
     """Items of the invented table differ in taste, so that other people's ratings name them."""
-    named, by_rank = raw.named.tiers["all"], raw.by_rank.tiers["all"]
+    named, by_rank = raw.named["all"], raw.by_rank["all"]
     assert named.low > by_rank.high
 
 
@@ -54,7 +54,7 @@ def test_names_that_are_dealt_anew_find_nobody(raw):
 
 
 def test_known_items_help_and_do_not_count(raw):
-    assert raw.with_known.tiers["all"].trials == raw.named.tiers["all"].trials - 16
+    assert raw.with_known["all"].trials == raw.named["all"].trials - 16
 
 
 @pytest.mark.parametrize("homogenize", ["simple", "padded"])
@@ -64,7 +64,7 @@ def test_a_release_of_one_group_beats_no_baseline(homogenize):
     result = attacked(everybody, catalogue=Catalogue(SECOND, "the others"))
     (found,) = result.people
     assert found.found.low <= 1 / FIRST.n_users <= found.found.high
-    assert result.named.tiers["all"].low <= result.by_rank.tiers["all"].high
+    assert result.named["all"].low <= result.by_rank["all"].high
 
 
 def test_own_people_stand_in_and_are_not_looked_for():
@@ -95,7 +95,7 @@ def test_names_are_compared_as_text():
     text = Ratings.from_columns(users, items, SECOND.values, scale=SECOND.scale)
     anonymizer = make_variant("raw", None, 1)
     result = attacked(anonymizer, catalogue=Catalogue(text, "the others"))
-    assert result.named.tiers["10"].rate > 0.5
+    assert result.named["10"].rate > 0.5
 
 
 def test_true_names_leave_a_release_as_it_is():

@@ -45,18 +45,6 @@ class Catalogue(NamedTuple):
     is_own: bool = False
 
 
-class Named(NamedTuple):
-    """How many items were named right, by how many people rated them.
-
-    Attributes
-    ----------
-    tiers : dict of str to Interval
-        "10": of the ten that most people rated; and so on, and "all".
-    """
-
-    tiers: dict[str, Interval]
-
-
 class FoundUnnamed(NamedTuple):
     """How many people one adversary finds where items are hidden.
 
@@ -94,9 +82,10 @@ class HiddenItems:
     shadow : bool
         Whether the adversary could make a release of it like the one under attack, to compare like
         with like; otherwise its raw ratings were compared.
-    named, by_rank, with_known : Named
-        By the matching; by rank of popularity alone; by the matching if 16 items are known, which
-        do not count.
+    named, by_rank, with_known : dict of str to Interval
+        Share of the items that are named right; "10": of the ten that most people rated; and so on,
+        and "all". By the matching; by rank of popularity alone; by the matching if 16 items are
+        known, which do not count.
     people : list of FoundUnnamed
         By adversary.
     left_out : int
@@ -106,9 +95,9 @@ class HiddenItems:
     items: int
     catalogue: Catalogue
     shadow: bool
-    named: Named
-    by_rank: Named
-    with_known: Named
+    named: dict[str, Interval]
+    by_rank: dict[str, Interval]
+    with_known: dict[str, Interval]
     people: list[FoundUnnamed]
     left_out: int = 0
 
@@ -122,7 +111,7 @@ class HiddenItems:
             "left_out": self.left_out,
             "known_items": KNOWN_ITEMS,
             **{
-                name: {tier: found._asdict() for tier, found in named.tiers.items()}
+                name: {tier: found._asdict() for tier, found in named.items()}
                 for name, named in (
                     ("named", self.named),
                     ("named_by_rank", self.by_rank),
@@ -139,7 +128,7 @@ class HiddenItems:
         }
 
     def _facts(self) -> dict[str, object]:
-        return {"items": self.items, "named": f"{self.named.tiers['all'].rate:.1%}"}
+        return {"items": self.items, "named": f"{self.named['all'].rate:.1%}"}
 
 
 def attack_hidden_items(
@@ -189,7 +178,7 @@ def attack_hidden_items(
     >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
     >>> table = ReleasedTable.from_release(release, ratings)
     >>> found = attack_hidden_items(ratings, table, [Adversary(known=4)], np.arange(200))
-    >>> found.items, found.named.tiers["10"].trials
+    >>> found.items, found.named["10"].trials
     (30, 10)
     """
     if catalogue is None:
@@ -316,14 +305,14 @@ def _as_positions(
     return taken_for
 
 
-def _named(taken_for: NDArray[np.int64], ratings: Ratings, items: NDArray[np.int64]) -> Named:
+def _named(
+    taken_for: NDArray[np.int64], ratings: Ratings, items: NDArray[np.int64]
+) -> dict[str, Interval]:
     """Count the items that are taken for what they are, the ones that most people rated first."""
     by_rank = items[np.argsort(-ratings.support[items], kind="stable")]
     right = taken_for[by_rank] == by_rank
     sizes = {str(size): min(size, right.size) for size in TIERS} | {"all": right.size}
-    return Named(
-        {tier: wilson_interval(int(right[:size].sum()), size) for tier, size in sizes.items()}
-    )
+    return {tier: wilson_interval(int(right[:size].sum()), size) for tier, size in sizes.items()}
 
 
 def _look_for(
@@ -361,15 +350,15 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
             "public data would give"
         )
     top, all_, by_rank = (
-        found.named.tiers["100"],
-        found.named.tiers["all"],
-        found.by_rank.tiers["100"],
+        found.named["100"],
+        found.named["all"],
+        found.by_rank["100"],
     )
     said = [
         f"The rates above are those of somebody who knows which item is which. Hidden items are "
         f"named again, {source}: {_percent(top)} of the {top.trials} that most people rated (by "
         f"rank of popularity alone {by_rank.rate:.1%}), and {all_.rate:.1%} of all "
-        f"{found.items:,}; {found.with_known.tiers['all'].rate:.1%} if {KNOWN_ITEMS} are known."
+        f"{found.items:,}; {found.with_known['all'].rate:.1%} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
         said.append(
