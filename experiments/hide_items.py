@@ -27,8 +27,8 @@ import numpy as np
 from recveil.anonymize.methods import make_variant
 from recveil.attack import PRESETS, ReleasedTable, choose_targets
 from recveil.attack.fitting import without_dates
+from recveil.attack.held_out import only
 from recveil.attack.hidden_items import Catalogue, HiddenItems, attack_hidden_items
-from recveil.attack.members import _only
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 
@@ -57,7 +57,7 @@ def main() -> None:
         return
     order = np.random.default_rng(options.seed).permutation(ratings.n_users)
     size = options.people or ratings.n_users // 2
-    hidden, public = (_only(ratings, np.sort(part)) for part in (order[:size], order[size:]))
+    hidden, public = (only(ratings, np.sort(part)) for part in (order[:size], order[size:]))
     tell(hidden, Catalogue(public, "others"), options.k, options.seed)
     if options.people:
         tell(hidden, None, options.k, options.seed)

@@ -4,19 +4,19 @@ import pytest
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.methods import make_variant
 from recveil.attack import PRESETS, Adversary, ReleasedTable
+from recveil.attack.held_out import only
 from recveil.attack.hidden_items import (
     Catalogue,
     _relabelled,
     attack_hidden_items,
     describe_hidden_items,
 )
-from recveil.attack.members import _only
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
 RATINGS = make_ratings(n_users=2000, n_items=60, n_ratings=40_000, seed=5)
-FIRST, SECOND = (_only(RATINGS, np.arange(start, 2000, 2)) for start in (0, 1))
+FIRST, SECOND = (only(RATINGS, np.arange(start, 2000, 2)) for start in (0, 1))
 KNOWS = Adversary(known=8, name="knows")
 
 
@@ -79,7 +79,7 @@ def test_the_same_seed_names_the_same():
 
 
 def test_too_few_public_people_are_taken_as_they_are():
-    few = Catalogue(_only(SECOND, np.arange(4)), "four people")
+    few = Catalogue(only(SECOND, np.arange(4)), "four people")
     assert not attacked(make_variant("simple", 5, 1), catalogue=few).shadow
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
+from recveil.attack.held_out import only
 from recveil.attack.item_matching import ItemNames, match_by_rank, match_items
 from recveil.attack.item_side import ItemSide
-from recveil.attack.members import _only
 from recveil.attack.on_release import attack_release, find_co_rated_strikes
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import Interval, wilson_interval
@@ -211,7 +211,7 @@ def _own_half(
     people = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
     public = np.sort(people[: people.size // 2])
     others = targets[~np.isin(targets, public)]
-    half = Catalogue(_only(ratings, public), "half of the people themselves", is_own=True)
+    half = Catalogue(only(ratings, public), "half of the people themselves", is_own=True)
     return half, others
 
 
