@@ -13,7 +13,8 @@ from recveil.evaluate import Evaluator
 from recveil.evaluate.split import split_ratings
 from recveil.ratings import Ratings
 from recveil.release.data_card import data_card
-from recveil.release.manifest import FileEntry, Manifest, known_manifest, private_twin, to_bytes
+from recveil.release.form import known_manifest
+from recveil.release.manifest import FileEntry, Manifest, private_twin, to_bytes
 from recveil.verify import verify
 
 RATINGS = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=2)
