@@ -30,7 +30,7 @@ import argparse
 import collections
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -90,11 +90,13 @@ class Opened(NamedTuple):
     indptr: NDArray[np.int64]
     items: NDArray[np.int32]
     labels: NDArray[np.float64]
+    n_items: int
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
         """Take ratings as a release that left everything as it was."""
-        return cls(ratings.indptr, ratings.indices, ratings.values.astype(np.float64))
+        labels = ratings.values.astype(np.float64)
+        return cls(ratings.indptr, ratings.indices, labels, ratings.n_items)
 
     @property
     def owners(self) -> NDArray[np.int64]:
@@ -103,7 +105,7 @@ class Opened(NamedTuple):
 
     def dense(self) -> NDArray[np.float64]:
         """Return all labels in a table with nan where none is."""
-        table = np.full((self.indptr.size - 1, N_ITEMS), np.nan)
+        table = np.full((self.indptr.size - 1, self.n_items), np.nan)
         table[self.owners, self.items] = self.labels
         return table
 
@@ -111,12 +113,12 @@ class Opened(NamedTuple):
         """Leave labels out."""
         counts = np.bincount(self.owners[~dropped], minlength=self.indptr.size - 1)
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return Opened(indptr, self.items[~dropped], self.labels[~dropped])
+        return Opened(indptr, self.items[~dropped], self.labels[~dropped], self.n_items)
 
     def ratings(self) -> Ratings:
         """Return the labels as ratings to learn from."""
         scale = RatingScale(SCALE.low, SCALE.high)
-        names = np.arange(self.indptr.size - 1), np.arange(N_ITEMS)
+        names = np.arange(self.indptr.size - 1), np.arange(self.n_items)
         return Ratings(*names, self.indptr, self.items, self.labels, None, scale)
 
     def candidates(self) -> tuple[Candidates, NDArray[np.int64]]:
@@ -127,7 +129,7 @@ class Opened(NamedTuple):
         lengths, items = (rows > 0).sum(axis=1), np.nonzero(rows)[1].astype(np.int32)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         records = Records(sizes.astype(np.int64), indptr, items, rows[rows > 0])
-        return Candidates.from_records([records], N_ITEMS, SCALE), record_of.ravel()
+        return Candidates.from_records([records], self.n_items, SCALE), record_of.ravel()
 
     def groups(self) -> NDArray[np.int64]:
         """Return a number for each row, the same for rows of the same items."""
@@ -171,13 +173,18 @@ def table_3(options: argparse.Namespace) -> None:
 
 def errors(fold: Fold, opened: Opened, *names: str) -> NDArray[np.float64]:
     """Return recommenders' RMSE: by their own predictions, and with fills in place of these."""
-    cells = fold.users * N_ITEMS + fold.items
-    asked = np.isin(opened.owners * N_ITEMS + opened.items, cells)
+    return judge(fold, opened, [RECOMMENDERS[name] for name in names or RECOMMENDERS])
+
+
+def judge(fold: Fold, opened: Opened, recommenders: Iterable[Any]) -> NDArray[np.float64]:
+    """Do the same for recommenders of one's own; shape (n_recommenders, 2)."""
+    cells = fold.users * opened.n_items + fold.items
+    asked = np.isin(opened.owners * opened.n_items + opened.items, cells)
     learned = opened.without(asked).ratings()
     fills = opened.dense()[fold.users, fold.items]
     found = []
-    for name in names or RECOMMENDERS:
-        predicted = RECOMMENDERS[name].fit(learned).predict(fold.users, fold.items)
+    for recommender in recommenders:
+        predicted = recommender.fit(learned).predict(fold.users, fold.items)
         taken = np.where(np.isnan(fills), predicted, fills)
         found.append([np.sqrt(np.mean((way - fold.truth) ** 2)) for way in (predicted, taken)])
     return np.array(found)
@@ -350,8 +357,9 @@ def open_release(release: Release) -> Opened:
     labels = np.concatenate([block.values for block in blocks])
     owners = np.repeat(release.private.groups.members, lengths)
     order = np.argsort(owners, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=N_USERS))])
-    return Opened(indptr, items[order], labels[order])
+    people = release.private.groups.members.size
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=people))])
+    return Opened(indptr, items[order], labels[order], release.published.items.size)
 
 
 def read_fold(folder: Path, number: int) -> Fold:

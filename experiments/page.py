@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import altair as alt
 import vl_convert
@@ -36,11 +36,14 @@ class Row(NamedTuple):
     holds : bool, optional
         Whether the paper's claim holds in ours; None where the row is no claim.
     fails : str
-        What to say if it does not.
+        What to say if it does not; "" where another row says it.
     form : str
         How both are written.
     series, x, panel
-        The line of the chart, the place on its horizontal axis, and which of the charts.
+        The line of the chart, the place on its horizontal axis (text keeps its order), and which
+        of the charts.
+    interval : (float, float), optional
+        Between which figures ours lies with 95 % confidence.
     """
 
     label: str
@@ -50,11 +53,13 @@ class Row(NamedTuple):
     fails: str = ""
     form: str = ".4f"
     series: str = ""
-    x: float | None = None
+    x: float | str | None = None
     panel: str = ""
+    interval: tuple[float, float] | None = None
 
 
 Run = Callable[[Path], list[Row]]
+ScaleType = Literal["linear", "log"]
 
 
 def table(rows: list[Row]) -> str:
@@ -69,9 +74,24 @@ def table(rows: list[Row]) -> str:
         paper = "" if row.paper is None else format(row.paper, row.form)
         apart = "" if row.paper is None else difference(row.ours, row.paper, row.form)
         holds = "" if row.holds is None else "yes" if row.holds else "**no**"
-        lines.append(f"| {row.label} | {row.ours:{row.form}} | {paper} | {apart} | {holds} |")
-    failed = [row.fails for row in rows if row.holds is False]
+        lines.append(f"| {row.label} | {ours(row)} | {paper} | {apart} | {holds} |")
+    failed = [row.fails for row in rows if row.holds is False and row.fails]
     return "\n".join([*lines, *(f"\n**Fails:** {sentence}" for sentence in failed)])
+
+
+def ours(row: Row) -> str:
+    """Write our figure, and its interval if there is one.
+
+    Examples
+    --------
+    >>> ours(Row("found", 0.5, form=".0%", interval=(0.4, 0.6)))
+    '50% (40% to 60%)'
+    """
+    written = format(row.ours, row.form)
+    if row.interval is None:
+        return written
+    low, high = (format(end, row.form) for end in row.interval)
+    return f"{written} ({low} to {high})"
 
 
 def difference(ours: float, paper: float, form: str) -> str:
@@ -87,7 +107,7 @@ def difference(ours: float, paper: float, form: str) -> str:
     return f"{ours - paper:+{form}}"
 
 
-def draw(rows: list[Row], x: str, y: str) -> str:
+def draw(rows: list[Row], x: str, y: str, scale: ScaleType = "linear") -> str:
     """Draw the rows with an x as lines, one chart for each panel, two in a row; returns SVG."""
     points = [row for row in rows if row.x is not None]
     looks = draw_looks(row.series for row in points)
@@ -98,12 +118,17 @@ def draw(rows: list[Row], x: str, y: str) -> str:
         {"x": row.x, "y": float(f"{row.ours:.5g}"), "series": row.series, "panel": row.panel}
         for row in points
     ]
+    in_words = any(isinstance(row.x, str) for row in points)
+    along = alt.X("x:O", title=x, sort=None, axis=alt.Axis(labelAngle=0))
+    if not in_words:
+        ticks = alt.Axis(tickCount=6, grid=False)
+        along = alt.X("x:Q", title=x, axis=ticks, scale=alt.Scale(type=scale))
     legend = alt.Legend(title=None, orient="bottom", labelLimit=300, symbolType="stroke", columns=4)
     lines = (
         alt.Chart(alt.Data(values=values))
         .mark_line(strokeWidth=1.8, point={"size": 22})
         .encode(
-            x=alt.X("x:Q", title=x, axis=alt.Axis(tickCount=6, grid=False)),
+            x=along,
             y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)),
             color=alt.Color(
                 "series:N",
@@ -128,8 +153,9 @@ def draw(rows: list[Row], x: str, y: str) -> str:
     return str(vl_convert.vegalite_to_svg(specification, allowed_base_urls=[]))
 
 
-def main(run: Run, usage: str | None) -> None:
-    """Print one script's table; the folder of MovieLens 100K is its only argument."""
-    if len(sys.argv) != 2 or not Path(sys.argv[1], "u.data").is_file():
+def main(run: Run, usage: str | None, *files: str) -> None:
+    """Print one script's table; its only argument is a folder with one of the files (u.data)."""
+    wanted = files or ("u.data",)
+    if len(sys.argv) != 2 or not any(Path(sys.argv[1], file).is_file() for file in wanted):
         sys.exit(usage)
     print(table(run(Path(sys.argv[1]))))
