@@ -62,10 +62,10 @@ Run = Callable[[Path], list[Row]]
 ScaleType = Literal["linear", "log"]
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row], beside: str = "paper") -> str:
     """Write the labelled rows as a Markdown table, and below it what failed."""
     lines = [
-        "| what | ours | paper | difference | claim holds |",
+        f"| what | ours | {beside} | difference | claim holds |",
         "|---|---:|---:|---:|---|",
     ]
     for row in rows:
@@ -153,9 +153,9 @@ def draw(rows: list[Row], x: str, y: str, scale: ScaleType = "linear") -> str:
     return str(vl_convert.vegalite_to_svg(specification, allowed_base_urls=[]))
 
 
-def main(run: Run, usage: str | None, *files: str) -> None:
+def main(run: Run, usage: str | None, *files: str, beside: str = "paper") -> None:
     """Print one script's table; its only argument is a folder with one of the files (u.data)."""
     wanted = files or ("u.data",)
     if len(sys.argv) != 2 or not any(Path(sys.argv[1], file).is_file() for file in wanted):
         sys.exit(usage)
-    print(table(run(Path(sys.argv[1]))))
+    print(table(run(Path(sys.argv[1])), beside))

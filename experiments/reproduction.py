@@ -1,6 +1,7 @@
 """All tables and figures of the papers that MovieLens can carry, on one page.
 
     python experiments/reproduction.py path/to/ml-100k [--ml1m path/to/ml-1m] [--page PAGE]
+        [--only SCRIPT ...]
 
 Writes PAGE (docs/reproduction.md if not given), and its charts into a folder of the same name
 beside it. Seeds are fixed: the same data give the same page, but for the times of GeCom. Without
@@ -53,21 +54,44 @@ class Section(NamedTuple):
 
     title: str
     text: str
-    good: int
-    bad: int
 
     def line(self) -> str:
         """Return its line of the summary."""
-        text = self.title.lower().replace(" ", "-")
-        anchor = "".join(c for c in text if c.isalnum() or c in "-_")
-        return f"| [{self.title}](#{anchor}) | {self.good} | {self.bad} |"
+        lowered = self.title.lower().replace(" ", "-")
+        anchor = "".join(c for c in lowered if c.isalnum() or c in "-_")
+        good, bad = self.text.count("| yes |\n"), self.text.count("| **no** |\n")
+        return f"| [{self.title}](#{anchor}) | {good} | {bad} |"
 
 
-def main(folder: Path, folder_1m: Path | None, page: Path) -> None:
-    """Run all scripts and write the page."""
-    sections = [write_section(name, folder, page) for name in SCRIPTS]
-    if folder_1m is not None:
-        sections += [write_section(name, folder_1m, page, of_1m=True) for name in SCRIPTS_1M]
+class Part(NamedTuple):
+    """A script, and the folder of its data."""
+
+    name: str
+    folder: Path | None
+    of_1m: bool
+
+    @property
+    def is_again(self) -> bool:
+        """Whether the script has a section about MovieLens 100K, too."""
+        return self.of_1m and self.name in SCRIPTS
+
+    def title(self) -> str:
+        """Return the section's title."""
+        title: str = importlib.import_module(self.name).TITLE
+        return f"{title}, on MovieLens 1M" if self.is_again else title
+
+
+def main(folder: Path, folder_1m: Path | None, page: Path, only: list[str]) -> None:
+    """Run all scripts, or some of them, and write the page."""
+    parts = [Part(name, folder, False) for name in SCRIPTS]
+    parts += [Part(name, folder_1m, True) for name in SCRIPTS_1M]
+    old = read_sections(page) if only else {}
+    sections = []
+    for part in parts:
+        if part.folder is not None and (not only or part.name in only):
+            sections.append(write_section(part, page))
+        elif part.title() in old:
+            sections.append(old[part.title()])
     summary = ["| table or figure | claims that hold | claims that fail |", "|---|---:|---:|"]
     summary += [section.line() for section in sections]
     texts = "\n\n".join(section.text for section in sections)
@@ -75,27 +99,37 @@ def main(folder: Path, folder_1m: Path | None, page: Path) -> None:
     print(f"wrote {page}")
 
 
-def write_section(name: str, folder: Path, page: Path, *, of_1m: bool = False) -> Section:
+def read_sections(page: Path) -> dict[str, Section]:
+    """Return the sections of a page, by their titles."""
+    texts = page.read_text(encoding="utf-8").split("\n## ")[1:]
+    titles = [text.partition("\n")[0] for text in texts]
+    return {
+        title: Section(title, f"## {text}".strip())
+        for title, text in zip(titles, texts, strict=True)
+    }
+
+
+def write_section(part: Part, page: Path) -> Section:
     """Run one script, draw its chart, and write its part of the page."""
     start = time.perf_counter()
-    script = importlib.import_module(name)
-    rows: list[Row] = script.run(folder)
-    title, reading, data = script.TITLE, script.READING, "path/to/ml-100k"
-    if of_1m:
-        data = "path/to/ml-1m"
-        # A script for both says how it reads the figure where MovieLens 100K stands.
-        if name in SCRIPTS:
-            title, reading = f"{title}, on MovieLens 1M", "As on MovieLens 100K; without dates."
-    parts = [f"## {title}", f"*Reading.* {reading}", table(rows)]
+    script, title = importlib.import_module(part.name), part.title()
+    rows: list[Row] = script.run(part.folder)
+    # A script for both says how it reads the figure where MovieLens 100K stands.
+    reading = "As on MovieLens 100K; without dates." if part.is_again else script.READING
+    parts = [
+        f"## {title}",
+        f"*Reading.* {reading}",
+        table(rows, getattr(script, "BESIDE", "paper")),
+    ]
     if script.AXES:
-        file = page.with_suffix("") / f"{name}{'_1m' * (of_1m and name in SCRIPTS)}.svg"
+        file = page.with_suffix("") / f"{part.name}{'_1m' * part.is_again}.svg"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(draw(rows, *script.AXES) + "\n", encoding="utf-8")
         parts.append(f"![{title}]({file.parent.name}/{file.name})")
-    text = "\n\n".join([*parts, f"`python experiments/{name}.py {data}`"])
-    verdicts = [row.holds for row in rows if row.holds is not None]
-    print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-    return Section(title, text, verdicts.count(True), verdicts.count(False))
+    data = "path/to/ml-1m" if part.of_1m else "path/to/ml-100k"
+    parts.append(f"`python experiments/{part.name}.py {data}`")
+    print(f"{part.name}: {time.perf_counter() - start:.0f} s", flush=True)
+    return Section(title, "\n\n".join(parts))
 
 
 if __name__ == "__main__":
@@ -106,9 +140,12 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, help="the folder of MovieLens 100K")
     parser.add_argument("--ml1m", type=Path, help="the folder of MovieLens 1M, with ratings.csv")
     parser.add_argument("--page", type=Path, default=docs / "reproduction.md")
+    parser.add_argument(
+        "--only", nargs="+", default=[], help="run these scripts; the page keeps the other sections"
+    )
     options = parser.parse_args()
     if not (options.folder / "u1.base").is_file():
         parser.error(f"{options.folder} has no u1.base; name the folder of MovieLens 100K")
     if options.ml1m and not (options.ml1m / "ratings.csv").is_file():
         parser.error(f"{options.ml1m} has no ratings.csv; name the folder of MovieLens 1M")
-    main(options.folder, options.ml1m, options.page)
+    main(options.folder, options.ml1m, options.page, options.only)
