@@ -50,10 +50,8 @@ def run(folder: Path) -> list[Row]:
             ".2%",
         ),
     ]
-    tens = counts[:1000].reshape(-1, 10).sum(axis=1)
-    rows += [Row("", int(counts[n]), x=n, panel="up to 100 ratings") for n in range(1, 101)]
-    rows += [Row("", int(n), x=10 * at, panel="up to 1000 ratings") for at, n in enumerate(tens)]
-    return rows
+    by_fives = counts[:1000].reshape(-1, 5).sum(axis=1).tolist()
+    return rows + [Row("", people, x=5 * at + 2) for at, people in enumerate(by_fives)]
 
 
 if __name__ == "__main__":

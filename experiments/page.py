@@ -122,7 +122,9 @@ def draw(rows: list[Row], x: str, y: str, scale: ScaleType = "linear") -> str:
     along = alt.X("x:O", title=x, sort=None, axis=alt.Axis(labelAngle=0))
     if not in_words:
         ticks = alt.Axis(tickCount=6, grid=False)
-        along = alt.X("x:Q", title=x, axis=ticks, scale=alt.Scale(type=scale))
+        along = alt.X(
+            "x:Q", title=x, axis=ticks, scale=alt.Scale(type=scale, nice=scale == "linear")
+        )
     legend = alt.Legend(title=None, orient="bottom", labelLimit=300, symbolType="stroke", columns=4)
     lines = (
         alt.Chart(alt.Data(values=values))
