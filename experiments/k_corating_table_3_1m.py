@@ -6,6 +6,7 @@ The folder holds ratings.csv with user,item,rating. Prints the RMSE for four fil
 the paper's own prediction (eq. 2) and by a tuned one. Claims: as on MovieLens 100K.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,7 @@ def run(folder: Path) -> list[Row]:
         for step, k in enumerate(SIZES):
             opened = open_release(KCoRater(k, fill, seed=1).anonymize(fold.base))
             table[at, step] = errors(fold, opened)
+            print(f"{name}, k = {k}: {table[at, step].round(4).tolist()}", file=sys.stderr)
             for way, error in zip(WAYS, table[at, step].tolist(), strict=True):
                 paper = PAPER[name][step] if way == "eq. 2" else None
                 panel = f"ours, {way}"

@@ -18,10 +18,10 @@ READING = (
     " and that thousands of the 480,189 people have more than 1000. Netflix has 209 ratings a "
     "person, so that 1000 are 4.8 times the mean; ours are counted beyond 4.8 times our mean, "
     "and 'thousands' is read as at least 2000 of 480,189. MovieLens kept people with at least "
-    "20 ratings by rule, so that its jump says nothing of a selection that was not told. In the"
-    " second panel the bars are ten ratings wide."
+    "20 ratings by rule, so that its jump says nothing of a selection that was not told. The "
+    "chart counts people by five ratings at a time."
 )
-AXES = ("number of ratings", "people")
+AXES = ("number of ratings", "people, by five ratings", "log")
 TIMES_MEAN = 1000 / (100_480_507 / NETFLIX_PEOPLE)
 THOUSANDS = 2000 / NETFLIX_PEOPLE
 
