@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
 from page import Row, main
@@ -34,6 +34,9 @@ READING = (
 )
 BESIDE = "outside"
 AXES = None
+
+# Private twins lie beside the releases: all of it goes when the program ends.
+RELEASED = TemporaryDirectory()
 
 Plain = dict[str, Any]
 RELEASES: dict[str, Plain] = {
@@ -114,7 +117,7 @@ def row(line: Line, said: Plain) -> Row | None:
 @cache
 def published(folder: Path, name: str, seed: int = 0, train: str = "u.data") -> Path:
     """Publish a table, and return the release's folder."""
-    output = Path(mkdtemp(), "release")
+    output = Path(mkdtemp(dir=RELEASED.name), "release")
     anonymize(folder / train, output, seed=seed, **RELEASES[name])
     return output
 
