@@ -28,6 +28,7 @@ from recveil.evaluate.gain import (
     raw_lists,
     release_gain,
 )
+from recveil.evaluate.list_makers import Ease, ItemCosine, ListMaker, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.recipient import (
@@ -73,6 +74,7 @@ __all__ = [
     "TOO_SMALL",
     "CarryOver",
     "Deviation",
+    "Ease",
     "Evaluated",
     "Evaluation",
     "Evaluator",
@@ -80,15 +82,18 @@ __all__ = [
     "GlobalMean",
     "HeldOut",
     "InnerSplit",
+    "ItemCosine",
     "ItemMeans",
     "ItemMeansAndBias",
     "ItemNeighbours",
     "Kept",
+    "ListMaker",
     "Matched",
     "Measured",
     "Missing",
     "NullRule",
     "Popularity",
+    "PureSVD",
     "Ranking",
     "RatingHistogram",
     "Recommender",

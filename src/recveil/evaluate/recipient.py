@@ -15,6 +15,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
+from recveil.evaluate.list_makers import Ease, ItemCosine, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.recommender import Recommender, Setting
@@ -171,6 +172,10 @@ def default_recommenders() -> tuple[Recommender, ...]:
         ItemNeighbours(),
         RidgeFactors(rank=10),
         RidgeFactors(rank=50),
+        Ease("liked"),
+        Ease("labels"),
+        ItemCosine(),
+        PureSVD(),
     )
 
 

@@ -139,12 +139,16 @@ class Recommender(ABC):
     def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
         """Return the nDCG@10 of lists for held-out rows, by the settings chosen."""
         gained = [np.empty(0)]
-        for table, known, held in inner if self.ranks else ():
-            rows = np.unique(held.users)
-            # They stand in the order of their digests, which is none.
-            rows = rows[: max(1, min(_MOST_LISTS, _MOST_CELLS // table.n_items))]
-            relevant = relevant_items(held, rows, relevance_threshold(table.scale))
-            own = known.take(rows)
-            scores = self._serve(self._learn(table, learning), own, self._serving)
-            gained.append(ndcg(list_items(scores, own), relevant))
+        for part in inner if self.ranks else ():
+            gained.append(self._rank_part(part, self._learn(part.table, learning), self._serving))
         return np.concatenate(gained)
+
+    def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
+        """Return the nDCG@10 of lists for the rows of one hold-out."""
+        table, known, held = part
+        rows = np.unique(held.users)
+        # They stand in the order of their digests, which is none.
+        rows = rows[: max(1, min(_MOST_LISTS, _MOST_CELLS // table.n_items))]
+        relevant = relevant_items(held, rows, relevance_threshold(table.scale))
+        own = known.take(rows)
+        return ndcg(list_items(self._serve(learnt, own, serving), own), relevant)

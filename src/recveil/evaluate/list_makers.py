@@ -1,0 +1,150 @@
+"""List makers: recommenders that order a person's items, and predict no rating."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.evaluate.neighbours import keep_highest
+from recveil.evaluate.recommender import Recommender, Setting
+from recveil.evaluate.spectrum import Form, Numbers, Spectrum, liked, spectrum_of, valued
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
+
+# Lists nearer to each other than this are equally good.
+_NEAR = 1e-9
+# Similarities are told apart by so many digits.
+_DIGITS = 9
+
+
+class ListMaker(Recommender):
+    """A recommender whose serving setting is the one with the best lists on inner hold-outs.
+
+    It learns from the table once; all settings serve from that.
+    """
+
+    rates: ClassVar[bool] = False
+
+    def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
+        """Return the settings with the highest nDCG@10 on all hold-outs together."""
+        (learning,) = self.learning_settings
+        if not inner or len(self.serving_settings) == 1:
+            return learning, self.serving_settings[0], np.nan
+        lists: list[list[NDArray[np.float64]]] = [[] for _ in self.serving_settings]
+        for part in inner:
+            learnt = self._learn(part.table, learning)
+            for place, serving in enumerate(self.serving_settings):
+                lists[place].append(self._rank_part(part, learnt, serving))
+        gained = [_mean(np.concatenate(parts)) for parts in lists]
+        first = next(p for p, gain in enumerate(gained) if gain > max(gained) - _NEAR)
+        return learning, self.serving_settings[first], np.nan
+
+
+class Ease(ListMaker):
+    """What the items that a person rated, all together, tell of another item.
+
+    Each item's numbers are predicted from those of all others by one ridge regression, whose
+    solution is closed: with P the inverse of ``XᵀX + strength``, item i counts
+    ``-P[i, j] / P[j, j]`` for item j.
+
+    Parameters
+    ----------
+    form : {"liked", "labels"}
+        What the numbers are: 1 where the label says that the item was liked, or the label as a
+        share of the highest.
+
+    Notes
+    -----
+    Source: Steck, "Embarrassingly shallow autoencoders for sparse data", WWW 2019. A row counts
+    for as many people as stand behind it. Identical rows tell of an item by itself, however
+    little it has to do with the others; so the grid of strengths reaches far above what raw
+    ratings need.
+    """
+
+    serving_settings: ClassVar[tuple[Setting, ...]] = tuple(
+        (strength,) for strength in (200.0, 20.0, 80.0, 500.0, 2_000.0, 8_000.0)
+    )
+
+    def __init__(self, form: str = "liked") -> None:
+        self.form = form
+        self.name = f"EASE on {form}"
+
+    def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
+        return spectrum_of(table, self._numbers)
+
+    @property
+    def _numbers(self) -> Form:
+        return liked if self.form == "liked" else valued
+
+    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
+        vectors, squares = learnt.vectors, learnt.squares
+        own = learnt.of_people(people, self._numbers(people, self.scale_))
+        # strength · P = 1 - V diag(weight) Vᵀ
+        weight = squares / (squares + setting[0])
+        diagonal = 1 - (vectors**2) @ weight
+        left = own - ((own @ vectors) * weight) @ vectors.T
+        return np.asarray(learnt.spread(own - left / diagonal), np.float64)
+
+
+class PureSVD(ListMaker):
+    """The person's labels, as the longest directions of the table see them.
+
+    A label counts as a share of the highest, and what is not there as 0.
+
+    Notes
+    -----
+    Source: Cremonesi, Koren and Turrin, "Performance of recommender algorithms on top-N
+    recommendation tasks", RecSys 2010.
+    """
+
+    name = "PureSVD"
+    serving_settings: ClassVar[tuple[Setting, ...]] = ((10.0,), (5.0,), (20.0,), (50.0,))
+
+    def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
+        return spectrum_of(table, valued)
+
+    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
+        longest = learnt.vectors[:, : int(setting[0])]
+        own = learnt.of_people(people, valued(people, self.scale_))
+        return np.asarray(learnt.spread((own @ longest) @ longest.T), np.float64)
+
+
+class ItemCosine(ListMaker):
+    """How much the items that a person liked go with another one: cosines, the nearest alone.
+
+    Two items are similar by the cosine of their columns of "liked". Of each item's similar ones
+    the `kept` most similar count, and add up.
+
+    Parameters
+    ----------
+    kept : int
+
+    Notes
+    -----
+    Source: Deshpande and Karypis, "Item-based top-N recommendation algorithms", ACM TOIS 2004.
+    """
+
+    def __init__(self, kept: int = 100) -> None:
+        self.kept = kept
+        self.name = f"item cosine, {kept} neighbours"
+
+    def _learn(self, table: TrainingTable, _setting: Setting) -> tuple[Spectrum, Numbers]:
+        spectrum = spectrum_of(table, liked)
+        scaled = spectrum.vectors * np.sqrt(spectrum.squares)
+        lengths = np.sqrt((scaled**2).sum(axis=1))
+        scaled /= np.where(lengths > 0, lengths, 1.0)[:, None]
+        similar = np.round(scaled @ scaled.T, _DIGITS)
+        np.fill_diagonal(similar, 0)
+        keep_highest(similar, self.kept)
+        return spectrum, similar
+
+    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> Numbers:
+        spectrum, similar = learnt
+        own = spectrum.of_people(people, liked(people, self.scale_))
+        return np.asarray(spectrum.spread(own @ similar), np.float64)
+
+
+def _mean(lists: NDArray[np.float64]) -> float:
+    """Return the mean of what could be judged; 0 if nothing could."""
+    judged = lists[~np.isnan(lists)]
+    return float(judged.mean()) if judged.size else 0.0
