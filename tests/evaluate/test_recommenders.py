@@ -8,26 +8,31 @@ from threadpoolctl import threadpool_limits
 
 from recveil.errors import RecveilError
 from recveil.evaluate import (
+    Ease,
     GlobalMean,
+    ItemCosine,
     ItemMeans,
     ItemMeansAndBias,
     ItemNeighbours,
     Popularity,
+    PureSVD,
     RidgeFactors,
     TrainingTable,
     UserRows,
     default_recommenders,
     neighbours,
 )
+from recveil.evaluate import spectrum as spectrum_module
 from recveil.evaluate.factors import regress
 from recveil.evaluate.neighbours import item_cosines
 from recveil.ratings import Ratings, RatingScale
 
-EVERY = [type(r)(r.rank) if hasattr(r, "rank") else type(r)() for r in default_recommenders()]
+EVERY = default_recommenders()
 
 
 def fresh(recommender):
-    return RidgeFactors(recommender.rank) if hasattr(recommender, "rank") else type(recommender)()
+    by_name = {other.name: other for other in default_recommenders()}
+    return by_name[recommender.name]
 
 
 @pytest.mark.parametrize("recommender", EVERY, ids=lambda r: r.name)
@@ -80,7 +85,7 @@ class TestEveryRecommender:
         fitted = fresh(recommender).fit(TrainingTable.from_ratings(two_blocks))
         scores = fitted.predict(UserRows.from_ratings(two_blocks))
         loved = (np.arange(10) < 5)[None] == (fans_of_two_blocks == 0)[:, None]
-        knows = isinstance(recommender, ItemNeighbours | RidgeFactors)
+        knows = isinstance(recommender, ItemNeighbours | RidgeFactors | ItemCosine | Ease)
         assert (scores[loved].min() > scores[~loved].max()) == knows
 
 
@@ -194,3 +199,65 @@ class TestItemNeighbours:
         monkeypatch.setattr(neighbours, "_MOST_CELLS", 100)
         with pytest.raises(RecveilError, match="120 items are too many"):
             ItemNeighbours().fit(TrainingTable.from_ratings(invented))
+
+
+def dense(ratings):
+    return UserRows.from_ratings(ratings).matrix(ratings.n_items).toarray()
+
+
+class TestListMakers:
+    @pytest.mark.parametrize("form", ["liked", "labels"])
+    @pytest.mark.parametrize("n_rows", [20, 200])
+    def test_ease_is_its_closed_form(self, invented, form, n_rows):
+        """By a plain inverse: with fewer rows than items, too, where the other side is taken."""
+        rows = UserRows.from_ratings(invented).take(np.arange(n_rows))
+        sizes = np.arange(1, n_rows + 1)
+        table = TrainingTable.from_rows(rows, sizes, invented.n_items, invented.scale)
+        model = Ease(form)
+        got = model._serve(model._learn(table, ()), rows, (20.0,))
+        labels = rows.matrix(invented.n_items).toarray()
+        x = (labels >= 4) * 1.0 if form == "liked" else labels / 5
+        inverse = np.linalg.inv((x * sizes[:, None]).T @ x + 20 * np.eye(invented.n_items))
+        weights = -inverse / np.diag(inverse)
+        np.fill_diagonal(weights, 0)
+        assert np.allclose(got, x @ weights, rtol=0, atol=1e-8)
+
+    def test_pure_svd_is_a_projection(self, invented):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        model = PureSVD()
+        got = model._serve(model._learn(table, ()), people, (10.0,))
+        x = dense(invented) / 5
+        longest = np.linalg.svd(x, full_matrices=False)[2][:10]
+        assert np.allclose(got, x @ longest.T @ longest, rtol=0, atol=1e-8)
+
+    def test_item_cosine_adds_up_the_nearest(self, invented):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        model = ItemCosine(kept=7)
+        got = model._serve(model._learn(table, ()), people, ())
+        x = (dense(invented) >= 4) * 1.0
+        lengths = np.sqrt(np.maximum((x**2).sum(axis=0), 1))
+        similar = np.round(x.T @ x / np.outer(lengths, lengths), 9)
+        np.fill_diagonal(similar, 0)
+        for column in similar.T:
+            column[column < np.sort(column)[-7]] = 0
+        assert np.allclose(got, x @ similar, rtol=0, atol=1e-6)
+
+    def test_of_many_items_those_with_most_are_told_apart(self, invented, monkeypatch):
+        monkeypatch.setattr(spectrum_module, "MOST_TOLD", 30)
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        for maker in (Ease("liked"), PureSVD(), ItemCosine()):
+            scores = maker.fit(table).predict(people)
+            told = maker._learn(table, ()) if maker.name != ItemCosine().name else None
+            spectrum = told or maker._learn(table, ())[0]
+            others = np.setdiff1d(np.arange(invented.n_items), spectrum.told)
+            assert (spectrum.told.size, scores.shape[1]) == (30, invented.n_items)
+            assert (scores[:, others].max(axis=1) < scores[:, spectrum.told].min(axis=1)).all()
+
+    def test_a_null_release_gives_nobody_a_list_of_their_own(self, invented):
+        """Everybody in one row: what is left is the order of the items, the same for everybody."""
+        table = TrainingTable.from_ratings(invented)
+        rated = np.flatnonzero(table.support).astype(np.int32)
+        one = UserRows(np.array([0, rated.size]), rated, table.item_means()[rated])
+        null = TrainingTable.from_rows(one, np.array([300]), invented.n_items, invented.scale)
+        scores = PureSVD().fit(null).predict(UserRows.from_ratings(invented))
+        assert np.linalg.matrix_rank(scores, tol=1e-6) == 1

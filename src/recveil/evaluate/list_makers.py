@@ -1,14 +1,14 @@
 """List makers: recommenders that order a person's items, and predict no rating."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.evaluate.neighbours import keep_highest
 from recveil.evaluate.recommender import Recommender, Setting
-from recveil.evaluate.spectrum import Form, Numbers, Spectrum, liked, spectrum_of, valued
+from recveil.evaluate.spectrum import Numbers, Spectrum, liked, spectrum_of, valued
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
 
 # Lists nearer to each other than this are equally good.
@@ -20,7 +20,10 @@ _DIGITS = 9
 class ListMaker(Recommender):
     """A recommender whose serving setting is the one with the best lists on inner hold-outs.
 
-    It learns from the table once; all settings serve from that.
+    It learns from the table once; all settings serve from that. Of a table that is full (see
+    `TrainingTable.is_full`), no hold-out tells which lists are good: nearly everything that is
+    held out is right. There the first setting is taken: averaged labels have little noise to be
+    held down by strength, and little beyond their longest directions.
     """
 
     rates: ClassVar[bool] = False
@@ -28,7 +31,8 @@ class ListMaker(Recommender):
     def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
         """Return the settings with the highest nDCG@10 on all hold-outs together."""
         (learning,) = self.learning_settings
-        if not inner or len(self.serving_settings) == 1:
+        is_told = bool(inner) and not any(part.table.is_full for part in inner)
+        if not is_told or len(self.serving_settings) == 1:
             return learning, self.serving_settings[0], np.nan
         lists: list[list[NDArray[np.float64]]] = [[] for _ in self.serving_settings]
         for part in inner:
@@ -62,23 +66,20 @@ class Ease(ListMaker):
     """
 
     serving_settings: ClassVar[tuple[Setting, ...]] = tuple(
-        (strength,) for strength in (200.0, 20.0, 80.0, 500.0, 2_000.0, 8_000.0)
+        (strength,) for strength in (20.0, 80.0, 200.0, 500.0, 2_000.0, 8_000.0)
     )
 
-    def __init__(self, form: str = "liked") -> None:
+    def __init__(self, form: Literal["liked", "labels"] = "liked") -> None:
         self.form = form
+        self._numbers = liked if form == "liked" else valued
         self.name = f"EASE on {form}"
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, self._numbers)
 
-    @property
-    def _numbers(self) -> Form:
-        return liked if self.form == "liked" else valued
-
     def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
         vectors, squares = learnt.vectors, learnt.squares
-        own = learnt.of_people(people, self._numbers(people, self.scale_))
+        own = learnt.of_people(people)
         # strength · P = 1 - V diag(weight) Vᵀ
         weight = squares / (squares + setting[0])
         diagonal = 1 - (vectors**2) @ weight
@@ -98,14 +99,14 @@ class PureSVD(ListMaker):
     """
 
     name = "PureSVD"
-    serving_settings: ClassVar[tuple[Setting, ...]] = ((10.0,), (5.0,), (20.0,), (50.0,))
+    serving_settings: ClassVar[tuple[Setting, ...]] = ((5.0,), (10.0,), (20.0,), (50.0,))
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, valued)
 
     def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
         longest = learnt.vectors[:, : int(setting[0])]
-        own = learnt.of_people(people, valued(people, self.scale_))
+        own = learnt.of_people(people)
         return np.asarray(learnt.spread((own @ longest) @ longest.T), np.float64)
 
 
@@ -132,7 +133,8 @@ class ItemCosine(ListMaker):
         spectrum = spectrum_of(table, liked)
         scaled = spectrum.vectors * np.sqrt(spectrum.squares)
         lengths = np.sqrt((scaled**2).sum(axis=1))
-        scaled /= np.where(lengths > 0, lengths, 1.0)[:, None]
+        # What nobody likes is only nearly 0 after all the arithmetic.
+        scaled *= np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0.5)[:, None]
         similar = np.round(scaled @ scaled.T, _DIGITS)
         np.fill_diagonal(similar, 0)
         keep_highest(similar, self.kept)
@@ -140,7 +142,7 @@ class ItemCosine(ListMaker):
 
     def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> Numbers:
         spectrum, similar = learnt
-        own = spectrum.of_people(people, liked(people, self.scale_))
+        own = spectrum.of_people(people)
         return np.asarray(spectrum.spread(own @ similar), np.float64)
 
 

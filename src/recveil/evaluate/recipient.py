@@ -33,6 +33,8 @@ from recveil.ratings import RatingScale
 
 # What averages alone can do; collaborative gain is counted from here.
 AVERAGES = ItemMeansAndBias.name
+# Who makes the lists where a table cannot tell.
+USUAL_LISTS = PureSVD().name
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
 # Fewer differences have no standard error worth the name.
@@ -125,8 +127,9 @@ class Served(NamedTuple):
         a recipient would take to predict ratings: they have no test cells.
     ranker : str
         The one with the highest nDCG@10 there, which they would take to make lists; of those that
-        the held-out rows do not tell from it, the one with the lowest RMSE; `chosen` if nothing
-        was listed, and if not given.
+        the held-out rows do not tell from it, the one with the lowest RMSE; PureSVD where
+        the table is full, so that they tell nothing; `chosen` if nothing was listed, and if not
+        given.
     people : PersonUtility or None
         Of the people who were served, in the order of their positions.
     """
@@ -269,9 +272,16 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
     """Return the recommender with the best inner lists; "" if nothing was listed.
 
     Those whose lists the held-out rows do not tell from the best ones (by less than two standard
-    errors of the difference) are as good, and the lowest inner RMSE decides: in rows that hold
-    all items, everybody's lists of ten are nearly right.
+    errors of the difference) are as good, and the lowest inner RMSE decides.
+
+    In rows that hold nearly all items, everybody's inner lists are nearly right, and which ones
+    are better there says nothing of people who have rated few items. So of a full table a
+    recipient takes what averaged labels leave to see: their longest directions (PureSVD).
     """
+    if any(r.is_full_ for r in fitted):
+        known = [r.name for r in fitted if r.name == USUAL_LISTS]
+        if known:
+            return known[0]
     lists = {r.name: r.inner_lists_ for r in fitted if not np.isnan(r.inner_ndcg_)}
     means = {r.name: round(r.inner_ndcg_, 9) for r in fitted if r.name in lists}
     if not means:

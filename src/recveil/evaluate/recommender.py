@@ -47,6 +47,8 @@ class Recommender(ABC):
     scale_ : RatingScale
     n_items_ : int
         Of the table.
+    is_full_ : bool
+        Whether the table is; see `TrainingTable.is_full`.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Recommender(ABC):
     inner_lists_: NDArray[np.float64] = np.empty(0)
     scale_: RatingScale
     n_items_: int
+    is_full_: bool
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the settings, then learn from the whole table.
@@ -72,6 +75,7 @@ class Recommender(ABC):
         """
         inner = inner_splits(table) if inner is None else inner
         self.scale_, self.n_items_ = table.scale, table.n_items
+        self.is_full_ = table.is_full
         # A product split over threads may round differently.
         with threadpool_limits(1, user_api="blas"):
             learning, self._serving, self.inner_rmse_ = self._choose(inner)

@@ -70,42 +70,42 @@ class Spectrum(NamedTuple):
         Positions of the items that are told apart; all of them in a table of up to `MOST_TOLD`
         items or rows, else so many: those with most in their labels.
     n_items : int
+    scale : RatingScale
+        Of the table, and of the people to serve.
+    form : callable
+        `liked` or `valued`.
     """
 
     vectors: Numbers
     squares: Numbers
     told: NDArray[np.int64]
     n_items: int
+    scale: RatingScale
+    form: Form
 
     @classmethod
-    def of(cls, table: TrainingTable, values: Numbers) -> "Spectrum":
+    def of(cls, table: TrainingTable, form: Form) -> "Spectrum":
         """Take a table apart; a row counts for as many people as stand behind it.
-
-        Parameters
-        ----------
-        table : TrainingTable
-        values : ndarray of float64, shape (n_labels,)
-            In place of its labels.
 
         Examples
         --------
-        >>> rows = UserRows(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([1.0, 1.0]))
+        >>> rows = UserRows(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([5.0, 5.0]))
         >>> table = TrainingTable.from_rows(rows, np.array([1, 4]), 2, RatingScale(1, 5, 1))
-        >>> Spectrum.of(table, table.rows.values).squares
+        >>> Spectrum.of(table, liked).squares
         array([4., 1.])
         """
-        rooted = values * np.sqrt(table.weights)
+        rooted = form(table.rows, table.scale) * np.sqrt(table.weights)
         matrix = table.rows.matrix(table.n_items, rooted)
         told = np.arange(table.n_items)
         if min(matrix.shape) > MOST_TOLD:
             mass = np.bincount(table.rows.indices, rooted**2, minlength=table.n_items)
             told = np.sort(np.argsort(-mass, kind="stable")[:MOST_TOLD])
             matrix = matrix[:, told]
-        return cls(*_take_apart(matrix), told, table.n_items)
+        return cls(*_take_apart(matrix), told, table.n_items, table.scale, form)
 
-    def of_people(self, people: UserRows, values: Numbers) -> Numbers:
+    def of_people(self, people: UserRows) -> Numbers:
         """Return rows of people on the items that are told apart, shape (n_users, n_told)."""
-        rows = people.matrix(self.n_items, values)
+        rows = people.matrix(self.n_items, self.form(people, self.scale))
         return np.asarray(rows[:, self.told].toarray(), np.float64)
 
     def spread(self, scores: Numbers) -> Numbers:
@@ -126,7 +126,7 @@ def spectrum_of(table: TrainingTable, form: Form) -> Spectrum:
     """Return the spectrum of a table's labels in a form, taken apart once for all who ask."""
     found = _FOUND.setdefault(table, {})
     if form not in found:
-        found[form] = Spectrum.of(table, form(table.rows, table.scale))
+        found[form] = Spectrum.of(table, form)
     return found[form]
 
 

@@ -21,6 +21,8 @@ from recveil.evaluate.split import HeldOut, lowest_in_rows
 from recveil.ratings import Ratings, RatingScale
 
 _INNER_SHARE = 0.2
+# Rows that carry more of all items than this say little of what people choose.
+_FULL = 0.5
 # Rows are held out a fifth at a time until so many were, but each row so many times at most.
 _PARTS, _LEAST_ROWS, _MOST_TIMES = 5, 100, 10
 
@@ -178,6 +180,15 @@ class TrainingTable:
         means = np.full(self.n_items, self.overall_mean)
         return np.divide(sums + damping * means, people, out=means, where=people > 0)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether most rows carry most of the items that anybody carries.
+
+        Then it hardly says what people choose, and no hold-out of it tells good lists from bad.
+        """
+        carried = np.count_nonzero(self.support)
+        return self.rows.indices.size > _FULL * self.rows.n_users * carried
+
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
         """Return the same rows with only the marked labels."""
         rows = self.rows.where(kept)
@@ -211,6 +222,9 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     it most. Nor would labels that are held out of rows which are learnt from: the other labels of
     the same row, which many people share, give them away, and what memorizes rows would win.
 
+    Rows that hold the same items are held out together, as far as a table has at least five sets
+    of items: where k people share a set, those who are learnt from would tell the others' items.
+
     A distinct row is held out whole and counts once, whoever stands behind it. A label between two
     ratings of the scale is replaced by one of them, at random and right on average: people who
     are to be served give ratings, and what trusts each digit of an average fails on them.
@@ -242,16 +256,35 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     parts = min(_PARTS, n)
     if parts < 2:
         return ()
+    alike, n_alike = _alike(table.rows)
     rng = np.random.default_rng(seed)
     splits: list[InnerSplit] = []
     left = min(_LEAST_ROWS, _MOST_TIMES * n)
     while left > 0:
-        part_of = rng.permutation(n) % parts
+        part_of = rng.permutation(n_alike)[alike] % parts
         for part in range(parts):
             if left > 0:
                 splits.append(_hold_out_rows(table, part_of == part, rng))
                 left -= splits[-1].known.n_users
     return tuple(splits)
+
+
+def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each row's set of items, in the order of the rows, and their count.
+
+    Of fewer sets than parts, every row is one of its own.
+
+    Examples
+    --------
+    >>> items = np.array([3, 3, 4, 5, 6, 7], np.int32)
+    >>> _alike(UserRows(np.arange(7), items, np.arange(6.0)))
+    (array([0, 0, 1, 2, 3, 4]), 5)
+    """
+    sets = np.frombuffer(b"".join(_digests(rows._replace(values=np.empty(0)))), dtype="S16")
+    _, first, number = np.unique(sets, return_index=True, return_inverse=True)
+    if first.size < _PARTS:
+        return np.arange(rows.n_users), rows.n_users
+    return np.argsort(np.argsort(first))[number], first.size
 
 
 def _hold_out_rows(
