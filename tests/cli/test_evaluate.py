@@ -178,9 +178,11 @@ def test_the_headline_tells_errors_lists_and_who_they_are_by(run):
     told = json.loads(run(*command, "--json", "-")[1])["recipient"]
     out = " ".join(run(*command)[1].split())
     assert f"{told['averages']['rmse']:.4f} with item mean + user bias." in out
-    for side, words in (("raw", "raw ratings"), ("release", "release")):
+    sides = ("best_raw", "raw ratings", ", the best"), ("release", "release", "")
+    for side, words, best in sides:
         lists = told["lists"][side]
-        assert f"{lists['ndcg@10']:.4f} with the {words} ({lists['recommender']})" in out
+        assert f"{lists['ndcg@10']:.4f} with the {words} ({lists['recommender']}{best})" in out
+    assert f"the same for everybody, give {told['popularity']['ndcg@10']:.4f}" in out
     if told["gain_low"] is not None:
         assert told["gain_low"] <= told["gain_kept"] <= told["gain_high"]
 
@@ -225,17 +227,25 @@ class TestHeadline:
     def told(self, **changes):
         chosen = {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "kNN"}
         gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True, "why_not_told": None}
-        half = {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
         return {
             "chosen": {"raw": chosen, "release": chosen},
+            "best": {"raw": chosen, "release": chosen},
+            "popularity": {"ndcg@10": 0.1},
             "averages": {"rmse": 0.94, "recommender": "means"},
             **{"raw_gain": gain, "raw_lists": gain, "release_gain": gain},
-            "kept": {"chosen": {"ratings": half, "lists": half}},
+            "kept": self.kept(),
         } | changes
 
     def kept(self, **changes):
         half = {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
-        return {"chosen": {"ratings": half, "lists": half} | changes}
+        return {"chosen": {"ratings": half, "lists": half, "lists_gain": half} | changes}
+
+    def test_lists_are_told_from_popularity_on(self):
+        assert "give 0.1000; from there, 50.0% of the gain is left (40.0% to 60.0%)" in self.say()
+        for value, high, words in ((-0.2, -0.1, "worse"), (-0.2, 0.1, "not told to be better")):
+            share = {"value": value, "low": -0.4, "high": high, "is_told": True}
+            told = self.say(kept=self.kept(lists_gain=share))
+            assert f"give 0.1000: the release's lists are {words}." in told
 
     def say(self, **changes):
         return headline({"recipient": self.told(**changes)})

@@ -43,18 +43,24 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
         "recipient": {
             "raw": served | {"rmse": 0.9},
             "averages": served | {"rmse": 0.96},
+            "popularity": served | {"rmse": None, "ndcg@10": 0.1},
             "release": served | {"rmse": rmse},
             "best": {"raw": best, "release": best},
             "raw_gain": gain,
             "raw_lists": lists,
             "release_gain": share(0.96 - rmse, 0.01),
             "kept": {
-                "chosen": {"ratings": share(kept), "lists": share(0.75)},
-                "best": {"ratings": share(kept + 0.02), "lists": share(0.8)},
+                "chosen": {"ratings": share(kept), "lists": share(0.75), "lists_gain": share(0.7)},
+                "best": {
+                    "ratings": share(kept + 0.02),
+                    "lists": share(0.8),
+                    "lists_gain": share(0.75),
+                },
             },
             "lists": {
                 "raw": served | {"recommender": "popularity", "ndcg@10": 0.4},
                 "release": served | {"ndcg@10": 0.3},
+                "best_raw": served | {"recommender": "popularity", "ndcg@10": 0.4},
             },
         },
         "carry_over": {"tau_rmse": 0.9, "tau_ndcg": 0.8},

@@ -9,6 +9,7 @@ from recveil.evaluate import (
     gain_interval,
     gain_kept,
     kept,
+    lists_gain_kept,
     lists_interval,
     lists_kept,
     raw_gain,
@@ -134,14 +135,40 @@ class TestLists:
     def test_shares_by_hand_of_the_chosen_and_of_the_best(self):
         raw = self.served([0.4, 0.2, np.nan], [0.6, 0.2, np.nan])
         release = self.served([0.1, 0.2, np.nan], [0.5, 0.3, np.nan])
-        assert lists_kept(raw, release) == pytest.approx(0.5)
+        # Against the best lists of the raw data: 0.15 / 0.4.
+        assert lists_kept(raw, release) == pytest.approx(0.375)
         assert lists_kept(raw, release, best=True) == pytest.approx(1)
-        # Whoever is drawn twice: 0.1 / 0.4 and 0.2 / 0.2.
-        assert lists_interval(raw, release) == pytest.approx((0.25, 1))
+        # Whoever is drawn twice: 0.1 / 0.6 and 0.2 / 0.2.
+        assert lists_interval(raw, release) == pytest.approx((1 / 6, 1))
         of_both = kept(raw, release)
-        assert of_both.lists == pytest.approx((0.5, 0.25, 1, 2))
+        assert of_both.lists == pytest.approx((0.375, 1 / 6, 1, 2))
         assert np.isnan(of_both.ratings[:3]).all()  # averages are chosen: nothing is gained
         assert kept(raw, release, best=True).ratings.value == pytest.approx(1)
+
+    def test_the_gain_is_counted_from_popularity(self):
+        ndcg = {"popularity": [0.1, 0.3], "kNN": [0.4, 0.8]}
+        served = {
+            name: self.of_two(ndcg | {"kNN": best})
+            for name, best in {
+                "raw": [0.4, 0.8],
+                "same": [0.1, 0.3],
+                "half": [0.3, 0.5],
+                "worse": [0.0, 0.2],
+            }.items()
+        }
+        raw = served["raw"]
+        shares = [lists_gain_kept(raw, served[name]) for name in ("raw", "same", "half", "worse")]
+        assert shares == pytest.approx([1, 0, 0.5, -0.25])
+        # Whoever is drawn twice: 0.2 / 0.3 and 0.2 / 0.5.
+        assert kept(raw, served["half"]).lists_gain == pytest.approx((0.5, 0.4, 2 / 3, 2))
+
+    def of_two(self, ndcg):
+        rest = (10, 1, 1, 0, (), 0.0)
+        told = {n: Utility(0.9, 0.7, float(np.mean(v)), 0.0, 0.0, *rest) for n, v in ndcg.items()}
+        told[AVERAGES] = Utility(0.9, 0.7, 0.0, 0.0, 0.0, *rest)
+        cells, lists = np.ones(2), {name: np.array(v) for name, v in ndcg.items()}
+        people = PersonUtility(cells.astype(int), {AVERAGES: 0.81 * cells}, lists)
+        return Served(told, AVERAGES, "kNN", people)
 
     def test_lists_that_are_always_wrong_have_no_share(self):
         nothing = self.served([0.0, 0.0], [0.0, 0.0])

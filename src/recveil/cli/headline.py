@@ -15,22 +15,26 @@ def headline(plain: dict[str, Any]) -> str:
     >>> chosen = {"raw": {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "means"},
     ...           "release": {"rmse": 0.91, "recommender": "kNN", "ndcg@10": 0.1, "ranker": "kNN"}}
     >>> kept = {"ratings": {"value": 0.75, "low": 0.61, "high": 1.1, "is_told": True},
-    ...         "lists": {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}}
+    ...         "lists": {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True},
+    ...         "lists_gain": {"value": 0.3333, "low": 0.2, "high": 0.5, "is_told": True}}
     >>> gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True, "why_not_told": None}
-    >>> told = {"chosen": chosen, "kept": {"chosen": kept}, "raw_gain": gain, "raw_lists": gain,
+    >>> told = {"chosen": chosen, "best": chosen, "popularity": {"ndcg@10": 0.05},
+    ...         "kept": {"chosen": kept}, "raw_gain": gain, "raw_lists": gain,
     ...         "release_gain": gain,
     ...         "averages": {"rmse": 0.94, "recommender": "item mean + user bias"}}
     >>> for sentence in headline({"recipient": told}).split(". "):
     ...     print(sentence)
     The release keeps 50.0% of the nDCG of lists of ten (40.0% to 60.0%): 0.2000 with the raw \
-ratings (means), 0.1000 with the release (kNN)
+ratings (means, the best), 0.1000 with the release (kNN)
+    Popular items alone, the same for everybody, give 0.0500; from there, 33.3% of the gain is \
+left (20.0% to 50.0%)
     The release keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to \
 as good as raw)
     RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item \
 mean + user bias.
     >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False,
     ...                            "why_not_told": "it is too small to tell"}}}
-    >>> print(headline(small).split(". ")[1])
+    >>> print(headline(small).split(". ")[2])
     For predicted ratings, the gain of the raw table itself is too small to tell a share of it: \
 0.0400 in RMSE (0.0300 to 0.0500)
     """
@@ -46,9 +50,9 @@ mean + user bias.
 
 def _lists(told: dict[str, Any]) -> str:
     """Say what becomes of the lists."""
-    raw, release = (told["chosen"][side] for side in ("raw", "release"))
+    raw, release = told["best"]["raw"], told["chosen"]["release"]
     numbers = (
-        f"{_number(raw['ndcg@10'])} with the raw ratings ({raw['ranker']}), "
+        f"{_number(raw['ndcg@10'])} with the raw ratings ({raw['ranker']}, the best), "
         f"{_number(release['ndcg@10'])} with the release ({release['ranker']})."
     )
     if raw["ndcg@10"] is None or release["ndcg@10"] is None:
@@ -64,7 +68,22 @@ def _lists(told: dict[str, Any]) -> str:
     share = told["kept"]["chosen"]["lists"]
     if not share["is_told"]:
         return f"The share of the nDCG of lists that is kept is not told{_ends(share)}: {numbers} "
-    return f"The release {_kept(share, 'of the nDCG of lists of ten')}: {numbers} "
+    return f"The release {_kept(share, 'of the nDCG of lists of ten')}: {numbers} {_gain(told)}"
+
+
+def _gain(told: dict[str, Any]) -> str:
+    """Say what popular items alone would give, and what is left from there."""
+    share, alone = told["kept"]["chosen"]["lists_gain"], told["popularity"]["ndcg@10"]
+    words = f"Popular items alone, the same for everybody, give {_number(alone)}"
+    high = share["high"]
+    if share["value"] is None or not share["is_told"]:
+        return f"{words}. "
+    if share["value"] <= 0:
+        how = "worse" if high is not None and high < 0 else "not told to be better"
+        return f"{words}: the release's lists are {how}. "
+    if share["value"] >= 1:
+        return f"{words}; from there, all of the gain is left. "
+    return f"{words}; from there, {share['value']:.1%} of the gain is left{_ends(share)}. "
 
 
 def _ratings(told: dict[str, Any]) -> str:

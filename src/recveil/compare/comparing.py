@@ -176,11 +176,12 @@ def _reference(cells: Iterable[Cell]) -> Reference | None:
     for cell in cells:
         told = cell.told("recipient")
         if told is not None:
-            ranked = told["lists"]["raw"]
+            ranked = told["lists"]["best_raw"]
             lists = {name: ranked[name] for name in _OF_LISTS if name in ranked}
             return Reference(
                 raw={**told["raw"], **lists, "ranker": ranked["recommender"]},
                 averages=told["averages"],
+                popularity=told["popularity"],
                 raw_gain=told["raw_gain"],
                 raw_lists=told["raw_lists"],
             )

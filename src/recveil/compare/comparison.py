@@ -25,13 +25,15 @@ _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_
 class Reference(TypedDict):
     """What the raw training ratings serve, and averages of them, as evaluations tell it in JSON.
 
-    ``raw`` and ``averages`` have ``rmse``, ``mae``, ``ndcg@10`` and ``recall@10``; the lists of
-    ``raw`` are those of its ``ranker``, which a recipient would choose to make lists. ``raw_gain``
-    and ``raw_lists`` are what there is to keep, and whether shares of it can be told.
+    ``raw``, ``averages`` and ``popularity`` (whose lists are of popular items) have ``rmse``,
+    ``mae``, ``ndcg@10`` and ``recall@10``; the lists of ``raw`` are those of its ``ranker``, which
+    turned out best. ``raw_gain`` and ``raw_lists`` are what there is to keep, and whether shares
+    of it can be told.
     """
 
     raw: dict[str, Any]
     averages: dict[str, Any]
+    popularity: dict[str, Any]
     raw_gain: dict[str, Any]
     raw_lists: dict[str, Any]
 

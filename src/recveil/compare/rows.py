@@ -87,6 +87,8 @@ class Row:
     ndcg_kept: float | None
     ndcg_low: float | None
     ndcg_high: float | None
+    lists_gain_kept: float | None
+    popularity_ndcg: float | None
     is_ndcg_told: bool | None
     ndcg_not_told: str | None
     raw_ranker: str | None

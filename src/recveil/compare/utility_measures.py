@@ -28,6 +28,11 @@ def _is_below_averages(cell: Cell) -> bool | None:
 
 _OF_RAW = Line("raw data", ("raw", "rmse")), Line("averages", ("averages", "rmse"))
 
+_OF_LISTS_RAW = (
+    Line("raw data", ("raw", "ndcg@10")),
+    Line("popularity", ("popularity", "ndcg@10")),
+)
+
 _OF_RATINGS = (
     Measure(
         "gain_kept",
@@ -131,7 +136,7 @@ _OF_LISTS = (
         _recipient("lists", "release", "ndcg@10"),
         ".3f",
         "up",
-        Panel("nDCG@10", ".3f", (Line("raw data", ("raw", "ndcg@10")),)),
+        Panel("nDCG@10", ".3f", _OF_LISTS_RAW),
     ),
     Measure(
         "recall",
@@ -144,8 +149,8 @@ _OF_LISTS = (
     ),
     Measure(
         "ndcg_kept",
-        "The share of the nDCG of the lists that the raw data give, by the recommender that would "
-        "be chosen there. Rankings can lose much where RMSE loses nothing",
+        "The share of the nDCG of the best lists that the raw data give, by the recommender that "
+        "would be chosen on the release. Rankings can lose much where RMSE loses nothing",
         float,
         _kept("chosen", "lists", "value"),
         "%",
@@ -160,6 +165,31 @@ _OF_LISTS = (
         "up",
     ),
     Measure("ndcg_high", "The upper end", float, _kept("chosen", "lists", "high"), "%"),
+    Measure(
+        "lists_gain_kept",
+        "The same from popularity on: 1 is as good as the best lists of the raw data, 0 is what "
+        "the same popular items for everybody get, less is worse",
+        float,
+        _kept("chosen", "lists_gain", "value"),
+        "%",
+        "up",
+    ),
+    Measure(
+        "lists_gain_low",
+        "The lower end of its 95 % interval",
+        float,
+        _kept("chosen", "lists_gain", "low"),
+        "%",
+        "up",
+    ),
+    Measure("lists_gain_high", "The upper end", float, _kept("chosen", "lists_gain", "high"), "%"),
+    Measure(
+        "popularity_ndcg",
+        "The nDCG of lists of popular items, learnt from the raw data",
+        float,
+        _recipient("popularity", "ndcg@10"),
+        ".3f",
+    ),
     Measure(
         "is_ndcg_told",
         "Whether the lists of the raw data are good enough for shares of their nDCG to mean "
@@ -176,9 +206,9 @@ _OF_LISTS = (
     ),
     Measure(
         "raw_ranker",
-        "The recommender that would be chosen to make lists from the raw data",
+        "The recommender whose lists turned out best on the raw data; shares are of these",
         str,
-        _recipient("lists", "raw", "recommender"),
+        _recipient("lists", "best_raw", "recommender"),
     ),
     Measure(
         "best_ranker",

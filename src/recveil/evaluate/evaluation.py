@@ -11,7 +11,7 @@ from recveil.brief import brief
 from recveil.evaluate.carried import CarryOver
 from recveil.evaluate.deviations import Deviation
 from recveil.evaluate.gain import Kept, Measured, is_share_told
-from recveil.evaluate.recipient import AVERAGES, Served, Utility
+from recveil.evaluate.recipient import AVERAGES, POPULARITY, Served, Utility
 from recveil.evaluate.similar_users import SelfRank
 from recveil.evaluate.whole_table import Fidelity
 from recveil.verify.link_posterior import LinkPosterior
@@ -38,7 +38,7 @@ class Evaluation:
         people, from their own training ratings.
     raw_gain, raw_lists : Measured
         What there is to keep: how far the raw ratings' RMSE lies below that of averages, and the
-        nDCG of their lists; see `recveil.evaluate.raw_gain`.
+        nDCG of their best lists; see `recveil.evaluate.raw_gain`.
     release_gain : Measured
         The same of the release's RMSE, against the same averages: below 0 it is worse than these.
     kept : Kept
@@ -108,14 +108,17 @@ class Evaluation:
             recipient would choose by RMSE) and ``averages`` (of the raw ratings), each with
             ``recommender``, ``rmse``, ``mae``, ``ndcg@10``, ``recall@10``, ``coverage@10``,
             ``setting``, ``inner_rmse`` and ``inner_ndcg``; ``lists`` (``raw`` and ``release``: of
-            the recommenders that would be chosen to make lists); ``chosen`` and ``best``, each with
+            the recommenders that would be chosen to make lists; ``best_raw``: of the one whose
+            lists turned out best on the raw ratings); ``chosen`` and ``best``, each with
             ``raw`` and ``release`` (``recommender`` and its ``rmse``, ``ranker`` and its
             ``ndcg@10``), ``best`` being the best of those run, on the test ratings, which nobody
             could know beforehand; ``raw_gain`` and ``raw_lists`` (``value``, ``low``, ``high``,
             ``n_judged`` or ``n_ranked`` people, ``is_told``: whether a share of it means
             anything, and ``why_not_told``); ``release_gain``, the same of the release; ``kept``
-            with ``chosen`` and ``best``, each with ``ratings`` and ``lists`` (``value``, ``low``,
-            ``high``, ``n_judged`` or ``n_ranked``, ``is_told``; 1 is as good as raw);
+            with ``chosen`` and ``best``, each with ``ratings``, ``lists`` and ``lists_gain``
+            (``value``, ``low``, ``high``, ``n_judged`` or ``n_ranked``, ``is_told``; 1 is as good
+            as raw: for lists, as the best on raw; 0 of ``lists_gain`` is ``popularity``, whose
+            figures on the raw ratings stand beside ``averages``);
             ``gain_kept`` with its interval ``gain_low`` and
             ``gain_high`` (``ratings`` of ``chosen`` again); ``recommenders`` (for each, ``raw``
             and ``release``); ``absent`` (``raw`` and ``release``; or None); ``carry_over``;
@@ -153,7 +156,14 @@ class Evaluation:
             "raw": _chosen(self.raw),
             "release": _chosen(self.release),
             "averages": _utility(AVERAGES, self.raw.utilities[AVERAGES]),
-            "lists": {"raw": _lists(self.raw), "release": _lists(self.release)},
+            "popularity": _utility(POPULARITY, self.raw.utilities[POPULARITY]),
+            "lists": {
+                "raw": _lists(self.raw),
+                "release": _lists(self.release),
+                "best_raw": _utility(
+                    self.raw.best_ranker, self.raw.utilities[self.raw.best_ranker]
+                ),
+            },
             "chosen": self._taken(best=False),
             "best": self._taken(best=True),
             "raw_gain": _whole(self.raw_gain, "n_judged"),
@@ -180,6 +190,7 @@ class Evaluation:
         parts = {
             "ratings": (kept.ratings, self.raw_gain, "n_judged"),
             "lists": (kept.lists, self.raw_lists, "n_ranked"),
+            "lists_gain": (kept.lists_gain, self.raw_lists, "n_ranked"),
         }
         return {
             name: {

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.evaluate.recipient import AVERAGES, PersonUtility, Served
+from recveil.evaluate.recipient import AVERAGES, POPULARITY, PersonUtility, Served
 
 # A bootstrap over fewer people says nothing: over one person, it has no width at all.
 FEWEST_JUDGED = 20
@@ -107,10 +107,13 @@ class Kept(NamedTuple):
         `gain_kept` with `gain_interval`.
     lists : Measured
         `lists_kept` with `lists_interval`.
+    lists_gain : Measured
+        `lists_gain_kept` with its interval: the same from popularity on, which takes no release.
     """
 
     ratings: Measured
     lists: Measured
+    lists_gain: Measured = Measured(np.nan, np.nan, np.nan)
 
 
 def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> Kept:
@@ -121,8 +124,9 @@ def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> 
     raw, release : Served
         Both of the same people.
     best : bool
-        Compare the recommenders that turned out best on either side, which nobody could know
-        beforehand, in place of those that a recipient would choose.
+        Take the recommender that turned out best on the release, which nobody could know
+        beforehand, in place of the one that a recipient would choose; for ratings, on the raw data
+        as well. Lists are always compared with the best on the raw data.
     seed : int
         Draws the people; with the same seed they are the same for every release.
     """
@@ -130,12 +134,17 @@ def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> 
     of_lists = lists_kept(raw, release, best=best)
     people = raw.people
     n_judged = 0 if people is None else people.cells.size
-    n_ranked = 0 if people is None else _n_ranked(people.ndcg.get(_ranker(raw, best)))
+    n_ranked = 0 if people is None else _n_ranked(people.ndcg.get(raw.best_ranker))
     ratings_low, ratings_high = gain_interval(raw, release, best=best, seed=seed)
     lists_low, lists_high = lists_interval(raw, release, best=best, seed=seed)
     return Kept(
         ratings=Measured(of_ratings, ratings_low, ratings_high, n_judged),
         lists=Measured(of_lists, lists_low, lists_high, n_ranked),
+        lists_gain=Measured(
+            lists_gain_kept(raw, release, best=best),
+            *lists_interval(raw, release, best=best, seed=seed, above_popularity=True),
+            n_ranked,
+        ),
     )
 
 
@@ -176,11 +185,11 @@ def release_gain(raw: Served, release: Served, *, seed: int = 0, draws: int = 1_
 
 
 def raw_lists(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
-    """Return the nDCG of the lists that the raw data give, with its interval."""
-    ndcg = raw.of_ranker.ndcg
+    """Return the nDCG of the best lists that the raw data give, with its interval."""
+    ndcg = raw.utilities[raw.best_ranker].ndcg
     if raw.people is None or np.isnan(ndcg):
         return Measured(ndcg, np.nan, np.nan)
-    gained = raw.people.ndcg[raw.ranker or raw.chosen]
+    gained = raw.people.ndcg[raw.best_ranker]
     judged = gained[~np.isnan(gained)]
     sums = _resample(np.column_stack([np.ones(judged.size), judged]), seed, draws)
     return _measured(ndcg, sums[:, 1] / sums[:, 0], judged.size)
@@ -215,13 +224,39 @@ def gain_kept(raw: Served, release: Served, *, best: bool = False) -> float:
 
 
 def lists_kept(raw: Served, release: Served, *, best: bool = False) -> float:
-    """Return the release's nDCG as a share of the raw data's; nan if that is 0.
+    """Return the release's nDCG as a share of the best that the raw data give; nan if that is 0.
 
-    The parameters are those of `gain_kept`. Each side's lists are those of the recommender that a
-    recipient of it would take to make lists.
+    The raw data's lists are those of the recommender that turned out best: what a release costs is
+    counted from what could be had. The release's are those of the recommender that a recipient
+    would take to make lists, or with `best` those that turned out best there.
     """
-    of_raw, of_release = (side.utilities[_ranker(side, best)].ndcg for side in (raw, release))
+    of_raw = raw.utilities[raw.best_ranker].ndcg
+    of_release = release.utilities[_ranker(release, best)].ndcg
     return of_release / of_raw if of_raw > 0 else np.nan
+
+
+def lists_gain_kept(raw: Served, release: Served, *, best: bool = False) -> float:
+    """Return the share that is left of what the best lists are better than popular items.
+
+    1 is as good as the best lists of the raw data; 0 is what popularity in the raw data gets;
+    below 0, worse. nan if nothing is better than it, or it was not run.
+
+    Examples
+    --------
+    >>> from recveil.evaluate import Utility
+    >>> def served(popularity, best):
+    ...     lists = {POPULARITY: popularity, "kNN": best}
+    ...     told = {n: Utility(0, 0, g, 0, 0, 10, 1, 1, 0, (), 0) for n, g in lists.items()}
+    ...     return Served(told, "kNN", "kNN")
+    >>> round(lists_gain_kept(raw=served(0.2, 0.4), release=served(0.1, 0.3)), 6)
+    0.5
+    """
+    if POPULARITY not in raw.utilities:
+        return np.nan
+    popular = raw.utilities[POPULARITY].ndcg
+    whole = raw.utilities[raw.best_ranker].ndcg - popular
+    of_release = release.utilities[_ranker(release, best)].ndcg
+    return (of_release - popular) / whole if whole > 0 else np.nan
 
 
 def gain_interval(
@@ -282,15 +317,27 @@ def gain_interval(
 
 
 def lists_interval(
-    raw: Served, release: Served, *, best: bool = False, seed: int = 0, draws: int = 1_000
+    raw: Served,
+    release: Served,
+    *,
+    best: bool = False,
+    seed: int = 0,
+    draws: int = 1_000,
+    above_popularity: bool = False,
 ) -> tuple[float, float]:
-    """Return the 95 % interval of `lists_kept`, with the parameters of `gain_interval`."""
-    value = lists_kept(raw, release, best=best)
+    """Return the 95 % interval of `lists_kept`, with the parameters of `gain_interval`.
+
+    With `above_popularity`, it is that of `lists_gain_kept`.
+    """
+    share = lists_gain_kept if above_popularity else lists_kept
+    value = share(raw, release, best=best)
     sides = _same_people(raw, release)
     if np.isnan(value) or sides is None:
         return np.nan, np.nan
     one, other = sides
-    columns = np.column_stack([one.ndcg[_ranker(raw, best)], other.ndcg[_ranker(release, best)]])
+    floor = one.ndcg[POPULARITY] if above_popularity else np.zeros(one.cells.size)
+    lists = one.ndcg[raw.best_ranker], other.ndcg[_ranker(release, best)]
+    columns = np.column_stack([column - floor for column in lists])
     sums = _resample(columns[~np.isnan(columns).any(axis=1)], seed, draws)
     return _share_interval(value, sums[:, 1], sums[:, 0])
 

@@ -33,6 +33,8 @@ from recveil.ratings import RatingScale
 
 # What averages alone can do; collaborative gain is counted from here.
 AVERAGES = ItemMeansAndBias.name
+# What lists are good for without any release; their gain is counted from here.
+POPULARITY = Popularity.name
 # Who makes the lists where a table cannot tell.
 USUAL_LISTS = PureSVD().name
 # Cells of a tile of scores: 32 MiB.

@@ -62,7 +62,7 @@ class Recommender(ABC):
     inner_lists_: NDArray[np.float64] = np.empty(0)
     scale_: RatingScale
     n_items_: int
-    is_full_: bool
+    is_full_: bool = False
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the settings, then learn from the whole table.
