@@ -187,7 +187,7 @@ class TrainingTable:
         Then it hardly says what people choose, and no hold-out of it tells good lists from bad.
         """
         carried = np.count_nonzero(self.support)
-        return self.rows.indices.size > _FULL * self.rows.n_users * carried
+        return bool(self.rows.indices.size > _FULL * self.rows.n_users * carried)
 
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
         """Return the same rows with only the marked labels."""
