@@ -26,7 +26,14 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             },
             "link_precision": 0.3,
             "link_baseline": 0.1,
+            "links": {"rate": 0.3, "low": 0.25, "high": 0.35, "trials": asked},
             "exact_share": 0.2,
+        }
+
+    def known(auc, told):
+        return {
+            "auc": {"rate": auc, "low": auc - 0.05, "high": auc + 0.05, "trials": 200},
+            "tpr_at_5": {"rate": told, "low": told - 0.04, "high": told + 0.04, "trials": 100},
         }
 
     def share(value, spread=0.1):
@@ -72,7 +79,14 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
         },
         "disclosure": {
             "attacks": [attack("colleague", risk / 2, attacked), attack("paper", risk, attacked)],
-            "membership": {"auc": {"rate": 0.6, "low": 0.55, "high": 0.65, "trials": 200}},
+            "membership": {
+                "auc": {"rate": 0.6, "low": 0.55, "high": 0.65, "trials": 200},
+                "members": 100,
+                "8": known(0.58, 0.12),
+                "16": known(0.62, 0.15),
+                "all": known(0.71, 0.33),
+            },
+            "residual": None,
             "ratings_exact": 0.6,
         },
     }
@@ -127,3 +141,9 @@ def row():
         **{"is_gain_told": True, "ndcg_kept": 0.75, "is_ndcg_told": True},
         **counts,
     )
+
+
+@pytest.fixture(name="plain_evaluation")
+def _plain_evaluation():
+    """What makes an evaluation, to be changed."""
+    return plain_evaluation

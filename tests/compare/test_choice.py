@@ -225,7 +225,7 @@ class TestWorth:
     def test_who_serves_and_the_best_of_all_are_told(self):
         row = self.EVEN._replace(best_ndcg_kept=0.95, best_gain_kept=1.02)
         told = " ".join(cheapest([row], 0.5).caveats)
-        assert "lists by “kNN” (nDCG 0.100; raw by “popularity”)" in told
+        assert "lists by “kNN” (nDCG 0.100; best on raw: “popularity”)" in told
         assert "which nobody could know: lists 95%, ratings as good as raw." in told
 
     def test_an_unknown_worth_is_refused(self):

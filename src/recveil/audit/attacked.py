@@ -15,6 +15,7 @@ from recveil.attack import (
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.hidden_items import HiddenItems, describe_hidden_items
 from recveil.attack.members import describe_membership
+from recveil.attack.statistics import Mean
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
@@ -179,6 +180,7 @@ def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
         "bound": attack.bound,
         "link_precision": _number(attack.link_precision.mean),
         "link_baseline": _number(attack.link_baseline.mean),
+        "links": _of_mean(attack.link_precision),
         "rating_rmse": _number(errors.rmse),
         "item_mean_rmse": _number(errors.item_mean_rmse),
         "exact_share": _number(attack.exact.rate),
@@ -206,6 +208,12 @@ def _plain_membership(strongest: Membership, by_known: dict[str, Membership]) ->
 def _interval(interval: Interval) -> dict[str, Any]:
     """Return an interval as plain data; its rate is None where nobody could be scored."""
     return interval._asdict() | {"rate": _number(interval.rate)}
+
+
+def _of_mean(found: Mean) -> dict[str, Any]:
+    """Return a mean with its interval as a rate; None for what nothing was there to measure on."""
+    ends = {"rate": found.mean, "low": found.low, "high": found.high}
+    return {name: _number(value) for name, value in ends.items()} | {"trials": found.trials}
 
 
 def _number(value: float) -> float | None:

@@ -41,7 +41,8 @@ def compare(
         typer.Option(
             metavar="SHARE",
             rich_help_panel=_LIMITS,
-            help="Name the setting that keeps most with at most this share of the people found.",
+            help="Name the setting that keeps most with at most this risk: this share of "
+            "the people found, if --risk says nothing else.",
         ),
     ] = None,
     min_k: Annotated[
@@ -61,6 +62,15 @@ def compare(
             help="What the setting is chosen for; with both, the smaller of two shares counts.",
         ),
     ] = "both",
+    risk: Annotated[
+        str,
+        typer.Option(
+            metavar="person|group|membership|links",
+            rich_help_panel=_LIMITS,
+            help="What the risk is: the share of the people found, of those whose group is found, "
+            "of the members recognized, or of the links between people and items told.",
+        ),
+    ] = "person",
     allow_large: options.AllowLarge = False,
     json: Json = None,
     **reading: Any,
@@ -90,6 +100,7 @@ def compare(
         max_risk=max_risk,
         min_k=min_k,
         worth=worth,
+        risk=risk,
         **reading,
     )
     plain = comparison.to_dict()

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from recveil.compare import Comparison, Row, Share, percent, shares_of
+from recveil.compare import Axis, Comparison, Row, Share, axis_named, percent, shares_of
 
 
 def show_comparison(comparison: Comparison, plain: dict[str, Any]) -> None:
@@ -24,13 +24,13 @@ def show_comparison(comparison: Comparison, plain: dict[str, Any]) -> None:
 
 def _show_settings(console: Console, comparison: Comparison, frontier: list[str]) -> None:
     """Print what was measured, a row for each setting."""
-    table = Table()
+    table, axis = Table(), axis_named(comparison.risk)
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
     kept = "lists kept\nnDCG@10", "ratings kept\nRMSE"
-    for name in ("setting", "promises", "found\nproven", *kept):
+    for name in ("setting", "promises", *_risk_heads(axis), *kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
-        table.add_row(*_cells(row, is_on_frontier=row.title in frontier))
+        table.add_row(*_cells(row, axis, is_on_frontier=row.title in frontier))
     console.print(table)
     console.print(
         "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
@@ -40,13 +40,15 @@ def _show_settings(console: Console, comparison: Comparison, frontier: list[str]
         "recipient would choose. "
         "★: no setting that promises anything is both safer and better."
     )
+    if axis.value != "risk":
+        console.print(f"{axis.column.capitalize()}: {axis.words}")
     if any(row.risk is None and not row.problem for row in comparison.rows):
         console.print(
             "Not attacked: the attacks do not undo the method, so that what they find says nothing."
         )
 
 
-def _cells(row: Row, *, is_on_frontier: bool) -> tuple[str, ...]:
+def _cells(row: Row, axis: Axis, *, is_on_frontier: bool) -> tuple[str, ...]:
     """Return a row of the table."""
     if row.problem:
         return row.title, row.promise, f"[red]no result:[/] {escape(row.problem)}"
@@ -55,6 +57,7 @@ def _cells(row: Row, *, is_on_frontier: bool) -> tuple[str, ...]:
     return (
         row.title + star,
         row.promise,
+        *_asked_risk(row, axis),
         ("[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval)
         + ("" if row.bound is None else f"\n≤ {percent(row.bound)}"),
         _kept(shares_of(row).lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}"),
@@ -62,9 +65,27 @@ def _cells(row: Row, *, is_on_frontier: bool) -> tuple[str, ...]:
     )
 
 
+def _risk_heads(axis: Axis) -> list[str]:
+    """Return the heads of the columns of risk: that which was asked for, and who is found."""
+    asked = [] if axis.value == "risk" else [axis.column.replace(" ", "\n")]
+    return [*asked, "found\nproven"]
+
+
+def _asked_risk(row: Row, axis: Axis) -> list[str]:
+    """Return the column of a risk that is not that of people found."""
+    if axis.value == "risk":
+        return []
+    told = percent(axis.of(row))
+    return [
+        "[dim]not\nmeasured[/]" if axis.of(row) is None else f"{told}\n[dim]{axis.ends(row)}[/]"
+    ]
+
+
 def _show_answer(console: Console, answer: dict[str, Any]) -> None:
     """Print the setting to take, and what speaks against it."""
-    console.print(f"[bold]{escape(answer['sentence'])}[/]")
+    console.print(f"[bold]{escape(answer['advice'])}[/]")
+    if answer["advice"] != answer["sentence"]:
+        console.print(f"  {escape(answer['sentence'])}")
     for caveat in answer["caveats"]:
         console.print(f"  {escape(caveat)}")
 

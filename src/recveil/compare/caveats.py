@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from recveil.attack import Interval
 from recveil.attack.members import describe_membership
+from recveil.compare.risk_axes import PERSON, Axis
 from recveil.compare.rows import Row
-from recveil.compare.safety import highest_risk, is_candidate, was_looked_for
+from recveil.compare.safety import is_candidate, was_looked_for
 from recveil.compare.worth import (
     Share,
     Shares,
@@ -37,13 +38,15 @@ _WIDE = (
 )
 
 
-def warnings_of(rows: Iterable[Row]) -> list[str]:
+def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
     """Say what makes the measured risks unfit to reassure anybody.
 
     Parameters
     ----------
     rows : iterable of Row
         The raw data among them are the control: there the attacks must find people.
+    axis : Axis
+        What the risk is.
 
     Examples
     --------
@@ -52,25 +55,23 @@ def warnings_of(rows: Iterable[Row]) -> list[str]:
     >>> print(*warnings_of([Row("padded", 5, "k-anonymity", None, risk=0.1)]))
     The raw data were not attacked: add raw to the methods, to see that the attacks work here.
     """
-    attacked = [row for row in rows if row.risk is not None]
+    attacked = [row for row in rows if axis.of(row) is not None]
     if not attacked:
         return []
     warnings = []
-    raw = [
-        row.risk for row in attacked if variant_of(row.method).is_control and row.risk is not None
-    ]
+    raw = [row for row in attacked if variant_of(row.method).is_control]
     if not raw:
         warnings.append(
             "The raw data were not attacked: add raw to the methods, to see that the attacks work "
             "here."
         )
-    elif raw[0] < _WORKS:
+    elif (axis.of(raw[0]) or 0.0) < _WORKS:
         warnings.append(
-            f"Even in the raw data the strongest adversary finds {percent(raw[0])} of the people "
-            f"only, so that low risks say little about the methods."
+            f"Even in the raw data the strongest adversary {axis.say(raw[0], axis.reach)} only, "
+            f"so that low risks say little about the methods."
         )
     row = attacked[0]
-    if row.looked_for and not was_looked_for(row):
+    if row.looked_for and not was_looked_for(row, axis):
         warnings.append(
             f"No adversary knew enough of more than {row.most_attacked:,} of {row.looked_for:,} "
             f"people; the others count as not found, so that all risks come out too low."
@@ -78,7 +79,7 @@ def warnings_of(rows: Iterable[Row]) -> list[str]:
     return warnings
 
 
-def say_question(max_risk: float | None, min_k: int | None) -> str:
+def say_question(max_risk: float | None, min_k: int | None, axis: Axis = PERSON) -> str:
     """Say what was asked for, as the beginning of a sentence.
 
     Examples
@@ -88,7 +89,7 @@ def say_question(max_risk: float | None, min_k: int | None) -> str:
     """
     parts = []
     if max_risk is not None:
-        parts.append(f"at most {percent(max_risk)} of the people found")
+        parts.append(f"at most {percent(max_risk)} {axis.limit}")
     if min_k is not None:
         parts.append(f"at least {min_k} people on each row")
     return f"With {' and '.join(parts)}" if parts else "Whatever the risk"
@@ -121,31 +122,28 @@ def _is_nothing(share: Share) -> bool:
     return share.value <= 0 and (share.high is None or share.high <= 0)
 
 
-def say_nearest(rows: list[Row]) -> list[str]:
+def say_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
     """Say what the lowest risk was, where none is low enough."""
-    able = [row for row in rows if is_candidate(row)]
+    able = [row for row in rows if is_candidate(row, axis)]
     if not able:
         return ["No setting that promises anything could be judged."]
-    row = min(able, key=lambda row: (highest_risk(row), -(row.k or 0)))
-    if not was_looked_for(row):
+    row = min(able, key=lambda row: (axis.highest(row), -(row.k or 0)))
+    if not was_looked_for(row, axis):
+        proven = "k-anonymity with a k of at least 1 / risk"
+        advice = f"Take what is proven: {proven}." if axis.bound else "Look for more of them."
         return [
             f"No measured risk can be trusted: no adversary knew enough of more than "
             f"{row.most_attacked:,} of {row.looked_for:,} people, and who was not looked for is "
-            f"not safe. Take what is proven: k-anonymity with a k of at least 1 / risk."
+            f"not safe. {advice}"
         ]
-    return [
-        f"The safest was “{row.title}”: {percent(row.risk)} of {row.looked_for:,} people found "
-        f"({percent(row.risk_low)} to {percent(row.risk_high)})."
-    ]
+    return [f"The safest was “{row.title}”: {axis.say(row, axis.told)} ({axis.ends(row)})."]
 
 
-def say_safety(row: Row, max_risk: float | None) -> list[str]:
+def say_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> list[str]:
     """Say how safe the answer is, what of that is proven, and what else it gives away."""
-    caveats = [
-        f"“{row.adversary}” found {percent(row.risk)} of {row.looked_for:,} people "
-        f"({percent(row.risk_low)} to {percent(row.risk_high)}), more than any other adversary.",
-        _proven(row, max_risk),
-    ]
+    caveats = [_strongest(row, axis), _proven(row, max_risk, axis)]
+    if axis is not PERSON and row.risk is not None:
+        caveats += [f"Whom it gives away besides: {_strongest(row, PERSON)}"]
     if row.published_share:
         caveats.append(_published(row.published_share, row.lone_share))
     caveats += undone_of(row.method)
@@ -155,7 +153,18 @@ def say_safety(row: Row, max_risk: float | None) -> list[str]:
     return caveats
 
 
-def _proven(row: Row, max_risk: float | None) -> str:
+def _strongest(row: Row, axis: Axis) -> str:
+    """Say what the strongest adversary reached."""
+    reached = axis.say(row, axis.reached)
+    return f"{axis.who(row)} {reached} ({axis.ends(row)}), more than any other adversary."
+
+
+def _proven(row: Row, max_risk: float | None, axis: Axis) -> str:
+    if axis.bound is None:
+        return (
+            "That is measured, and no promise: nothing that is proven of a release bounds this "
+            "risk, and better attacks may reach more."
+        )
     if row.bound is None:
         unpromised = variant_of(row.method).about_claim.unpromised
         return (
@@ -234,7 +243,9 @@ def _by_whom(row: Row) -> list[str]:
     """Say whose shares these are, and what the best recommender would have kept."""
     told = []
     if row.ndcg is not None:
-        told.append(f"lists by “{row.ranker}” (nDCG {row.ndcg:.3f}; raw by “{row.raw_ranker}”)")
+        told.append(
+            f"lists by “{row.ranker}” (nDCG {row.ndcg:.3f}; best on raw: “{row.raw_ranker}”)"
+        )
     if row.rmse is not None:
         told.append(f"ratings by “{row.recommender}” (RMSE {row.rmse:.4f})")
     best = [

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
+from recveil.attack.members import KNOWN
 from recveil.brief import brief
 from recveil.release.claim import claim_kind
 from recveil.release.registry import variant_of
@@ -116,11 +117,17 @@ class Cell:
 
     @property
     def membership(self) -> dict[str, Any] | None:
-        """How well one can tell who was in the data at all; None as for `strongest`."""
+        """How well one can tell who was in the data at all; None as for `strongest`.
+
+        Of several adversaries, it is the one who tells best.
+        """
         if not variant_of(self.setting.method).is_attacked:
             return None
-        found: dict[str, Any] | None = self.told("disclosure", "membership", "auc")
-        return None if found is None or found["rate"] is None else found
+        told: dict[str, Any] = self.told("disclosure", "membership") or {}
+        areas = [told["auc"]] if told else []
+        areas += [told[known]["auc"] for known in KNOWN if known in told]
+        measured = [area for area in areas if area["rate"] is not None]
+        return max(measured, key=lambda area: area["rate"]) if measured else None
 
     def told(self, *path: str) -> Any:
         """Return what stands in the evaluation under these keys, one inside the other.

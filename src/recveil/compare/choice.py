@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from recveil.compare.advice import say_advice
 from recveil.compare.caveats import (
     say_kept,
     say_nearest,
@@ -10,13 +11,11 @@ from recveil.compare.caveats import (
     say_safety,
     say_uncertainty,
 )
+from recveil.compare.risk_axes import PERSON, axis_named
 from recveil.compare.rows import Row
-from recveil.compare.safety import highest_risk, is_candidate, is_safe
+from recveil.compare.safety import is_candidate, is_safe
 from recveil.compare.worth import Worth, check_worth, deciding, order_of, worth_of
 from recveil.errors import RecveilError
-
-# Risks at which the page answers the question, whoever asks.
-LADDER = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
 class Choice(NamedTuple):
@@ -37,6 +36,11 @@ class Choice(NamedTuple):
     not_told_apart : list of str
         Titles of the other safe settings whose worth has an interval that reaches into that of the
         answer: which of them is best, one split cannot tell.
+    risk : str
+        What the risk is; see `recveil.compare.AXES`.
+    advice : str
+        What to publish, what it keeps, and what it costs, in one sentence; the same as `sentence`
+        if there is no answer.
     """
 
     max_risk: float | None
@@ -46,6 +50,8 @@ class Choice(NamedTuple):
     sentence: str
     caveats: list[str]
     not_told_apart: list[str]
+    risk: str = PERSON.name
+    advice: str = ""
 
 
 def cheapest(
@@ -53,6 +59,7 @@ def cheapest(
     max_risk: float | None = None,
     min_k: int | None = None,
     worth: Worth = "both",
+    risk: str = PERSON.name,
 ) -> Choice:
     """Return the setting that is worth most among those that are safe enough.
 
@@ -69,6 +76,9 @@ def cheapest(
         of their lists, or the smaller of the two. A share that is told of no safe setting decides
         nothing; see `deciding`. Of settings worth the same it is the one with the better lists,
         then ratings, then the safest. Where nothing can be told, it is the safest.
+    risk : {"person", "group", "membership", "links"}
+        What the risk is: each is that of the adversary who is strongest there; see
+        `recveil.compare.AXES`.
 
     Returns
     -------
@@ -94,22 +104,25 @@ ratings 70% of the raw gain.
     """
     _check(max_risk, min_k)
     check_worth(worth)
+    axis = axis_named(risk)
     rows = list(rows)
-    safe = [row for row in rows if is_safe(row, max_risk, min_k)]
-    question = say_question(max_risk, min_k)
+    safe = [row for row in rows if is_safe(row, max_risk, min_k, axis)]
+    question = say_question(max_risk, min_k, axis)
     if not safe:
         sentence = f"{question}, no setting that was tried will do."
-        return Choice(max_risk, min_k, worth, None, sentence, say_nearest(rows), [])
+        nearest = say_nearest(rows, axis)
+        return Choice(max_risk, min_k, worth, None, sentence, nearest, [], risk, sentence)
     decided = deciding(safe, worth)
-    safe.sort(key=lambda row: order_of(row, decided, highest_risk(row)))
+    safe.sort(key=lambda row: order_of(row, decided, axis.highest(row)))
     row = safe[0]
     sentence = f"{question}, {say_kept(row, worth, decided)}."
     tied = [other.title for other in safe[1:] if _overlap(row, other, decided)]
-    caveats = [*say_uncertainty(row, tied, worth, decided), *say_safety(row, max_risk)]
-    return Choice(max_risk, min_k, worth, row, sentence, caveats, tied)
+    caveats = [*say_uncertainty(row, tied, worth, decided), *say_safety(row, max_risk, axis)]
+    advice = say_advice(row, worth, axis)
+    return Choice(max_risk, min_k, worth, row, sentence, caveats, tied, risk, advice)
 
 
-def frontier(rows: Iterable[Row], worth: Worth = "both") -> list[Row]:
+def frontier(rows: Iterable[Row], worth: Worth = "both", risk: str = PERSON.name) -> list[Row]:
     """Return the settings than which none is both safer and better, the safest first.
 
     Baselines are left out: nobody may take them. So is what nothing can be told of.
@@ -122,16 +135,17 @@ def frontier(rows: Iterable[Row], worth: Worth = "both") -> list[Row]:
     >>> [row.k for row in frontier([row(2, 0.4, 0.9), row(5, 0.2, 0.8), row(9, 0.3, 0.7)])]
     [5, 2]
     """
-    able = [row for row in rows if is_candidate(row)]
+    axis = axis_named(risk)
+    able = [row for row in rows if is_candidate(row, axis)]
     decided = deciding(able, worth)
     if decided is None:
         return []
 
     def order(row: Row) -> tuple[float, ...]:
-        return order_of(row, decided, highest_risk(row))
+        return order_of(row, decided, axis.highest(row))
 
     best: list[Row] = []
-    for row in sorted(able, key=lambda row: (highest_risk(row), order(row))):
+    for row in sorted(able, key=lambda row: (axis.highest(row), order(row))):
         if worth_of(row, decided) and (not best or order(row)[0] < order(best[-1])[0]):
             best.append(row)
     return best

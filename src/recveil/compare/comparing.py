@@ -11,6 +11,7 @@ from recveil.compare.cell import Cell, Setting
 from recveil.compare.cells import Ground, load_cell, open_folder, run_cell, save_cell
 from recveil.compare.choice import cheapest
 from recveil.compare.comparison import Comparison, Reference
+from recveil.compare.risk_axes import PERSON
 from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
@@ -36,6 +37,7 @@ def compare(
     max_risk: float | None = None,
     min_k: int | None = None,
     worth: Worth = "both",
+    risk: str = PERSON.name,
     allow_large: bool = False,
     **reading: Any,
 ) -> Comparison:
@@ -68,6 +70,11 @@ def compare(
         What a setting is chosen by (``--for`` on the command line): the share that it keeps of the
         gain in predicted ratings, of the lists, or the smaller of the two. It changes no
         measurement, so that nothing is computed anew for it.
+    risk : {"person", "group", "membership", "links"}
+        What is meant by risk: the share of the people who are found, of those whose group is
+        found, of the members who are recognized, or of the links between people and items that
+        are told, each by the adversary who is strongest there; see `AXES`. It changes no
+        measurement either.
     allow_large : bool
         Make releases of more than 100 labels for each rating, too; see `Release.write`.
     **reading
@@ -101,7 +108,7 @@ def compare(
     """
     refuse_unknown_keywords("compare", reading, "k", "people_in", "times")
     settings = _settings(choose_methods(methods), ks)
-    cheapest([], max_risk, min_k, worth)  # a mistyped question should not cost the work
+    cheapest([], max_risk, min_k, worth, risk)  # a mistyped question should not cost the work
     if targets < 1:
         raise RecveilError(f"targets is {targets}; expected at least 1")
     if seed < 0:
@@ -128,6 +135,7 @@ def compare(
         max_risk=max_risk,
         min_k=min_k,
         worth=worth,
+        risk=risk,
     )
     comparison.write_table(out)
     return comparison

@@ -11,8 +11,9 @@ from recveil.beside import write_beside
 from recveil.brief import brief
 from recveil.compare.caveats import warnings_of
 from recveil.compare.cells import TABLE
-from recveil.compare.choice import LADDER, Choice, cheapest, frontier
+from recveil.compare.choice import Choice, cheapest, frontier
 from recveil.compare.measured import MEASURES
+from recveil.compare.risk_axes import PERSON, axis_named
 from recveil.compare.rows import Row
 from recveil.compare.worth import Worth, shares_of
 from recveil.io import Reading
@@ -63,6 +64,7 @@ class Comparison:
     max_risk : float or None
     min_k : int or None
     worth : {"both", "ratings", "lists"}
+    risk : {"person", "group", "membership", "links"}
         The question.
     """
 
@@ -76,6 +78,7 @@ class Comparison:
     max_risk: float | None = None
     min_k: int | None = None
     worth: Worth = "both"
+    risk: str = PERSON.name
 
     @property
     def ratings(self) -> Ratings:
@@ -84,11 +87,14 @@ class Comparison:
 
     def choice(self) -> Choice:
         """Return the answer to the question that was asked."""
-        return cheapest(self.rows, self.max_risk, self.min_k, self.worth)
+        return cheapest(self.rows, self.max_risk, self.min_k, self.worth, self.risk)
 
     def ladder(self) -> list[Choice]:
         """Return the answers for some usual risks, and the least k that was asked for."""
-        return [cheapest(self.rows, risk, self.min_k, self.worth) for risk in LADDER]
+        return [
+            cheapest(self.rows, limit, self.min_k, self.worth, self.risk)
+            for limit in axis_named(self.risk).ladder
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data, for JSON and for the page."""
@@ -110,6 +116,7 @@ class Comparison:
                 "seed": self.seed,
                 "targets": self.targets,
                 "worth": self.worth,
+                "risk": self.risk,
             },
             "methods": {
                 name: {
@@ -120,10 +127,10 @@ class Comparison:
                 for name in names
             },
             "reference": self.reference,
-            "warnings": [*self.reading.notes, *warnings_of(self.rows)],
+            "warnings": [*self.reading.notes, *warnings_of(self.rows, axis_named(self.risk))],
             "answer": _plain(self.choice()) if asked else None,
             "ladder": [_plain(choice) for choice in self.ladder()],
-            "frontier": [row.title for row in frontier(self.rows, self.worth)],
+            "frontier": [row.title for row in frontier(self.rows, self.worth, self.risk)],
             "rows": [
                 row._asdict() | {"title": row.title, "kept": _shares(row)} for row in self.rows
             ],

@@ -6,6 +6,7 @@ else: a new measure is one entry.
 
 from recveil.compare.measure import Measure
 from recveil.compare.privacy_measures import PRIVACY_MEASURES
+from recveil.compare.risk_measures import RISK_MEASURES
 from recveil.compare.utility_measures import UTILITY_MEASURES
 from recveil.errors import RecveilError
 
@@ -15,7 +16,7 @@ SETTING_FIELDS = ("method", "k", "promise", "problem")
 _FURTHER = ("title", "kept")
 
 MEASURES: dict[str, Measure] = {
-    measure.name: measure for measure in (*PRIVACY_MEASURES, *UTILITY_MEASURES)
+    measure.name: measure for measure in (*PRIVACY_MEASURES, *RISK_MEASURES, *UTILITY_MEASURES)
 }
 
 

@@ -65,6 +65,9 @@ class Row:
     most_attacked: int | None
     lone_share: float | None
     published_share: float | None
+    group_risk: float | None
+    members_told: float | None
+    links_told: float | None
     membership: float | None
     membership_low: float | None
     membership_high: float | None
@@ -88,6 +91,8 @@ class Row:
     ndcg_low: float | None
     ndcg_high: float | None
     lists_gain_kept: float | None
+    lists_gain_low: float | None
+    lists_gain_high: float | None
     popularity_ndcg: float | None
     is_ndcg_told: bool | None
     ndcg_not_told: str | None

@@ -1,11 +1,12 @@
 """Safety: which settings anybody may take at all, whatever they are worth."""
 
 from recveil.audit.verdict import COVERAGE
+from recveil.compare.risk_axes import PERSON, Axis
 from recveil.compare.rows import Row
 from recveil.release.claim import is_promise
 
 
-def is_safe(row: Row, max_risk: float | None, min_k: int | None) -> bool:
+def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PERSON) -> bool:
     """Tell whether a setting may be taken: what is measured or proven of it keeps the limits.
 
     Parameters
@@ -16,6 +17,8 @@ def is_safe(row: Row, max_risk: float | None, min_k: int | None) -> bool:
         risk is not. Without a proof, some adversary must have looked for nearly everybody.
     min_k : int or None
         At least so many people must share each row.
+    axis : Axis
+        What the risk is.
 
     Examples
     --------
@@ -23,27 +26,28 @@ def is_safe(row: Row, max_risk: float | None, min_k: int | None) -> bool:
     >>> is_safe(row, 0.2, None), is_safe(row, 0.15, None), is_safe(row, None, 6)
     (True, False, False)
     """
-    if not is_candidate(row):
+    if not is_candidate(row, axis):
         return False
     if min_k is not None and (row.bound is None or (row.k or 0) < min_k):
         return False
     if max_risk is None:
-        return min_k is not None or was_looked_for(row)
-    is_proven = row.bound is not None and row.bound <= max_risk
-    return is_proven or (highest_risk(row) <= max_risk and was_looked_for(row))
+        return min_k is not None or was_looked_for(row, axis)
+    bound = axis.bound_of(row)
+    is_proven = bound is not None and bound <= max_risk
+    return is_proven or (axis.highest(row) <= max_risk and was_looked_for(row, axis))
 
 
-def is_candidate(row: Row) -> bool:
-    """Tell whether a row has a result, and promises something."""
-    is_judged = row.risk_high is not None and row.rmse is not None
+def is_candidate(row: Row, axis: Axis = PERSON) -> bool:
+    """Tell whether a row has a result, with this risk measured, and promises something."""
+    is_judged = getattr(row, axis.high) is not None and row.rmse is not None
     return row.problem is None and is_promise(row.promise) and is_judged
 
 
-def highest_risk(row: Row) -> float:
-    """Return the upper end of the measured risk; 1 if none was measured."""
-    return 1.0 if row.risk_high is None else row.risk_high
+def was_looked_for(row: Row, axis: Axis = PERSON) -> bool:
+    """Tell whether some adversary could look for nearly everybody whom they were asked for.
 
-
-def was_looked_for(row: Row) -> bool:
-    """Tell whether some adversary could look for nearly everybody whom they were asked for."""
+    Where a risk needs no search, it was measured on those whom its interval counts.
+    """
+    if not axis.is_search:
+        return axis.of(row) is not None
     return (row.most_attacked or 0) >= COVERAGE * (row.looked_for or 1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import vl_convert
 
+from recveil.compare.risk_axes import PERSON, Axis
 from recveil.release.registry import all_variants, variant_of
 from recveil.report.charts import CONFIG, DASHES, SHAPES, Chart, Style
 
@@ -46,16 +47,19 @@ class Upward(NamedTuple):
     title : str
     floor : str
         What a share of 0 is.
+    whole : str
+        What a share is of.
     """
 
     name: str
     title: str
     floor: str
+    whole: str
 
 
 UTILITIES = (
-    Upward("lists", "Lists", "no list holds anything right"),
-    Upward("ratings", "Ratings", "no better than averages"),
+    Upward("lists", "Lists", "no list holds anything right", "the best on raw data"),
+    Upward("ratings", "Ratings", "no better than averages", "the raw data’s gain"),
 )
 
 
@@ -96,7 +100,7 @@ def kinds_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def draw_frontier(
-    rows: list[dict[str, Any]], utility: Upward, chosen: str | None
+    rows: list[dict[str, Any]], utility: Upward, chosen: str | None, axis: Axis = PERSON
 ) -> tuple[Chart, list[Spot]] | None:
     """Draw a share that is kept against risk, one line a method, with names and numbers.
 
@@ -108,6 +112,8 @@ def draw_frontier(
     utility : Upward
     chosen : str or None
         The title of the setting that is the answer; it gets a ring.
+    axis : Axis
+        The risk, to the right.
 
     Returns
     -------
@@ -117,7 +123,7 @@ def draw_frontier(
     drawn = [
         row | {"share": row["kept"][utility.name]["value"]}
         for row in rows
-        if row["risk"] is not None and _is_told(row.get("kept", {}).get(utility.name))
+        if row[axis.value] is not None and _is_told(row.get("kept", {}).get(utility.name))
     ]
     if not drawn:
         return None
@@ -128,19 +134,24 @@ def draw_frontier(
         row
         | looks[row["method"]]._asdict()
         | {
-            "x": max(_LEAST_RISK, row["risk"]),
-            "low": max(_LEAST_RISK, row["risk_low"]),
-            "high": max(_LEAST_RISK, row["risk_high"]),
+            "x": max(_LEAST_RISK, row[axis.value]),
+            "low": max(_LEAST_RISK, _end(row, axis.low, 0.0)),
+            "high": max(_LEAST_RISK, _end(row, axis.high, 1.0)),
             "y": max(lowest, row["share"]),
             "number": "" if row["k"] is None else str(row["k"]),
         }
         for row in drawn
     ]
     names = _names(points, span)
-    chart = _frontier_layers(points, names, span, utility, chosen)
+    chart = _frontier_layers(points, names, span, utility, chosen, axis)
     # Names stand at the edge, and a reader's letters may be wider than those that were measured.
     svg = _svg(chart.properties(width=_WIDTH, height=_HEIGHT), right=34)
     return Chart(svg, [], True, True), _spots(svg, points, span)
+
+
+def _end(row: dict[str, Any], name: str, unknown: float) -> float:
+    """Return an end of an interval; the widest that it can be where it is not known."""
+    return unknown if row[name] is None else float(row[name])
 
 
 def _is_told(share: dict[str, Any] | None) -> bool:
@@ -202,6 +213,7 @@ def _frontier_layers(
     span: tuple[float, float],
     utility: Upward,
     chosen: str | None,
+    axis: Axis,
 ) -> alt.LayerChart:
     x = alt.Scale(type="log", domain=[_LEAST_RISK, 1], nice=False)
     y = alt.Scale(domain=list(span), nice=False)
@@ -209,15 +221,15 @@ def _frontier_layers(
     across = alt.X(
         "x:Q",
         scale=x,
-        title="← safer  ·  share of the people found (log scale)",
+        title=f"← safer  ·  share {axis.limit} (log scale)",
         axis=alt.Axis(values=_TICKS, labelExpr=ticks),
     )
-    axis = alt.Axis(format=".0%", values=[-0.5, -0.25, 0, 0.25, 0.5, 0.75, 1])
+    shares = alt.Axis(format=".0%", values=[-0.5, -0.25, 0, 0.25, 0.5, 0.75, 1])
     up = alt.Y(
         "y:Q",
         scale=y,
-        title=f"{utility.title.lower()}: share of what raw data give  ·  better →",
-        axis=axis,
+        title=f"{utility.title.lower()}: share of {utility.whole}  ·  better →",
+        axis=shares,
     )
     base = alt.Chart({"values": points}).encode(
         x=across, y=up, color=alt.Color("colour:N", scale=None), detail="method:N"

@@ -11,13 +11,11 @@ from recveil.attack.stronger import MEMBERSHIP
 from recveil.beside import write_beside
 from recveil.compare.measure import Line, Measure
 from recveil.compare.measured import MEASURES, measure_named
+from recveil.compare.risk_axes import PERSON, Axis, axis_named
 from recveil.release.claim import ClaimKind, all_claims
 from recveil.report.charts import Chart
 from recveil.report.frontier import UTILITIES, draw_frontier, draw_panel, kinds_of, looks_of
 from recveil.report.page_of_audit import as_count, as_percent
-
-# The rung of the ladder that is the headline if nobody asked for another.
-_USUAL_RISK = 0.1
 
 
 def compare_page(result: dict[str, Any]) -> str:
@@ -41,9 +39,10 @@ def compare_page(result: dict[str, Any]) -> str:
     environment.filters |= {"percent": as_percent, "count": as_count, "kept": _kept}
     environment.filters["written"] = _written
     rows = result["rows"]
-    answer = _headline(result)
+    axis = axis_named((result.get("settings") or {}).get("risk", PERSON.name))
+    answer = _headline(result, axis)
     chosen = answer["row"] if answer else None
-    drawn = [(utility, draw_frontier(rows, utility, chosen)) for utility in UTILITIES]
+    drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in UTILITIES]
     return environment.from_string(text).render(
         data=result.get("data"),
         settings=result.get("settings"),
@@ -54,6 +53,8 @@ def compare_page(result: dict[str, Any]) -> str:
         ladder=result["ladder"],
         warnings=result.get("warnings", []),
         answer=answer,
+        axis=axis,
+        is_person=axis is PERSON,
         asked=result.get("answer") is not None,
         rows=rows,
         by_title={row["title"]: row for row in rows},
@@ -65,7 +66,9 @@ def compare_page(result: dict[str, Any]) -> str:
         whole=(result.get("reference") or {}).get("raw_gain"),
         raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
         panels=_panels(rows, result.get("reference")),
-        beyond_attack=[row["title"] for row in rows if not row["problem"] and row["risk"] is None],
+        beyond_attack=[
+            row["title"] for row in rows if not row["problem"] and row[axis.value] is None
+        ],
     )
 
 
@@ -122,11 +125,11 @@ def _kept(share: dict[str, Any] | None) -> str:
     return "as raw" if share["value"] >= 1 else as_percent(share["value"])
 
 
-def _headline(result: dict[str, Any]) -> dict[str, Any] | None:
+def _headline(result: dict[str, Any], axis: Axis) -> dict[str, Any] | None:
     """Return the answer that was asked for, or else that to a usual question."""
     if result.get("answer") is not None:
         return dict(result["answer"])
-    usual = [choice for choice in result["ladder"] if math.isclose(choice["max_risk"], _USUAL_RISK)]
+    usual = [choice for choice in result["ladder"] if math.isclose(choice["max_risk"], axis.usual)]
     return dict(usual[0]) if usual else None
 
 

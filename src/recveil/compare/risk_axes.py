@@ -1,0 +1,195 @@
+"""Risk axes: what can be meant by the risk of a setting; the registry of them.
+
+An axis says which measures of a row are its risk, and how people are told of it. The answer, the
+frontier, the ladder and the page follow from it: another axis is one entry.
+"""
+
+from typing import NamedTuple
+
+from recveil.compare.measured import measure_named
+from recveil.compare.rows import Row
+from recveil.compare.worth import percent
+from recveil.errors import RecveilError
+
+
+class Axis(NamedTuple):
+    """One meaning of risk: a share between 0 and 1, the less the safer.
+
+    Attributes
+    ----------
+    name : str
+        What `compare` and ``--risk`` call it.
+    words : str
+        What it is, for people.
+    value, low, high, by : str
+        The measures that hold it, the ends of its 95 % interval, and who reaches it.
+    limit : str
+        What follows "at most 10%", as in "of the people found".
+    reach, reached : str
+        What the strongest adversary does and did, with ``{rate}``; ``{people}`` are those looked
+        for.
+    told : str
+        The same as a fact, without anybody who does it.
+    column : str
+        The head of its column.
+    bound : str or None
+        The measure of what is proven; None where no claim of a release bounds it.
+    is_search : bool
+        Whether people are looked for, so that those who could not be looked for are not safe.
+    ladder : tuple of float
+        The risks for which the page answers, whoever asks.
+    usual : float
+        The one of them that is the headline if nobody asked for another.
+
+    Examples
+    --------
+    >>> row = Row("padded", 5, "k-anonymity", None, risk=0.1, risk_high=0.13, bound=0.2)
+    >>> person = AXES["person"]
+    >>> person.of(row), person.highest(row), person.bound_of(row), person.say(row, person.reach)
+    (0.1, 0.13, 0.2, 'finds 10% of the people')
+    """
+
+    name: str
+    words: str
+    value: str
+    low: str
+    high: str
+    by: str
+    limit: str
+    reach: str
+    reached: str
+    told: str
+    column: str
+    bound: str | None = None
+    is_search: bool = True
+    ladder: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+    usual: float = 0.1
+
+    def of(self, row: Row) -> float | None:
+        """Return the measured risk; None if it was not measured."""
+        found: float | None = getattr(row, self.value)
+        return found
+
+    def highest(self, row: Row) -> float:
+        """Return the upper end of the measured risk; 1 if none was measured."""
+        high: float | None = getattr(row, self.high)
+        return 1.0 if high is None else high
+
+    def bound_of(self, row: Row) -> float | None:
+        """Return what is proven that the risk is at most; None where nothing is."""
+        bound: float | None = None if self.bound is None else getattr(row, self.bound)
+        return bound
+
+    def say(self, row: Row, template: str) -> str:
+        """Fill in one of `reach`, `reached` and `told`."""
+        return template.format(rate=percent(self.of(row)), people=f"{row.looked_for or 0:,}")
+
+    def ends(self, row: Row) -> str:
+        """Write the interval."""
+        return f"{percent(getattr(row, self.low))} to {percent(getattr(row, self.high))}"
+
+    def who(self, row: Row) -> str:
+        """Name the strongest adversary."""
+        return f"“{getattr(row, self.by)}”"
+
+
+_AXES = (
+    Axis(
+        "person",
+        "The share of the people looked for who are found; among the s people of the group that "
+        "is found, the right one is picked with a chance of 1/s.",
+        *("risk", "risk_low", "risk_high", "adversary"),
+        limit="of the people found",
+        reach="finds {rate} of the people",
+        reached="found {rate} of {people} people",
+        told="{rate} of {people} people found",
+        column="found",
+        bound="bound",
+    ),
+    Axis(
+        "group",
+        "The share of the people looked for whose group is found, by the adversary who finds most "
+        "groups. Who finds it learns what the group's row says. Large groups are few, and easier "
+        "to find: if everybody is one group, everybody finds it.",
+        *("group_risk", "group_risk_low", "group_risk_high", "group_risk_by"),
+        limit="of the people's groups found",
+        reach="finds the groups of {rate} of the people",
+        reached="found the groups of {rate} of {people} people",
+        told="the groups of {rate} of {people} people found",
+        column="group found",
+        ladder=(0.9, 0.5, 0.2, 0.1, 0.05, 0.02),
+        usual=0.5,
+    ),
+    Axis(
+        "membership",
+        "The share of the people in the data who are recognized as being in it, when 5 % of the "
+        "people outside are taken for members, too. A blind guess recognizes 5 %, so that nothing "
+        "is lower. Of those who know 8, 16 or all ratings, the one counts who recognizes most.",
+        *("members_told", "members_told_low", "members_told_high", "members_told_by"),
+        limit="of the members recognized",
+        reach="recognizes {rate} of the members",
+        reached="recognized {rate} of the members, with 5 % of the others taken for members",
+        told="{rate} of the members recognized",
+        column="members recognized",
+        is_search=False,
+        ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
+        usual=0.2,
+    ),
+    Axis(
+        "links",
+        "Who rated what: the share of the found row's other items that the person rated; or, where "
+        "rows hold all items, the share of the pairs of a row and an item rated by somebody behind "
+        "it that a fit of all rows marks, with 95 % of the marks right. The higher of both; "
+        "popularity alone tells some of them, too.",
+        *("links_told", "links_told_low", "links_told_high", "links_told_by"),
+        limit="of the links between people and items told",
+        reach="tells {rate} of the links between people and items",
+        reached="told {rate} of the links between people and items",
+        told="{rate} of the links between people and items told",
+        column="links told",
+        ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
+        usual=0.5,
+    ),
+)
+AXES: dict[str, Axis] = {axis.name: axis for axis in _AXES}
+PERSON = AXES["person"]
+
+
+def register_axis(axis: Axis) -> None:
+    """Let comparisons be asked by another risk.
+
+    Raises
+    ------
+    RecveilError
+        If its name is taken, or it names a measure that nobody registered.
+
+    Examples
+    --------
+    >>> register_axis(PERSON)
+    Traceback (most recent call last):
+        ...
+    recveil.errors.RecveilError: risk 'person': the name is taken; choose another one
+    """
+    if axis.name in AXES:
+        raise RecveilError(f"risk {axis.name!r}: the name is taken; choose another one")
+    for name in (axis.value, axis.low, axis.high, axis.by, *filter(None, [axis.bound])):
+        measure_named(name)
+    AXES[axis.name] = axis
+
+
+def axis_named(name: str) -> Axis:
+    """Return an axis.
+
+    Raises
+    ------
+    RecveilError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> axis_named("group").value
+    'group_risk'
+    """
+    if name not in AXES:
+        raise RecveilError(f"risk (--risk) is {name!r}; expected {', '.join(AXES)}")
+    return AXES[name]

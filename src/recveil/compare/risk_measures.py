@@ -1,0 +1,122 @@
+"""Risk measures: for each further axis of risk, what the adversary reaches who is strongest there.
+
+Who finds most people need not find most groups, and what many known ratings tell of membership
+finds nobody. So each axis looks for its own strongest adversary, among all that were measured.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from recveil.attack.members import KNOWN
+from recveil.compare.cell import Cell, dig
+from recveil.compare.measure import Measure
+from recveil.release.registry import variant_of
+
+# What an axis is told of by one adversary: who, and the rate with its interval and baseline.
+_Told = dict[str, Any]
+
+
+def _group(cell: Cell) -> _Told | None:
+    return _highest({"by": attack["name"], **attack["group_found"]} for attack in _attacks_of(cell))
+
+
+def _membership(cell: Cell) -> _Told | None:
+    """Take the share of members who are told; which area is highest does not matter here."""
+    told = cell.told("disclosure", "membership") if _is_attacked(cell) else None
+    return _highest(
+        {"by": f"adversary with {known} exact ratings", **told[known]["tpr_at_5"]}
+        for known in KNOWN
+        if told is not None and known in told
+    )
+
+
+def _links(cell: Cell) -> _Told | None:
+    """Take what rows tell, or where rows hold all items, what their fit tells."""
+    ways = [
+        {"by": attack["name"], **attack["links"], "baseline": attack["link_baseline"]}
+        for attack in _attacks_of(cell)
+    ]
+    residual = cell.told("disclosure", "residual") if _is_attacked(cell) else None
+    if residual is not None:
+        fitted = residual["intervals"]["recall_at_95"]
+        baseline = residual["popularity_recall_at_95"]
+        ways.append({"by": "fit of all rows", **fitted, "baseline": baseline})
+    return _highest(ways)
+
+
+def _is_attacked(cell: Cell) -> bool:
+    return variant_of(cell.setting.method).is_attacked
+
+
+def _attacks_of(cell: Cell) -> list[dict[str, Any]]:
+    """Return what adversaries achieved; nothing where they do not know what to undo."""
+    return cell.attacks if _is_attacked(cell) else []
+
+
+def _highest(ways: Iterable[_Told]) -> _Told | None:
+    """Return what the strongest of several reached; None if nobody could be measured.
+
+    Examples
+    --------
+    >>> _highest([{"by": "a", "rate": 0.1}, {"by": "b", "rate": 0.4}, {"by": "c", "rate": None}])
+    {'by': 'b', 'rate': 0.4}
+    >>> _highest([])
+    """
+    told = [way for way in ways if way["rate"] is not None]
+    return max(told, key=lambda way: way["rate"]) if told else None
+
+
+def _measures(
+    name: str, words: str, take: Callable[[Cell], _Told | None]
+) -> tuple[Measure, Measure, Measure, Measure]:
+    """Return a rate of the strongest, its interval, and who they are."""
+    return (
+        Measure(name, words, float, lambda cell: dig(take(cell), "rate"), "%", "down"),
+        Measure(
+            f"{name}_low",
+            "The lower end of its 95 % interval",
+            float,
+            lambda cell: dig(take(cell), "low"),
+            "%",
+        ),
+        Measure(
+            f"{name}_high",
+            "The upper end",
+            float,
+            lambda cell: dig(take(cell), "high"),
+            "%",
+            "down",
+        ),
+        Measure(f"{name}_by", "Who reaches it", str, lambda cell: dig(take(cell), "by")),
+    )
+
+
+RISK_MEASURES = (
+    *_measures(
+        "group_risk",
+        "The share of the people looked for whose group the adversary finds who finds most groups. "
+        "Large groups are few, and easier to find: everybody finds the only one",
+        _group,
+    ),
+    *_measures(
+        "members_told",
+        "The share of the people in the data whom the strongest adversary takes for members, "
+        "while 5 % of the people outside are taken for members, too; a blind guess reaches 5 %",
+        _membership,
+    ),
+    *_measures(
+        "links_told",
+        "Who rated what: the share of the found row's other items that the person rated, by the "
+        "adversary for whom it is highest; or, where rows hold all items, the share of the pairs "
+        "of a row and an item that somebody behind it rated which a fit of all rows marks, with "
+        "95 % of the marks right. The higher of both",
+        _links,
+    ),
+    Measure(
+        "links_told_baseline",
+        "The same by popularity alone",
+        float,
+        lambda cell: dig(_links(cell), "baseline"),
+        "%",
+    ),
+)

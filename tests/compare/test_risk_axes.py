@@ -1,0 +1,128 @@
+"""Each risk chooses by its own strongest adversary, and can be told of; another one is an entry."""
+
+import html
+import re
+
+import pytest
+
+from recveil.compare import AXES, Cell, axis_named, cheapest, compare, frontier, register_axis
+from recveil.compare.cell import Setting
+from recveil.compare.rows import to_row
+from recveil.errors import RecveilError
+from recveil.report import compare_page
+
+
+def measured(evaluation, method="padded"):
+    return to_row(Cell("key", Setting(method, 5), evaluation=evaluation))
+
+
+def test_each_axis_takes_its_own_strongest(plain_evaluation):
+    """The paper finds most people, the bystander most groups, the colleague tells most links."""
+    told = plain_evaluation()
+    bystander = dict(told["disclosure"]["attacks"][0], name="bystander")
+    bystander["group_found"] = {"rate": 0.7, "low": 0.6, "high": 0.8, "trials": 200}
+    told["disclosure"]["attacks"][0]["links"] = {"rate": 0.4, "low": 0.3, "high": 0.5, "trials": 9}
+    told["disclosure"]["attacks"].append(bystander)
+    row = measured(told)
+    assert (row.adversary, row.risk) == ("paper", 0.1)
+    assert (row.group_risk_by, row.group_risk, row.group_risk_high) == ("bystander", 0.7, 0.8)
+    assert (row.links_told_by, row.links_told, row.links_told_low) == ("colleague", 0.4, 0.3)
+    assert (row.members_told_by, row.members_told) == ("adversary with all exact ratings", 0.33)
+
+
+def test_where_rows_hold_all_items_a_fit_tells_the_links(plain_evaluation):
+    told = plain_evaluation()
+    told["disclosure"]["residual"] = {
+        "popularity_recall_at_95": 0.03,
+        "intervals": {"recall_at_95": {"rate": 0.6, "low": 0.5, "high": 0.7, "trials": 40}},
+    }
+    row = measured(told)
+    assert (row.links_told_by, row.links_told, row.links_told_high) == ("fit of all rows", 0.6, 0.7)
+    assert row.links_told_baseline == 0.03
+
+
+def test_what_is_not_undone_or_measured_is_no_risk(plain_evaluation):
+    row = measured(plain_evaluation(), "rotation")
+    assert [axis.of(row) for axis in AXES.values()] == [None] * len(AXES)
+    told = plain_evaluation()
+    told["disclosure"]["membership"] = None
+    row = measured(told)
+    assert (row.members_told, row.membership) == (None, None)
+    assert cheapest([row], 1.0, risk="membership").row is None
+
+
+@pytest.fixture
+def two_rows(row):
+    """One is safer by people found, the other by everything else, which is far less proven."""
+    names = ("group_risk", "members_told", "links_told")
+
+    def risks(value):
+        rates = dict.fromkeys(names, value) | {f"{name}_high": value + 0.02 for name in names}
+        return (
+            rates
+            | {f"{name}_low": value - 0.02 for name in names}
+            | {f"{name}_by": "insider" for name in names}
+        )
+
+    quiet = row._replace(method="simple", risk=0.15, risk_high=0.19, **risks(0.1))
+    return [row._replace(**risks(0.6), ndcg_kept=0.8, gain_kept=0.8), quiet]
+
+
+@pytest.mark.parametrize("name", ["group", "membership", "links"])
+def test_a_risk_decides_the_answer_the_frontier_and_the_words(name, two_rows):
+    assert cheapest(two_rows, 0.13).row.method == "padded"
+    choice = cheapest(two_rows, 0.13, risk=name)
+    assert (choice.row.method, choice.risk) == ("simple", name)
+    assert choice.sentence.startswith(f"With at most 13% {AXES[name].limit}, “simple, k = 5”")
+    assert "“insider”" in choice.advice
+    assert choice.advice.endswith("(8% to 12%; nothing is proven).")
+    told = " ".join(choice.caveats)
+    assert "nothing that is proven of a release bounds this risk" in told
+    assert "Whom it gives away besides: “paper” found 15% of 900 people" in told
+    assert [row.method for row in frontier(two_rows, risk=name)] == ["simple", "padded"]
+    assert [row.method for row in frontier(two_rows)] == ["padded"]
+    # 1 / k is proven of people found, and of nothing else.
+    assert cheapest(two_rows[:1], 0.3).row is not None
+    assert cheapest(two_rows[:1], 0.3, risk=name).row is None
+
+
+@pytest.mark.parametrize("name", list(AXES))
+def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
+    found = compare(invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], risk=name)
+    again = compare(invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], risk="person")
+    assert (found.computed, again.computed) == (2, 0)
+    plain = found.to_dict()
+    assert plain["settings"]["risk"] == name
+    assert [choice["max_risk"] for choice in plain["ladder"]] == list(AXES[name].ladder)
+    page = compare_page(plain)
+    text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    assert AXES[name].limit in text
+    assert f"share {AXES[name].limit} (log scale)" in page.replace("&#39;", "'")
+    assert name == "person" or AXES[name].words in text
+
+
+def test_an_unknown_risk_is_refused_before_any_work(tmp_path, invented):
+    with pytest.raises(RecveilError, match=r"risk \(--risk\) is 'fun'; expected person, group"):
+        compare(invented, tmp_path / "out", risk="fun")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_risk_is_one_entry(two_rows):
+    copied = AXES["person"]._replace(
+        name="published", value="published_share", high="published_share", bound=None
+    )
+    register_axis(copied)
+    try:
+        rows = [row._replace(published_share=0.2) for row in two_rows]
+        assert cheapest(rows, 0.25, risk="published").row is not None
+        assert cheapest(rows, 0.15, risk="published").row is None
+    finally:
+        del AXES["published"]
+    with pytest.raises(RecveilError, match="measure 'nothing' is unknown"):
+        register_axis(copied._replace(value="nothing"))
+    with pytest.raises(RecveilError, match="expected"):
+        axis_named("published")
+
+
+def test_the_usual_risk_is_a_rung_of_the_ladder():
+    assert all(axis.usual in axis.ladder for axis in AXES.values())
