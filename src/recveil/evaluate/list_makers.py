@@ -22,17 +22,32 @@ class ListMaker(Recommender):
 
     It learns from the table once; all settings serve from that. Of a table that is full (see
     `TrainingTable.is_full`), no hold-out tells which lists are good: nearly everything that is
-    held out is right. There the first setting is taken: averaged labels have little noise to be
-    held down by strength, and little beyond their longest directions.
+    held out is right. There `of_full` is taken.
+
+    Attributes
+    ----------
+    of_full : tuple of float
+        The serving setting of a full table, which is the same whatever the table.
+
+    Notes
+    -----
+    `of_full` was chosen beforehand, by the nDCG@10 of held-out ratings: padded releases with k = 5
+    and k = 50 of the five folds of MovieLens 100K and of two splits of ml-latest-small, each
+    release's best setting of any maker counted as 1, on average over the fourteen releases. EASE
+    on labels has .945 with a strength of 5 and .935 with 20; PureSVD .913 with 10 directions, .900
+    with 20 and .881 with 5; EASE on liked .555 with 500; item cosine .421. So averaged labels have
+    little noise to be held down by strength, and what is liked of them says less than how much.
     """
 
     rates: ClassVar[bool] = False
+    of_full: Setting = ()
 
     def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
         """Return the settings with the highest nDCG@10 on all hold-outs together."""
         (learning,) = self.learning_settings
-        is_told = bool(inner) and not any(part.table.is_full for part in inner)
-        if not is_told or len(self.serving_settings) == 1:
+        if self.is_full_ or any(part.table.is_full for part in inner):
+            return learning, self.of_full, np.nan
+        if not inner or len(self.serving_settings) == 1:
             return learning, self.serving_settings[0], np.nan
         lists: list[list[NDArray[np.float64]]] = [[] for _ in self.serving_settings]
         for part in inner:
@@ -71,6 +86,7 @@ class Ease(ListMaker):
 
     def __init__(self, form: Literal["liked", "labels"] = "liked") -> None:
         self.form = form
+        self.of_full = (500.0,) if form == "liked" else (5.0,)
         self._numbers = liked if form == "liked" else valued
         self.name = f"EASE on {form}"
 
@@ -100,6 +116,7 @@ class PureSVD(ListMaker):
 
     name = "PureSVD"
     serving_settings: ClassVar[tuple[Setting, ...]] = ((5.0,), (10.0,), (20.0,), (50.0,))
+    of_full = (10.0,)
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, valued)

@@ -36,7 +36,7 @@ AVERAGES = ItemMeansAndBias.name
 # What lists are good for without any release; their gain is counted from here.
 POPULARITY = Popularity.name
 # Who makes the lists where a table cannot tell.
-USUAL_LISTS = PureSVD().name
+USUAL_LISTS = Ease("labels").name
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
 # Fewer differences have no standard error worth the name.
@@ -129,7 +129,7 @@ class Served(NamedTuple):
         a recipient would take to predict ratings: they have no test cells.
     ranker : str
         The one with the highest nDCG@10 there, which they would take to make lists; of those that
-        the held-out rows do not tell from it, the one with the lowest RMSE; PureSVD where
+        the held-out rows do not tell from it, the one with the lowest RMSE; EASE on labels where
         the table is full, so that they tell nothing; `chosen` if nothing was listed, and if not
         given.
     people : PersonUtility or None
@@ -278,7 +278,7 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 
     In rows that hold nearly all items, everybody's inner lists are nearly right, and which ones
     are better there says nothing of people who have rated few items. So of a full table a
-    recipient takes what averaged labels leave to see: their longest directions (PureSVD).
+    recipient takes what serves best of full tables in general: EASE on labels (see `ListMaker`).
     """
     if any(r.is_full_ for r in fitted):
         known = [r.name for r in fitted if r.name == USUAL_LISTS]
