@@ -1,4 +1,4 @@
-"""Adversary: what somebody knows about the person he is looking for."""
+"""Adversary: what somebody knows about the person they are looking for."""
 
 import math
 import numbers
@@ -27,27 +27,27 @@ class Adversary:
     Parameters
     ----------
     known : int
-        Number m of a target's ratings that he thinks he knows.
+        Number m of a target's ratings that they think they know.
     right : int, optional
         How many of them are right (within the errors); all, if not given.
     wrong_kind : {"value", "item"}
-        A wrong entry is a wrong value of an item that the target rated, or an item that he did
+        A wrong entry is a wrong value of an item that the target rated, or an item that they did
         not rate.
     rating_error : float or None
-        He is off by up to so many rating points, uniformly over the scale's values within; None:
-        he knows which items were rated, but no ratings.
+        They are off by up to so many rating points, uniformly over the scale's values within; None:
+        they know which items were rated, but no ratings.
     date_error : int or None
-        He is off by up to so many days, uniformly; None: he knows no dates.
+        They are off by up to so many days, uniformly; None: they know no dates.
     outside_top : int
-        He knows only items outside the so many most rated ones.
+        They know only items outside the so many most rated ones.
     activity_error : float or None
-        He knows the number of the target's ratings up to this share (0.5 for ±50 %).
+        They know the number of the target's ratings up to this share (0.5 for ±50 %).
     likes_only : bool
-        Of a rating he knows no more than whether the target liked the item, which is any rating
+        Of a rating they know no more than whether the target liked the item, which is any rating
         above the middle of the scale. `rating_error` is then half of what such a word leaves open:
         `with_likes` sets it to suit a scale.
     name, description : str
-        For people: what such an adversary is called, and one sentence about him.
+        For people: what such an adversary is called, and one sentence about them.
 
     Raises
     ------

@@ -234,7 +234,7 @@ def _public_side(
     if anonymizer is not None:
         try:
             release = anonymizer.anonymize(catalogue)
-        except RecveilError:  # too few people, say: then he has the ratings as they are
+        except RecveilError:  # too few people, say: then they have the ratings as they are
             pass
         else:
             table = ReleasedTable.from_release(release, catalogue)

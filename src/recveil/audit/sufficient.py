@@ -21,7 +21,7 @@ class Sufficient:
     Parameters
     ----------
     adversary : str
-        His name.
+        Their name.
     share : float
     known : int or None
         None if sixteen are not enough.
