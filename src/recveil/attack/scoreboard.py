@@ -53,7 +53,7 @@ class Lineups(Guesses):
 
     @property
     def probability(self) -> NDArray[np.float64]:
-        """Chance that a random pick from the lineup is the target: 1 / people, or 0 if not in it."""
+        """Chance that a random pick from the lineup is the target: 1 / people, or 0."""
         return self.chance
 
 
