@@ -67,15 +67,20 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
             "simple",
             [
                 "or all who rated it agree, the label is their exact rating",
-                "Most labels that are values of the scale are such",
+                "most labels that are values of the scale are such: 94 % of them",
+                "works out 84 % of the ratings of the last",
+                "area under the curve of 0.98 by 16 known ratings",
             ],
         ),
         (
             "padded",
             [
                 "That it is hidden who rated what",
-                "marks half of what was rated with 95 % of the marks right",
+                "marks 61 % of what was rated with 95 % of the marks right",
+                "gives 51 % of the ratings that one member alone gave exactly",
+                "24 % of the people by eight items",
                 "That it is hidden who is in this data at all",
+                "area under the curve of 0.98 by 16 known ratings, and of 0.998 by all",
             ],
         ),
     ],
@@ -85,6 +90,23 @@ def test_what_a_fit_of_all_rows_tells_is_not_promised_away(card_of, homogenize, 
     limits = card[card.index("## What is not promised") : card.index("## What the files hold")]
     for sentence in sentences:
         assert sentence in limits
+
+
+@pytest.mark.parametrize("protect", ["none", "shuffle"])
+def test_that_fills_are_told_is_said(card_of, protect):
+    card = plain(card_of(KCoRater(5, "random", protect=protect, seed=1)))
+    assert "found the very records of 81 % of the others by eight items without ratings" in card
+    assert "and of 36 % where values were drawn at random" in card
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_figures_are_of_the_table_they_were_measured_on(card_of, name):
+    """What is measured on one table is not said of another."""
+    card = plain(card_of(SEEN[name][0]))
+    limits = card[card.index("## What is not promised") : card.index("## What the files hold")]
+    for point in re.split(r" - (?=That|Anything)", limits):
+        if re.search(r"\d %|0\.\d\d", point):
+            assert "MovieLens 100K" in point or "there, " in point or "in that release" in point
 
 
 @pytest.mark.parametrize("name", SEEN)

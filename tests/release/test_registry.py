@@ -15,9 +15,9 @@ from recveil.compare import compare
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
-from recveil.release.claim import claim_kind, forget_claim, register_claim
+from recveil.release.claim import Claim, claim_kind, forget_claim, register_claim
 from recveil.release.data_card import data_card
-from recveil.release.manifest import Manifest, to_bytes
+from recveil.release.manifest import COUNTS, FORMAT, Manifest, to_bytes
 from recveil.release.method import Option
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import forget_method, register_method, variant_of
@@ -109,6 +109,31 @@ def test_an_old_format_knows_no_newer_method(tmp_path):
         rewrite(tmp_path / "old", lambda content: content["settings"].update(method="toy"))
         problems = [violation.problem for violation in verify(tmp_path / "old").violations]
     assert any("'toy' is unknown to releases of this format" in problem for problem in problems)
+
+
+def test_in_an_old_format_another_method_keeps_its_own_words(tmp_path):
+    """The words of that format surround them; of the methods that come with recveil none are."""
+    words = '{% extends "card" %}{% block learned %}- X\n{% endblock %}'
+    toy = replace(TOY, card=words + "{% block not_promised %}- Y\n{% endblock %}")
+    with registered(Maker(toy, PredictiveAnonymizer)):
+        manifest = Manifest(
+            claim=Claim("identical-rows", 4),
+            layout="groups",
+            settings={"method": "toy"},
+            scale=RATINGS.scale,
+            counts=dict.fromkeys(COUNTS["recveil-release-2"], 4),
+            format="recveil-release-2",
+        )
+        old, new = (
+            data_card(replace(manifest, format=form), "ratings.csv")
+            for form in ("recveil-release-2", FORMAT)
+        )
+    for card in (old, new):
+        assert "\n## What is not promised\n\n- X\n- Y\n- Anything about two" in card
+        assert "label for label, by at least **4** people" in card
+    assert "That it is hidden" not in old
+    assert "34 %" in new
+    assert "34 %" not in old
 
 
 def test_the_default_of_one_method_changes_no_other(tmp_path):

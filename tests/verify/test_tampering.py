@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.release.claim import card_text
 from recveil.release.data_card import data_card
 from recveil.release.manifest import Manifest, to_bytes
 from recveil.verify import verify
@@ -554,9 +555,47 @@ OF_EACH_METHOD = ["predictive-padded", "predictive-simple-csv", "k-corating"]
 
 
 @pytest.mark.parametrize("name", OF_EACH_METHOD)
-def test_releases_of_format_2_hold_for_ever(name):
-    verdict = verify(Path(__file__).parent / "format_2" / name)
+@pytest.mark.parametrize("form", ["format_1", "format_2", "format_3"])
+def test_releases_of_every_format_hold_for_ever(form, name):
+    verdict = verify(Path(__file__).parent / form / name)
     assert verdict.holds, verdict.violations
+    has_old_words = any("words of its time" in told for told in verdict.not_covered)
+    assert has_old_words == (form != "format_3")
+
+
+@pytest.mark.parametrize("before", ["recveil-release-1", "recveil-release-2"])
+def test_a_card_of_another_format_does_not_hold(copy_of, before):
+    """Who gives a release an older number must give it the words of that time, too."""
+    folder = copy_of("padded-groups-csv")
+    manifest = _manifest(folder) | {"format": before}
+    if before == "recveil-release-1":
+        del manifest["counts"]["duplicates_dropped"]
+    _sign(folder, manifest)
+    assert [violation.where for violation in verify(folder).violations] == ["README.md"]
+
+
+@pytest.mark.parametrize("name", OF_EACH_METHOD)
+def test_the_third_format_changed_words_alone(name):
+    """The same people, the same seed: nothing that is published of them became other bytes."""
+    older, newer = (Path(__file__).parent / form / name for form in ("format_2", "format_3"))
+    for file in (older / "classes.csv", *older.glob("ratings.*")):
+        assert file.read_bytes() == (newer / file.name).read_bytes()
+    before, after = _manifest(older), _manifest(newer)
+    for manifest in (before, after):
+        del manifest["format"], manifest["files"]["README.md"]
+    assert before == after
+
+
+# What cards of older formats said must not change, or what was published then fails.
+FROZEN_CARDS = {
+    "card_1.md.jinja": "5a25806400272693dcaa6cf0ab9943026027ad9d8296240875fea42a28a1f62d",
+    "card_2.md.jinja": "aac4b75980986e9948f00ba81727ee4b2b2bb7aa43452e0350dff570dde320bb",
+}
+
+
+@pytest.mark.parametrize("name", FROZEN_CARDS)
+def test_the_words_of_older_formats_stay(name):
+    assert hashlib.sha256(card_text(name).encode()).hexdigest() == FROZEN_CARDS[name]
 
 
 class TestFormat1:

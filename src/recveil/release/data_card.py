@@ -5,8 +5,12 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from recveil.release.claim import card_text
 from recveil.release.manifest import Manifest
 
-# The words of an older format stay as they were: its cards are rendered again to be compared.
-_OF_OLD_FORMATS = {"recveil-release-1": "card_1.md.jinja"}
+# The words of an older format stay as they were: its cards are rendered again to be compared. Each
+# holds the words of the methods that the first format knew; the others bring theirs.
+_OF_OLD_FORMATS = {
+    "recveil-release-1": "card_1.md.jinja",
+    "recveil-release-2": "card_2.md.jinja",
+}
 
 
 def data_card(manifest: Manifest, ratings_file: str) -> str:
@@ -27,9 +31,9 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
     method, settings = manifest.method, manifest.settings
     old = _OF_OLD_FORMATS.get(manifest.format)
     cards = {
-        "card": card_text("card.md.jinja"),
+        "card": card_text(old or "card.md.jinja"),
         "claim": manifest.claim.about.card,
-        "method": card_text(old) if old else method.card,
+        "method": method.card,
     }
     # Markdown for people to read, not HTML: nothing to escape.
     environment = Environment(  # noqa: S701
@@ -38,7 +42,8 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    text = environment.get_template("method").render(
+    holds_all = old is not None and method.first_format == 1
+    text = environment.get_template("card" if holds_all else "method").render(
         **manifest.to_json(),
         ratings_file=ratings_file,
         class_of=manifest.claim.about.class_of,

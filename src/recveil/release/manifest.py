@@ -25,10 +25,10 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = ("recveil-release-1", FORMAT)
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
-COUNTS = {"recveil-release-1": _COUNTS, FORMAT: (*_COUNTS, "duplicates_dropped")}
+COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
 
 
 def twin_name(name: str) -> str:

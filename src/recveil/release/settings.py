@@ -13,7 +13,7 @@ from recveil.release.registry import all_methods, find_method
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
 # The number of the format that is written.
-NEWEST = 2
+NEWEST = 3
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
