@@ -24,6 +24,8 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
                 "high": share * 1.5,
                 "trials": asked,
             },
+            "baseline": 1 / asked,
+            "group_baseline": 5 / asked,
             "link_precision": 0.3,
             "link_baseline": 0.1,
             "links": {"rate": 0.3, "low": 0.25, "high": 0.35, "trials": asked},

@@ -14,7 +14,7 @@ from recveil.attack.item_matching import ItemNames, match_by_rank, match_items
 from recveil.attack.item_side import ItemSide
 from recveil.attack.on_release import attack_release, find_co_rated_strikes
 from recveil.attack.released import ReleasedTable
-from recveil.attack.statistics import Interval, wilson_interval
+from recveil.attack.statistics import Interval, no_better, wilson_interval
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -354,10 +354,11 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
         found.named["all"],
         found.by_rank["100"],
     )
+    rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"
     said = [
         f"The rates above are those of somebody who knows which item is which. Hidden items are "
-        f"named again, {source}: {_percent(top)} of the {top.trials} that most people rated (by "
-        f"rank of popularity alone {by_rank.rate:.1%}), and {all_.rate:.1%} of all "
+        f"named again, {source}: {_percent(top)} of the {top.trials} that most people rated"
+        f"{no_better(top, by_rank.rate, rank) or beside}, and {all_.rate:.1%} of all "
         f"{found.items:,}; {found.with_known['all'].rate:.1%} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
@@ -370,11 +371,13 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     worst = max(found.people, key=lambda one: one.found.rate)
     if not worst.found.trials:
         return [*said, "With these names nobody could be looked for, which shows nothing."]
+    control = "the same names dealt to other items give"
+    nothing_new = no_better(worst.found, worst.control.rate, control)
     said.append(
         f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
-        f"{worst.found.trials:,} people, {worst.control.rate:.1%} with the same names dealt to "
-        f"other items, and {worst.names_known.rate:.1%} if items were not hidden. Better matchings "
-        f"may name more: do not count on hidden items."
+        f"{worst.found.trials:,} people{nothing_new}; {worst.control.rate:.1%} with the same names "
+        f"dealt to other items, and {worst.names_known.rate:.1%} if items were not hidden. Better "
+        f"matchings may name more: do not count on hidden items."
     )
     return said
 

@@ -52,6 +52,9 @@ class ReleaseAttack(NamedTuple):
         Expected share of the targets whom a pick among the people with the highest score hits.
     baseline : float
         The same for a pick among all people: 1 / people in the release.
+    group_baseline : float
+        Share of the people who are behind the record with most of them: a guess that always names
+        it finds their group.
     bound : float
         1 / k, which `person_found` cannot exceed if the release keeps its claim; with privacy
         levels, the mean over the targets of 1 / what their records promise.
@@ -73,6 +76,7 @@ class ReleaseAttack(NamedTuple):
     group_found: Interval
     person_found: Interval
     baseline: float
+    group_baseline: float
     bound: float
     link_precision: Mean
     link_baseline: Mean
@@ -169,6 +173,7 @@ def attack_release(
         group_found=wilson_interval(int(found.sum()), known.requested),
         person_found=wilson_interval(best.hits, known.requested),
         baseline=1 / table.candidates.n_people,
+        group_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_people,
         bound=_bound(table, targets),
         link_precision=mean_interval([lesson.truth.size / lesson.links for lesson in links]),
         link_baseline=mean_interval([lesson.popularity for lesson in links]),

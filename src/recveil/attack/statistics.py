@@ -145,6 +145,51 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
     return Mean(mean, mean - half, mean + half, numbers.size)
 
 
+def no_better(
+    told: Interval | Mean, baseline: float, source: str, about: str = "the release"
+) -> str:
+    """Say that an attack tells nothing new, if its rate is not above its baseline.
+
+    A rate of 10 % is much where nothing else tells anything, and nothing where popularity alone
+    tells 66 %. Whoever reads it must not take it for what the release gives away.
+
+    Parameters
+    ----------
+    told : Interval or Mean
+        The attack's rate with its interval.
+    baseline : float
+        What is reached without the attack: by a blind guess, by popularity, or of strangers.
+    source : str
+        Who reaches it, with a verb: "popularity alone gives".
+    about : str
+        What was attacked.
+
+    Returns
+    -------
+    str
+        Part of a sentence that follows the rate, its comma before it. Empty if the whole interval
+        lies above the baseline, and where there is none, because nobody was looked for.
+
+    Examples
+    --------
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.66, "popularity alone gives")
+    ', which is less than popularity alone gives (66.0%), so that it tells nothing new about the \
+release'
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "the table")
+    ', which is not clearly more than a blind guess gives (9.0%), so that it tells nothing new \
+about the table'
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.01, "a blind guess gives")
+    ''
+    """
+    if not told.trials or not told.low <= baseline:  # a baseline that is nan is none
+        return ""
+    how = "less" if told.high < baseline else "not clearly more"
+    return (
+        f", which is {how} than {source} ({baseline:.1%}), so that it tells nothing new about "
+        f"{about}"
+    )
+
+
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return how often a member's score beats an outsider's (AUC), with DeLong's interval.
 

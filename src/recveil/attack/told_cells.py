@@ -9,7 +9,7 @@ from scipy import stats
 
 from recveil.attack.released import ReleasedTable
 from recveil.attack.residuals import find_residuals
-from recveil.attack.statistics import Interval
+from recveil.attack.statistics import Interval, no_better
 from recveil.ratings import Ratings
 
 # So many of the marks must be right.
@@ -132,17 +132,22 @@ def describe_cells(told: ToldCells) -> str:
     recall, lone = told.recall_at_95, told.lone_exact
     if not recall.trials:
         return "Nobody in the records that were looked at had rated anything."
+    nothing_new = no_better(recall, told.popularity_recall_at_95, "their popularity alone gives")
+    beside = f" (the items' popularity alone: {told.popularity_recall_at_95:.1%})"
     sentence = (
         f"Who rated what is not hidden: a smooth fit of all rows, and a look at what it leaves "
         f"over, marks {recall.rate:.1%} ({recall.low:.1%} to {recall.high:.1%}) of the pairs of "
-        f"record and item that somebody in the group rated, with 95 % of the marks right (the "
-        f"items' popularity alone: {told.popularity_recall_at_95:.1%})"
+        f"record and item that somebody in the group rated, with 95 % of the marks right"
+        f"{nothing_new or beside}"
     )
     if lone.trials:
+        by_popularity = told.popularity_lone_exact
+        source = "popularity and the usual rating give"
         sentence += (
-            f", and works out exactly {lone.rate:.1%} ({lone.low:.1%} to {lone.high:.1%}) of the "
-            f"ratings that one member alone gave; {told.lone_known.rate:.1%} where it is known "
-            f"that one did"
+            f"{';' if nothing_new else ', and'} it works out exactly {lone.rate:.1%} "
+            f"({lone.low:.1%} to {lone.high:.1%}) of the ratings that one member alone gave"
+            f"{no_better(lone, by_popularity, source)}; {told.lone_known.rate:.1%} where it is "
+            f"known that one did"
         )
     if told.records < told.of_records:
         sentence += (

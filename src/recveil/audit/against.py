@@ -12,6 +12,7 @@ from recveil.attack import Adversary, Interval, Mean, ReleasedTable
 from recveil.attack.intersection import Intersection, groups_of, intersect
 from recveil.attack.joint_finding import JointFinding, find_in_both
 from recveil.attack.links_of_two import LinksOfTwo, tell_links
+from recveil.attack.statistics import no_better
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings
@@ -113,15 +114,18 @@ class Against:
         name, finding = self.strongest
         if finding.skipped == finding.requested:
             return "Nobody could be looked for in both releases, which shows nothing."
+        alone = finding.person_in_one.rate
+        nothing_new = no_better(
+            finding.person_in_both, alone, "one release alone gives", "the other one"
+        )
         return (
             f"To use both, an adversary must find a person’s row in each: of "
             f"{finding.requested:,} people, “{name}” finds {_percent(finding.both)} in both "
             f"({finding.first.rate:.1%} in this one, {finding.second.rate:.1%} in "
             f"“{self.name}”). A blind pick among those who stand behind both rows, for whoever "
-            f"learns who they are, is right for {_percent(finding.person_in_both)}; by one release "
-            f"alone for {finding.person_in_one.rate:.1%}, and with the row of somebody else in "
-            f"the other one for {finding.stranger.rate:.1%}. Who searches both at once may find "
-            f"more."
+            f"learns who they are, is right for {_percent(finding.person_in_both)}{nothing_new}; "
+            f"by one release alone for {alone:.1%}, and with the row of somebody else in the other "
+            f"one for {finding.stranger.rate:.1%}. Who searches both at once may find more."
         )
 
     def _say_links(self) -> str:
@@ -132,10 +136,15 @@ class Against:
             return "No items stand out of both rows of anybody; better attacks may tell some."
         one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
         strange = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
+        popular = "as many of the most rated items give"
+        nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
+            links.both, links.stranger.mean, "somebody else’s second row gives"
+        )
         return (
             f"Of the items that stand out of both rows of a person, they rated (the mean of "
             f"{links.both.trials:,} people) "
-            f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%}); {one} that "
+            f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%})"
+            f"{nothing_new}; {one} that "
             f"stand out of one row, {strange} with somebody else’s second row, and "
             f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks tell "
             f"more."

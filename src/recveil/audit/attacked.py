@@ -3,22 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from recveil.anonymize.methods import same_again
-from recveil.attack import (
-    Adversary,
-    Interval,
-    Membership,
-    ReleaseAttack,
-)
+from recveil.attack import Adversary, Membership, ReleaseAttack
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.hidden_items import HiddenItems, describe_hidden_items
 from recveil.attack.members import describe_membership
-from recveil.attack.statistics import Mean
+from recveil.attack.statistics import no_better
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
+from recveil.audit.outcome import plain_attack, plain_membership
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
@@ -99,8 +93,8 @@ class AttackedRelease:
             "unprotected": self.unprotected,
             "lowest_level": self.lowest_level,
             "columns": columns_of(self.manifest.claim),
-            "attacks": [_plain(adversary, attack) for adversary, attack in self.attacks],
-            "membership": self.membership and _plain_membership(self.membership, self.by_known),
+            "attacks": [plain_attack(adversary, attack) for adversary, attack in self.attacks],
+            "membership": self.membership and plain_membership(self.membership, self.by_known),
             "attributes": self.attributes and self.attributes.to_dict(),
             "residual": self.residual and self.residual.to_dict(),
             "ratings_as_they_are": self.lone_share,
@@ -165,62 +159,6 @@ def _cannot_be_repeated(manifest: Manifest) -> str:
     return "" if same_again(manifest, 0) is not None else f"because {method.why_not_again}"
 
 
-def _plain(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
-    errors = attack.rating_errors
-    return {
-        "name": adversary.name,
-        "description": adversary.description,
-        "attack": attack.attack,
-        "targets_requested": attack.requested,
-        "targets_attacked": attack.requested - attack.skipped,
-        "targets_skipped": attack.skipped,
-        "group_found": attack.group_found._asdict(),
-        "person_found": attack.person_found._asdict(),
-        "baseline": attack.baseline,
-        "bound": attack.bound,
-        "link_precision": _number(attack.link_precision.mean),
-        "link_baseline": _number(attack.link_baseline.mean),
-        "links": _of_mean(attack.link_precision),
-        "rating_rmse": _number(errors.rmse),
-        "item_mean_rmse": _number(errors.item_mean_rmse),
-        "exact_share": _number(attack.exact.rate),
-        "by_attack": {name: found._asdict() for name, found in attack.by_attack.items()},
-    }
-
-
-def _plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> dict[str, Any]:
-    """Return the areas: of the strongest adversary, and by how many ratings are known."""
-    plain: dict[str, Any] = {
-        known: {
-            "auc": _interval(told.auc),
-            "tpr_at_5": _interval(told.tpr_at_5),
-            "null_auc": _interval(told.null_auc),
-            "members": told.members,
-            "outsiders": told.outsiders,
-            "skipped": told.skipped,
-            "scorer": told.scorer,
-        }
-        for known, told in by_known.items()
-    }
-    return {"auc": strongest.auc._asdict(), "members": strongest.members} | plain
-
-
-def _interval(interval: Interval) -> dict[str, Any]:
-    """Return an interval as plain data; its rate is None where nobody could be scored."""
-    return interval._asdict() | {"rate": _number(interval.rate)}
-
-
-def _of_mean(found: Mean) -> dict[str, Any]:
-    """Return a mean with its interval as a rate; None for what nothing was there to measure on."""
-    ends = {"rate": found.mean, "low": found.low, "high": found.high}
-    return {name: _number(value) for name, value in ends.items()} | {"trials": found.trials}
-
-
-def _number(value: float) -> float | None:
-    """Return None for nan, which JSON does not know."""
-    return None if np.isnan(value) else float(value)
-
-
 def columns_of(claim: Claim) -> dict[str, str]:
     """Name the rates: where real ratings stay, each record is one person's.
 
@@ -251,9 +189,10 @@ def headline(published: AttackedRelease) -> str:
     elif published.unprotected:
         promise = _alone(published.unprotected)
     together = published.against.headline() if published.against else ""
+    blind = ", no more than by a blind guess" if person.rate <= attack.baseline else ""
     sentence = (
         f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
-        f"{_high(published, attack):.1%}) by “{worst.name}”; {promise}."
+        f"{_high(published, attack):.1%}) by “{worst.name}”{blind}; {promise}."
     )
     return f"{sentence} {together}".rstrip()
 
@@ -286,9 +225,7 @@ def _in_the_data(published: AttackedRelease) -> list[str]:
         return []
     told = [describe_membership(published.membership.auc)]
     measured = [
-        f"{'all' if known == 'all' else known} ratings AUC {found.auc.rate:.2f} "
-        f"({found.auc.low:.2f} to {found.auc.high:.2f}), with {found.tpr_at_5.rate:.0%} of the "
-        f"members found while 5 % of the others are taken for members"
+        f"{known} ratings {_area(found)}"
         for known, found in published.by_known.items()
         if found.auc.trials
     ]
@@ -297,6 +234,17 @@ def _in_the_data(published: AttackedRelease) -> list[str]:
     if published.attributes is not None:
         told.append(describe_attributes(published.attributes))
     return told
+
+
+def _area(found: Membership) -> str:
+    """Say how well members are told from others, beside a coin and a blind guess."""
+    auc, told = found.auc, found.tpr_at_5
+    coin = "" if auc.low > 0.5 else ", no better than a coin"
+    return (
+        f"AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}){coin}, with {told.rate:.0%} of the "
+        f"members found while 5 % of the others are taken for members"
+        f"{no_better(told, 0.05, 'a blind guess finds')}"
+    )
 
 
 def _strongest(published: AttackedRelease) -> tuple[Adversary, ReleaseAttack]:
@@ -334,8 +282,13 @@ def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) 
         )
     return (
         f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
-        f"{_high(published, attack):.1%}); {promise}"
+        f"{_high(published, attack):.1%}){_blindly(attack)}; {promise}"
     )
+
+
+def _blindly(attack: ReleaseAttack) -> str:
+    """Say that no more are found than by a blind guess among all people, if so."""
+    return no_better(attack.person_found, attack.baseline, "a blind guess finds")
 
 
 def _alone(unprotected: int | None) -> str:

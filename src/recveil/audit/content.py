@@ -12,6 +12,7 @@ from recveil.attack.cell_features import Cells
 from recveil.attack.companions import Companions, measure_companions
 from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, judge_fills, measure_fills
 from recveil.attack.shadow import tell_fills_by_shadow
+from recveil.attack.statistics import no_better
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -152,6 +153,7 @@ def _of_fills(told: FillsTold) -> str:
         who = "Somebody who knows nobody, and makes such a release of the published labels,"
     if marked is None or not found.trials:
         return f"{who} could not be tried: nothing is left to be judged."
+    beside = f"; by the items alone, {alone.rate:.1%}"
     precision = (
         f"half of the others' real ratings are marked with {marked.rate:.1%} of the marks right "
         f"({marked.low:.1%} to {marked.high:.1%}; a blind guess: {told.base_rate:.1%})"
@@ -163,18 +165,19 @@ def _of_fills(told: FillsTold) -> str:
         )
     return (
         f"{who} learns what fills look like: {precision}. By eight items without "
-        f"ratings they find {found.rate:.1%} ({found.low:.1%} to {found.high:.1%}) of the others; "
-        f"by the items alone, {alone.rate:.1%}."
+        f"ratings they find {found.rate:.1%} ({found.low:.1%} to {found.high:.1%}) of the others"
+        f"{no_better(found, alone.rate, 'the items alone give') or beside}."
     )
 
 
 def _of_companions(companions: Companions) -> str:
     told, right = companions.told, companions.right
+    nothing_new = no_better(told, companions.stranger.rate, "is told of a stranger")
     surely = f", and {right.rate:.1%} of what is told so is right" if right.trials else ""
     return (
         f"Whoever knows the ratings of all others in a person's group is told "
         f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%}) of the person's ratings for sure"
-        f"{surely}; who takes the row's labels for the ratings is right for "
+        f"{surely}{nothing_new}; who takes the row's labels for the ratings is right for "
         f"{companions.by_row.rate:.1%}, and of a stranger {companions.stranger.rate:.1%} are told "
         f"so by chance."
     )

@@ -13,6 +13,8 @@ from recveil.attack import (
     Interval,
     Likelihood,
     Mean,
+    Membership,
+    ReleaseAttack,
     ScoreboardRH,
     draw_knowledge,
     mean_interval,
@@ -236,3 +238,61 @@ def _count(
 
 def _seed(seed: int, draw: int) -> int:
     return seed if draw == 0 else int(np.random.default_rng([seed, draw]).integers(2**62))
+
+
+def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
+    """Return what one adversary achieved."""
+    errors = attack.rating_errors
+    return {
+        "name": adversary.name,
+        "description": adversary.description,
+        "attack": attack.attack,
+        "targets_requested": attack.requested,
+        "targets_attacked": attack.requested - attack.skipped,
+        "targets_skipped": attack.skipped,
+        "group_found": attack.group_found._asdict(),
+        "person_found": attack.person_found._asdict(),
+        "baseline": attack.baseline,
+        "group_baseline": attack.group_baseline,
+        "bound": attack.bound,
+        "link_precision": _plain_number(attack.link_precision.mean),
+        "link_baseline": _plain_number(attack.link_baseline.mean),
+        "links": _plain_mean(attack.link_precision),
+        "rating_rmse": _plain_number(errors.rmse),
+        "item_mean_rmse": _plain_number(errors.item_mean_rmse),
+        "exact_share": _plain_number(attack.exact.rate),
+        "by_attack": {name: found._asdict() for name, found in attack.by_attack.items()},
+    }
+
+
+def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> dict[str, Any]:
+    """Return the areas: of the strongest adversary, and by how many ratings are known."""
+    plain: dict[str, Any] = {
+        known: {
+            "auc": _plain_interval(told.auc),
+            "tpr_at_5": _plain_interval(told.tpr_at_5),
+            "null_auc": _plain_interval(told.null_auc),
+            "members": told.members,
+            "outsiders": told.outsiders,
+            "skipped": told.skipped,
+            "scorer": told.scorer,
+        }
+        for known, told in by_known.items()
+    }
+    return {"auc": strongest.auc._asdict(), "members": strongest.members} | plain
+
+
+def _plain_interval(interval: Interval) -> dict[str, Any]:
+    """Return an interval as plain data; its rate is None where nobody could be scored."""
+    return interval._asdict() | {"rate": _plain_number(interval.rate)}
+
+
+def _plain_mean(found: Mean) -> dict[str, Any]:
+    """Return a mean with its interval as a rate; None for what nothing was there to measure on."""
+    ends = {"rate": found.mean, "low": found.low, "high": found.high}
+    return {name: _plain_number(value) for name, value in ends.items()} | {"trials": found.trials}
+
+
+def _plain_number(value: float) -> float | None:
+    """Return None for nan, which JSON does not know."""
+    return None if np.isnan(value) else float(value)

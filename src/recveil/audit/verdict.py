@@ -1,6 +1,7 @@
 """The verdict: what the numbers say, in plain words; reassuring only where there is evidence."""
 
 from recveil.attack import Interval
+from recveil.attack.statistics import no_better
 from recveil.audit.controls import Check
 from recveil.audit.outcome import Outcome
 from recveil.audit.sufficient import Sufficient
@@ -26,7 +27,8 @@ def write_verdict(
     worst = max(attacks, key=lambda outcome: outcome.found.rate)
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
     sentences += [
-        f"{_who(outcome)} finds {_percent(outcome.found)} of {outcome.requested:,} people; by the "
+        f"{_who(outcome)} finds {_percent(outcome.found)} of {outcome.requested:,} people"
+        f"{no_better(outcome.found, outcome.baseline, 'a blind guess finds', 'the table')}; by the "
         f"paper's attack {_percent(outcome.success)} stand out."
         for outcome in attacks
     ]

@@ -65,7 +65,11 @@ def _show_measures(
         if attack["alone"]["rate"] is not None
     )
     if told:
-        console.print(f"The only match, by exact agreement (Chang et al.): {told}.")
+        blind = graphs[0]["baseline"]
+        console.print(
+            f"The only match, by exact agreement (Chang et al.): {told}; a blind guess finds "
+            f"{blind:.2%}."
+        )
     shares = [entry for entry in deanonymized if entry["theta"] == 0.5]
     told = "; ".join(
         f"{escape(entry['adversary'])} {entry['omega']['rate']:.1%}"

@@ -35,7 +35,7 @@ of the people (10% to 14%; proven: at most 20%).
     proven = "nothing is proven" if bound is None else f"proven: at most {percent(bound)}"
     return (
         f"Publish “{row.title}”: {', '.join(kept)}; the price is that {axis.who(row)} "
-        f"{axis.say(row, axis.reach)} ({axis.ends(row)}; {proven})."
+        f"{axis.say(row, axis.reach)} ({axis.ends(row)}; {proven}){axis.nothing_new(row)}."
     )
 
 

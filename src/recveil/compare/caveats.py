@@ -136,7 +136,8 @@ def say_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
             f"{row.most_attacked:,} of {row.looked_for:,} people, and who was not looked for is "
             f"not safe. {advice}"
         ]
-    return [f"The safest was “{row.title}”: {axis.say(row, axis.told)} ({axis.ends(row)})."]
+    safest = f"The safest was “{row.title}”: {axis.say(row, axis.told)} ({axis.ends(row)})"
+    return [f"{safest}{axis.nothing_new(row)}."]
 
 
 def say_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> list[str]:
@@ -156,7 +157,10 @@ def say_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> list[st
 def _strongest(row: Row, axis: Axis) -> str:
     """Say what the strongest adversary reached."""
     reached = axis.say(row, axis.reached)
-    return f"{axis.who(row)} {reached} ({axis.ends(row)}), more than any other adversary."
+    return (
+        f"{axis.who(row)} {reached} ({axis.ends(row)}), more than any other adversary"
+        f"{axis.nothing_new(row)}."
+    )
 
 
 def _proven(row: Row, max_risk: float | None, axis: Axis) -> str:

@@ -70,6 +70,13 @@ PRIVACY_MEASURES = (
     ),
     Measure("risk_high", "The upper end, at most the bound", float, _risk_high, "%", "down"),
     Measure(
+        "risk_baseline",
+        "The same by a blind guess among all people",
+        float,
+        _strongest("baseline"),
+        "%",
+    ),
+    Measure(
         "looked_for",
         "The people who were to be found",
         int,

@@ -6,6 +6,8 @@ frontier, the ladder and the page follow from it: another axis is one entry.
 
 from typing import NamedTuple
 
+from recveil.attack import Interval
+from recveil.attack.statistics import no_better
 from recveil.compare.measured import measure_named
 from recveil.compare.rows import Row
 from recveil.compare.worth import percent
@@ -32,6 +34,10 @@ class Axis(NamedTuple):
         The same as a fact, without anybody who does it.
     column : str
         The head of its column.
+    baseline : str
+        The measure of what is reached without the attack.
+    source : str
+        Who reaches that, with a verb.
     bound : str or None
         The measure of what is proven; None where no claim of a release bounds it.
     is_search : bool
@@ -60,6 +66,8 @@ class Axis(NamedTuple):
     reached: str
     told: str
     column: str
+    baseline: str
+    source: str
     bound: str | None = None
     is_search: bool = True
     ladder: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -84,6 +92,15 @@ class Axis(NamedTuple):
         """Fill in one of `reach`, `reached` and `told`."""
         return template.format(rate=percent(self.of(row)), people=f"{row.looked_for or 0:,}")
 
+    def nothing_new(self, row: Row) -> str:
+        """Say that the risk is not above its baseline; nothing if it is, or if none is known."""
+        baseline: float | None = getattr(row, self.baseline)
+        rate, low = self.of(row), getattr(row, self.low)
+        if None in (baseline, rate, low):
+            return ""
+        told = Interval(rate or 0.0, low, self.highest(row), row.looked_for or 1)
+        return no_better(told, baseline or 0.0, self.source)
+
     def ends(self, row: Row) -> str:
         """Write the interval."""
         return f"{percent(getattr(row, self.low))} to {percent(getattr(row, self.high))}"
@@ -104,6 +121,8 @@ _AXES = (
         reached="found {rate} of {people} people",
         told="{rate} of {people} people found",
         column="found",
+        baseline="risk_baseline",
+        source="a blind guess finds",
         bound="bound",
     ),
     Axis(
@@ -117,6 +136,8 @@ _AXES = (
         reached="found the groups of {rate} of {people} people",
         told="the groups of {rate} of {people} people found",
         column="group found",
+        baseline="group_risk_baseline",
+        source="always naming the largest group finds",
         ladder=(0.9, 0.5, 0.2, 0.1, 0.05, 0.02),
         usual=0.5,
     ),
@@ -131,6 +152,8 @@ _AXES = (
         reached="recognized {rate} of the members, with 5 % of the others taken for members",
         told="{rate} of the members recognized",
         column="members recognized",
+        baseline="members_told_baseline",
+        source="a blind guess recognizes",
         is_search=False,
         ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
         usual=0.2,
@@ -147,6 +170,8 @@ _AXES = (
         reached="told {rate} of the links between people and items",
         told="{rate} of the links between people and items told",
         column="links told",
+        baseline="links_told_baseline",
+        source="popularity alone gives",
         ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
         usual=0.5,
     ),
@@ -172,7 +197,8 @@ def register_axis(axis: Axis) -> None:
     """
     if axis.name in AXES:
         raise RecveilError(f"risk {axis.name!r}: the name is taken; choose another one")
-    for name in (axis.value, axis.low, axis.high, axis.by, *filter(None, [axis.bound])):
+    names = (axis.value, axis.low, axis.high, axis.by, axis.baseline)
+    for name in (*names, *filter(None, [axis.bound])):
         measure_named(name)
     AXES[axis.name] = axis
 

@@ -12,22 +12,31 @@ from recveil.compare.cell import Cell, dig
 from recveil.compare.measure import Measure
 from recveil.release.registry import variant_of
 
+# So many members are recognized by a guess that takes 5 % of the others for members, too.
+_BLIND = 0.05
 # What an axis is told of by one adversary: who, and the rate with its interval and baseline.
 _Told = dict[str, Any]
 
 
 def _group(cell: Cell) -> _Told | None:
-    return _highest({"by": attack["name"], **attack["group_found"]} for attack in _attacks_of(cell))
+    return _highest(
+        {"by": attack["name"], **attack["group_found"], "baseline": attack["group_baseline"]}
+        for attack in _attacks_of(cell)
+    )
 
 
 def _membership(cell: Cell) -> _Told | None:
     """Take the share of members who are told; which area is highest does not matter here."""
     told = cell.told("disclosure", "membership") if _is_attacked(cell) else None
     return _highest(
-        {"by": f"adversary with {known} exact ratings", **told[known]["tpr_at_5"]}
+        {"by": _knowing(known), **told[known]["tpr_at_5"], "baseline": _BLIND}
         for known in KNOWN
         if told is not None and known in told
     )
+
+
+def _knowing(known: str) -> str:
+    return f"adversary with {known} exact ratings"
 
 
 def _links(cell: Cell) -> _Told | None:
@@ -67,9 +76,9 @@ def _highest(ways: Iterable[_Told]) -> _Told | None:
 
 
 def _measures(
-    name: str, words: str, take: Callable[[Cell], _Told | None]
-) -> tuple[Measure, Measure, Measure, Measure]:
-    """Return a rate of the strongest, its interval, and who they are."""
+    name: str, words: str, take: Callable[[Cell], _Told | None], baseline: str
+) -> tuple[Measure, ...]:
+    """Return a rate of the strongest, its interval, who they are, and what needs no attack."""
     return (
         Measure(name, words, float, lambda cell: dig(take(cell), "rate"), "%", "down"),
         Measure(
@@ -88,6 +97,7 @@ def _measures(
             "down",
         ),
         Measure(f"{name}_by", "Who reaches it", str, lambda cell: dig(take(cell), "by")),
+        Measure(f"{name}_baseline", baseline, float, lambda cell: dig(take(cell), "baseline"), "%"),
     )
 
 
@@ -97,12 +107,14 @@ RISK_MEASURES = (
         "The share of the people looked for whose group the adversary finds who finds most groups. "
         "Large groups are few, and easier to find: everybody finds the only one",
         _group,
+        "The same by always naming the largest group",
     ),
     *_measures(
         "members_told",
         "The share of the people in the data whom the strongest adversary takes for members, "
         "while 5 % of the people outside are taken for members, too; a blind guess reaches 5 %",
         _membership,
+        "The same by a blind guess",
     ),
     *_measures(
         "links_told",
@@ -111,12 +123,6 @@ RISK_MEASURES = (
         "of a row and an item that somebody behind it rated which a fit of all rows marks, with "
         "95 % of the marks right. The higher of both",
         _links,
-    ),
-    Measure(
-        "links_told_baseline",
         "The same by popularity alone",
-        float,
-        lambda cell: dig(_links(cell), "baseline"),
-        "%",
     ),
 )
