@@ -9,8 +9,12 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.anonymize.methods import same_again
-from recveil.attack import Adversary, ReleasedTable, strikes
+from recveil.attack import Adversary, Interval, ReleasedTable, strikes
+from recveil.attack.companions import Companions
+from recveil.attack.fills_told import FillsTold
+from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.attacking import attack_published, attack_table
+from recveil.audit.content import Content
 from recveil.datasets import make_ratings
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, UserKNN
@@ -199,6 +203,40 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
         f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
         f"{high:.1%}) by “bystander”; the promise is at most 20.0%."
     )
+
+
+@pytest.mark.parametrize("homogenize", ["padded", "simple"])
+def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homogenize):
+    """The null release: each rate is said to be no more than without an attack.
+
+    But what is told to who knows all the others, and with them much that the release does not say.
+    """
+    found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
+    first, *others = found.verdict()
+    assert "than a blind guess finds (0.7%), so that it tells nothing new about the" in first
+    assert "no more than by a blind guess" in found.to_dict()["headline"]
+    for sentence in others:
+        assert "nan" not in sentence
+        if sentence.startswith(("Who rated what", "The same by who")):
+            assert re.search("nothing new|no better than a coin", sentence)
+
+
+SOME, FEWER = Interval(0.1, 0.08, 0.12, 90), Interval(0.02, 0.01, 0.03, 90)
+
+
+@pytest.mark.parametrize(("baseline", "is_said"), [(0.66, True), (0.1, True), (0.01, False)])
+def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_said):
+    beside = Interval(baseline, baseline, baseline, 90)
+    nobody = Interval(float("nan"), 0.0, 1.0, 0)
+    told = [
+        describe_cells(ToldCells(SOME, SOME, nobody, nobody, 0.5, baseline, 0.0, 9, 9)),
+        describe_cells(ToldCells(SOME, SOME, SOME, SOME, 0.5, 0.0, baseline, 9, 9)),
+        *Content([], Companions(SOME, SOME, FEWER, beside), None).sentences(),
+        *Content([FillsTold(0.0, 0, 0.0, {0.5: SOME}, {}, SOME, beside)], None, None).sentences(),
+    ]
+    assert len(told) == 4
+    for sentence in told:
+        assert ("tells nothing new about the release" in sentence) == is_said
 
 
 def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):

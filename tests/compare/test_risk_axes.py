@@ -7,7 +7,7 @@ import pytest
 
 from recveil.compare import AXES, Cell, axis_named, cheapest, compare, frontier, register_axis
 from recveil.compare.cell import Setting
-from recveil.compare.rows import to_row
+from recveil.compare.rows import Row, to_row
 from recveil.errors import RecveilError
 from recveil.report import compare_page
 
@@ -39,6 +39,28 @@ def test_where_rows_hold_all_items_a_fit_tells_the_links(plain_evaluation):
     row = measured(told)
     assert (row.links_told_by, row.links_told, row.links_told_high) == ("fit of all rows", 0.6, 0.7)
     assert row.links_told_baseline == 0.03
+
+
+@pytest.mark.parametrize("axis", AXES.values(), ids=list(AXES))
+@pytest.mark.parametrize(
+    ("baseline", "words"),
+    [(0.66, "less than"), (0.1, "not clearly more than"), (0.01, ""), (None, "")],
+)
+def test_a_risk_that_is_not_above_its_baseline_is_said_to_tell_nothing(axis, baseline, words):
+    """Of each risk: in the advice, in the caveats, and of the safest where nothing will do."""
+    reached = {axis.value: 0.1, axis.low: 0.08, axis.high: 0.12, axis.by: "x"}
+    judged = {"looked_for": 900, "attacked": 900, "most_attacked": 900, "rmse": 0.95}
+    row = Row(
+        *("padded", 5, "k-anonymity", None),
+        **judged | reached | {axis.baseline: baseline},
+        **{"is_gain_told": True, "gain_kept": 0.7, "is_ndcg_told": True, "ndcg_kept": 0.4},
+    )
+    answer = cheapest([row], max_risk=0.5, risk=axis.name)
+    refused = cheapest([row], max_risk=0.02, risk=axis.name)
+    for text in (answer.advice, " ".join(answer.caveats), " ".join(refused.caveats)):
+        assert ("tells nothing new about the release" in text) == bool(words)
+        if words:
+            assert f"which is {words} {axis.source} ({baseline:.1%})" in text
 
 
 def test_what_is_not_undone_or_measured_is_no_risk(plain_evaluation):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from recveil.attack.adversary import Adversary
 from recveil.attack.closest import Nearest
 from recveil.attack.likelihood import Likelihood, likelihoods_for_means
+from recveil.attack.likely_rated import LikelyRated
 from recveil.attack.protocol import Attack
 from recveil.attack.residual_attack import ResidualAttack
 from recveil.attack.scoreboard_rh import ScoreboardRH
@@ -49,6 +50,15 @@ class AttackEntry:
 
 # In this order they are tried. Of those that find as many in a release, the first is reported.
 ATTACKS: dict[str, AttackEntry] = {}
+# These need what was learned of the release at hand; `attack_release` tries them where it is given.
+_LEARNED = {
+    LikelyRated.name: AttackEntry(
+        name=LikelyRated.name,
+        description="Of rows that were filled up, it takes the record in which the known items are "
+        "most likely real ratings, by what a release of the adversary’s own taught of fills.",
+        on_release=lambda _adversary, _scale: [],
+    )
+}
 
 
 def register_attack(entry: AttackEntry) -> None:
@@ -63,10 +73,10 @@ def register_attack(entry: AttackEntry) -> None:
     RecveilError
         If there is an attack of that name.
     """
-    if entry.name in ATTACKS:
+    if entry.name in (*ATTACKS, *_LEARNED):
         raise RecveilError(
             f"attack {entry.name!r} is registered already; expected a name other than "
-            f"{', '.join(ATTACKS)}"
+            f"{', '.join((*ATTACKS, *_LEARNED))}"
         )
     ATTACKS[entry.name] = entry
 
@@ -84,9 +94,10 @@ def find_attack(name: str) -> AttackEntry:
     >>> find_attack("nearest").on_table is None  # a table of ratings is too long for it
     True
     """
-    if name not in ATTACKS:
-        raise RecveilError(f"attack {name!r}: expected one of {', '.join(ATTACKS)}")
-    return ATTACKS[name]
+    known = ATTACKS | _LEARNED
+    if name not in known:
+        raise RecveilError(f"attack {name!r}: expected one of {', '.join(known)}")
+    return known[name]
 
 
 def attacks_on_table(adversary: Adversary, scale: RatingScale) -> dict[str, Attack]:

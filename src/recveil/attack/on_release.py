@@ -15,6 +15,7 @@ from recveil.attack.fitting import without_dates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.lessons import RatingErrors, clip_labels, learn_rows, sum_up_errors
+from recveil.attack.likely_rated import LikelyRated
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import (
     Interval,
@@ -103,6 +104,7 @@ def attack_release(
     seed: int = 0,
     *,
     strikes: Mapping[str, NDArray[np.bool_]] | None = None,
+    likely: NDArray[np.float64] | None = None,
 ) -> ReleaseAttack:
     """Look for the targets in a release, in several ways, and judge what the best one learns.
 
@@ -122,6 +124,10 @@ def attack_release(
     strikes : dict of str to ndarray of bool, optional
         What `find_strikes` says of `table`, for whoever attacks it several times; worked out, if
         not given. Only in a co-rated release labels are struck out.
+    likely : ndarray of float64, shape (n_labels,), optional
+        How probably each label is a real rating, for an adversary who learned what fills look
+        like; see `recveil.attack.shadow`. Then `LikelyRated`, which goes by items and asks for no
+        ratings, is tried beside the others.
 
     Raises
     ------
@@ -160,6 +166,9 @@ def attack_release(
     (True, 60)
     """
     known, ways = _look_for(ratings, table, adversary, targets, seed, strikes)
+    if likely is not None:
+        guessed = LikelyRated(likely).attack(table.candidates, known, table.record_of)
+        ways.append(_Way(LikelyRated.name, "", guessed))
     best = _most_telling(ways)
     guesses = best.guesses
     found = guesses.own_is_top & (guesses.best >= 0)

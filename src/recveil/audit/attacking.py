@@ -25,7 +25,7 @@ from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
 from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
-from recveil.audit.content import measure_content
+from recveil.audit.content import look_for_fills, measure_content
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, count_as_given
@@ -142,8 +142,15 @@ def attack_table(
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
     strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
+    looked = None
+    if tell_content and table.co_rated:
+        looked = look_for_fills(table, ratings.scale, seed, anonymizer)
+    likely = None if looked is None else looked.likely
     attacks = [
-        (adversary, attack_release(ratings, table, adversary, inside, seed, strikes=strikes))
+        (
+            adversary,
+            attack_release(ratings, table, adversary, inside, seed, strikes=strikes, likely=likely),
+        )
         for adversary in adversaries
     ]
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
@@ -157,7 +164,7 @@ def attack_table(
             unmeasured = str(error)
     content = None
     if tell_content:
-        content = measure_content(ratings, table, manifest, inside, seed, anonymizer)
+        content = measure_content(ratings, table, manifest, inside, seed, looked)
     hidden = None
     if tell_content and hides_items(manifest.settings):
         hidden = attack_hidden_items(

@@ -1,22 +1,23 @@
 """Content: what a release's cells tell, of fills, of companions, and behind its labels."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack import Anonymizer, ReleasedTable
 from recveil.attack.behind_labels import BehindLabels, measure_behind_labels
-from recveil.attack.cell_features import Cells
+from recveil.attack.cell_features import Cells, Numbers
 from recveil.attack.companions import Companions, measure_companions
+from recveil.attack.fill_classifier import too_large
 from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, judge_fills, measure_fills
 from recveil.attack.shadow import tell_fills_by_shadow
 from recveil.attack.statistics import no_better
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
 
 
@@ -81,13 +82,31 @@ class Content:
         }
 
 
+class LookedFor(NamedTuple):
+    """What somebody who knows nobody makes of the labels of a co-rated release.
+
+    Attributes
+    ----------
+    cells : Cells
+        Its labels.
+    likely : ndarray of float64, shape (n_labels,), or None
+        How probably each is a real rating; None if that could not be learned.
+    why_not : str
+        Why not, if it was tried.
+    """
+
+    cells: Cells
+    likely: Numbers | None
+    why_not: str
+
+
 def measure_content(
     ratings: Ratings,
     table: ReleasedTable,
     manifest: Manifest,
     targets: NDArray[np.int64],
     seed: int = 0,
-    anonymizer: Anonymizer | None = None,
+    looked: LookedFor | None = None,
 ) -> Content:
     """Measure what applies to a release, by what its method and claim say of its labels.
 
@@ -100,13 +119,13 @@ def measure_content(
     targets : ndarray of int64
         Who is looked for; those without a record are left out.
     seed : int
-    anonymizer : Anonymizer, optional
-        Makes such releases; without it nobody learns from a shadow release.
+    looked : LookedFor, optional
+        What `look_for_fills` says of the release, where labels may have been filled in.
     """
     targets = targets[table.record_of[targets] >= 0]
     graphs = tuple(attack_graphs(ratings, table, targets, seed))
-    if table.co_rated:
-        fills, untold = _tell_fills(ratings, table, targets, seed, anonymizer)
+    if looked is not None:
+        fills, untold = _tell_fills(ratings, table, targets, seed, looked)
         return Content(fills, None, None, graphs, untold)
     method, grid = manifest.known_method, manifest.label_grid
     # For diversity, items are added to rows that nobody behind them rated.
@@ -121,15 +140,40 @@ def measure_content(
     return Content([], companions, behind, graphs)
 
 
+def look_for_fills(
+    table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
+) -> LookedFor:
+    """Let somebody who knows nobody learn from a shadow release which labels are fills.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        A co-rated release.
+    scale : RatingScale
+    seed : int
+        Fixes what the shadow release is made of.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it nothing is learned.
+    """
+    cells = Cells.of(table.candidates, scale)
+    if anonymizer is None or too_large(cells):
+        return LookedFor(cells, None, "")
+    try:
+        return LookedFor(cells, tell_fills_by_shadow(cells, anonymizer, seed), "")
+    except RecveilError as error:  # a part of the labels may be too few for k
+        why = f"no such release can be made of the published labels: {error}"
+        return LookedFor(cells, None, why)
+
+
 def _tell_fills(
     ratings: Ratings,
     table: ReleasedTable,
     targets: NDArray[np.int64],
     seed: int,
-    anonymizer: Anonymizer | None,
+    looked: LookedFor,
 ) -> tuple[list[FillsTold], str]:
     """Return what is told of fills, or why nothing is."""
-    cells, nobody = Cells.of(table.candidates, ratings.scale), np.empty(0, np.int64)
+    cells, nobody = looked.cells, np.empty(0, np.int64)
     try:
         told = [
             measure_fills(ratings, table, targets, share, seed, cells=cells)
@@ -137,13 +181,9 @@ def _tell_fills(
         ]
     except RecveilError as error:  # too large, or the few known people have no fills
         return [], str(error)
-    if anonymizer is None:
-        return told, ""
-    try:
-        likely = tell_fills_by_shadow(cells, anonymizer, seed)
-    except RecveilError as error:  # a part of the labels may be too few for k
-        return told, f"no such release can be made of the published labels: {error}"
-    return [judge_fills(ratings, table, targets, cells, likely, nobody, seed), *told], ""
+    if looked.likely is None:
+        return told, looked.why_not
+    return [judge_fills(ratings, table, targets, cells, looked.likely, nobody, seed), *told], ""
 
 
 def _of_fills(told: FillsTold) -> str:
@@ -171,15 +211,15 @@ def _of_fills(told: FillsTold) -> str:
 
 
 def _of_companions(companions: Companions) -> str:
-    told, right = companions.told, companions.right
-    nothing_new = no_better(told, companions.stranger.rate, "is told of a stranger")
+    told, right, stranger = companions.told, companions.right, companions.stranger
     surely = f", and {right.rate:.1%} of what is told so is right" if right.trials else ""
+    by_chance = f", and of a stranger {stranger.rate:.1%} are told so by chance"
     return (
         f"Whoever knows the ratings of all others in a person's group is told "
         f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%}) of the person's ratings for sure"
-        f"{surely}{nothing_new}; who takes the row's labels for the ratings is right for "
-        f"{companions.by_row.rate:.1%}, and of a stranger {companions.stranger.rate:.1%} are told "
-        f"so by chance."
+        f"{surely}{no_better(told, stranger.rate, 'is told of a stranger')}; who takes the row's "
+        f"labels for the ratings is right for {companions.by_row.rate:.1%}"
+        f"{by_chance if stranger.trials else ''}."
     )
 
 
