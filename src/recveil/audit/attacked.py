@@ -239,11 +239,12 @@ def _in_the_data(published: AttackedRelease) -> list[str]:
 def _area(found: Membership) -> str:
     """Say how well members are told from others, beside a coin and a blind guess."""
     auc, told = found.auc, found.tpr_at_5
+    # Said once: what is no better than a coin recognizes no more than a blind guess, either.
     coin = "" if auc.low > 0.5 else ", no better than a coin"
     return (
         f"AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}){coin}, with {told.rate:.0%} of the "
         f"members found while 5 % of the others are taken for members"
-        f"{no_better(told, 0.05, 'a blind guess finds')}"
+        f"{'' if coin else no_better(told, 0.05, 'a blind guess finds')}"
     )
 
 

@@ -82,6 +82,7 @@ class Content:
         }
 
 
+@brief
 class LookedFor(NamedTuple):
     """What somebody who knows nobody makes of the labels of a co-rated release.
 
@@ -98,6 +99,9 @@ class LookedFor(NamedTuple):
     cells: Cells
     likely: Numbers | None
     why_not: str
+
+    def _facts(self) -> dict[str, object]:
+        return {"learned": self.likely is not None}
 
 
 def measure_content(
