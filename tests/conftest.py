@@ -1,11 +1,22 @@
 """Inputs whose answers are obvious."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from recveil.anonymize.methods import Maker, forget, register
 from recveil.datasets import make_ratings
+from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.ledger import Ledger, Query
+from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Records
+from recveil.release.sides import Private, Published
+from recveil.release.synthetic_words import SYNTHETIC
 
 # What is compiled at its first call, or waits for a busy machine, is no failure.
 settings.register_profile("patient", deadline=None)
@@ -38,3 +49,103 @@ def fans_of_two_blocks() -> np.ndarray:
 def invented() -> Ratings:
     """Three hundred invented people, with times."""
     return make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
+
+
+class DrawnByShares:
+    """The simplest maker of drawn people: everybody takes items by their noisy shares.
+
+    It stands for whatever draws people; its sums are one bounded vector a person.
+    """
+
+    def __init__(
+        self, epsilon, delta=1e-6, *, people=None, catalogue=None, rating_grid="tenths", seed=None
+    ):
+        self.epsilon, self.delta, self.people = epsilon, delta, people
+        self.catalogue, self.rating_grid, self.seed = catalogue, rating_grid, seed
+
+    def anonymize(self, ratings):
+        rng = np.random.default_rng(self.seed)
+        of = np.repeat(np.arange(ratings.n_users), ratings.activity)
+        sums = np.bincount(ratings.indices, 1 / np.sqrt(ratings.activity)[of], ratings.n_items)
+        ledger = None if self.epsilon is None else self._ledger(ratings.n_items)
+        if ledger is not None:
+            sums = sums + rng.normal(scale=ledger.queries[0].sigma, size=sums.size)
+        shares = np.maximum(sums, 0.01)
+        model = self._model(ratings, shares / shares.sum())
+        n_people = ratings.n_users if self.people is None else self.people
+        step = 0.1 if self.rating_grid == "tenths" else ratings.scale.step
+        claim = Claim("aggregates", ratings.n_users)
+        if ledger is not None:
+            claim = Claim(
+                "differentially-private", 1, epsilon=self.epsilon, delta=self.delta, ledger=ledger
+            )
+        settings = {
+            "method": SYNTHETIC.title,
+            "noise": "none" if ledger is None else "gaussian",
+            "catalogue": "chosen" if self.catalogue is None else "given",
+            "people": "counted" if self.people is None else "asked for",
+            "label_step": step,
+            "pooled_share": 0.0,
+        }
+        drawing = int(rng.integers(1 << 60))
+        published = Published(
+            claim=claim,
+            items=ratings.items,
+            scale=ratings.scale,
+            settings=settings,
+            n_users=n_people,
+            prefix=fresh_prefix(np.empty(0), rng),
+            blocks=lambda: draw_by_shares(
+                Manifest(claim, "users", settings, ratings.scale), model, n_people, drawing
+            ),
+            default_layout="users",
+            model=lambda: model,
+        )
+        private = Private(users=ratings.users, groups=Groups.of_nobody(), seed=self.seed)
+        return Release(published, private)
+
+    def _ledger(self, n_items):
+        sigma = 0.01
+        while True:
+            ledger = Ledger((Query("item sums", "who rated each item", 1.0, sigma, n_items),))
+            if ledger.epsilon(self.delta) <= self.epsilon:
+                return ledger
+            sigma *= 1.01
+
+    def _model(self, ratings, shares):
+        middle = (ratings.scale.low + ratings.scale.high) / 2
+        numbers = [np.log(shares), np.full(shares.size, middle), np.ones(shares.size)]
+        columns = {"item_id": pa.array(ratings.items)}
+        names = SYNTHETIC.model_columns(4)[1:]
+        columns |= {
+            name: pa.array(of.astype(np.float32)) for name, of in zip(names, numbers, strict=True)
+        }
+        return pa.table(columns)
+
+
+def draw_by_shares(manifest, model, n_people, seed):
+    rng = np.random.default_rng(seed)
+    shares = np.exp(model["offset"].to_numpy().astype(float))
+    shares /= shares.sum()
+    size, scale = min(8, shares.size), manifest.scale
+    for _ in range(n_people):
+        items = np.sort(rng.choice(shares.size, size, replace=False, p=shares))
+        drawn = model["mean"].to_numpy()[items] + rng.normal(size=size)
+        labels = scale.round(np.clip(drawn, scale.low, scale.high), manifest.settings["label_step"])
+        indptr = np.array([0, size], np.int64)
+        yield Records(np.ones(1, np.int64), indptr, items.astype(np.int32), labels)
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    """Register a maker of drawn people under the words of such releases."""
+    maker = Maker(
+        method=SYNTHETIC,
+        make=lambda _, seed, **options: DrawnByShares(**options, seed=seed),
+        again=lambda manifest, seed: DrawnByShares(
+            manifest.claim.epsilon, manifest.claim.delta or 1e-6, seed=seed
+        ),
+    )
+    register(maker)
+    yield DrawnByShares
+    forget(maker)

@@ -33,16 +33,22 @@ METHODS = {
     "k-corating": KCoRater(3, protect="shuffle", seed=1),
 }
 FORMS = ["-".join(form) for form in itertools.product(METHODS, ("users", "groups"))]
+FORMS += ["synthetic-users"]
+pytestmark = pytest.mark.usefixtures("synthetic")  # its releases are refused where it is unknown
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def made(tmp_path_factory, synthetic) -> Path:
     folder = tmp_path_factory.mktemp("made")
     ratings = make_ratings(n_users=40, n_items=15, n_ratings=300, seed=6)
     for method, anonymizer in METHODS.items():
         release = anonymizer.anonymize(ratings)
         for layout, form in itertools.product(("users", "groups"), ("parquet", "csv")):
             release.write(folder / f"{method}-{layout}-{form}", layout=layout, file_format=form)
+    for form in ("parquet", "csv"):
+        drawn = synthetic(20.0).anonymize(ratings)
+        drawn.write(folder / f"synthetic-users-{form}", file_format=form)
+    drawn.write(folder / "synthetic-model", layout="model")
     return folder
 
 
@@ -233,7 +239,7 @@ AS_TEXT = {
     "half a character": _in_text(r'"recveil": "', r'"recveil": "\\\\ud800'),
     "a byte order mark": lambda text: "\ufeff" + text,
     "deep nesting": lambda text: text.rstrip()[:-1] + ', "x": ' + "[" * 10**5 + "]" * 10**5 + "}",
-    "a number without end": _in_text(r'"alone": \d+', '"alone": ' + "9" * 5000),
+    "a number without end": _in_text(r'"labels": \d+', '"labels": ' + "9" * 5000),
 }
 
 
@@ -280,6 +286,10 @@ OTHER_FILES = {
 def test_other_files_are_what_recveil_writes(copy_of, form, way):
     folder = copy_of(f"{form}-csv")
     name, change = OTHER_FILES[way]
+    if form.startswith("synthetic") and name == "classes.csv":
+        (folder / name).write_text("digest,people\n")  # drawn records have no classes
+        assert _refused(folder)
+        return
     text = (folder / name).read_text()
     (folder / name).write_bytes(change(text).encode())
     _sign(folder)

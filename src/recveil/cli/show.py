@@ -106,6 +106,9 @@ def show_verification(result: "Verification", name: str) -> None:
     console = Console()
     about = claim_kind(result.claim)
     what = about.shared
+    if not result.holds_people:
+        _show_drawn(console, result, name)
+        return
     if result.holds and result.has_levels:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least as "
@@ -122,10 +125,7 @@ def show_verification(result: "Verification", name: str) -> None:
             f"each {what}, but some is shared by {result.k_achieved} only."
         )
     else:
-        console.print(
-            f"[bold red]does not hold[/]  {escape(name)}: {escape(result.violations[0].where)}: "
-            f"{escape(result.violations[0].problem)}."
-        )
+        _show_first(console, result, name)
     one, rows = about.shared_short
     table = Table(
         *("people", "published rows", f"different {rows}", f"fewest people on a {one}", "compared")
@@ -141,6 +141,43 @@ def show_verification(result: "Verification", name: str) -> None:
             f"Diversity: {found.sets:,} sets of b = {found.b} items stand in rows, each in "
             f"at least {found.smallest} different ones (l = {found.l} required)."
         )
+    _show_violations(console, result)
+
+
+def _show_drawn(console: Console, result: "Verification", name: str) -> None:
+    """Print the verdict over a release in which no record is anybody's."""
+    from recveil.release.claim import claim_kind
+
+    if not result.holds:
+        _show_first(console, result, name)
+    elif result.epsilon is not None and result.delta is not None:
+        console.print(
+            f"[bold green]holds[/]  {escape(name)}: no row is anybody's; epsilon "
+            f"{result.epsilon:g} with delta {result.delta:g} follows from its ledger "
+            f"({result.ledger_epsilon:.6g})."
+        )
+    else:
+        console.print(
+            f"[bold green]holds[/]  {escape(name)}: no row is anybody's; nothing is promised about "
+            f"who is in the data."
+        )
+    table = Table("layout", "drawn people", "compared")
+    table.add_row(result.layout, f"{result.users:,}", escape(", ".join(result.compared)))
+    console.print(table)
+    console.print(claim_kind(result.claim).caution)
+    _show_violations(console, result)
+
+
+def _show_first(console: Console, result: "Verification", name: str) -> None:
+    first = result.violations[0]
+    console.print(
+        f"[bold red]does not hold[/]  {escape(name)}: {escape(first.where)}: "
+        f"{escape(first.problem)}."
+    )
+
+
+def _show_violations(console: Console, result: "Verification") -> None:
+    """Print the first violations, if there are any."""
     if not result.violations:
         return
     n_violations = len(result.violations)

@@ -23,20 +23,24 @@ from recveil.beside import folder_beside, sweep
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.publish.expected import refuse_too_large
-from recveil.publish.tables import evenly, rating_writer, tables
+from recveil.publish.tables import evenly, rating_writer, tables, write_model
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
 from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
     CLASSES,
+    FORMAT,
     HIDDEN_ITEMS_FILE,
     MANIFEST,
+    MODEL,
     PRIVATE_MANIFEST,
     RATINGS,
     RISK,
     FileEntry,
     Manifest,
+    beside_ratings,
+    counts_of,
     to_bytes,
     twin_name,
 )
@@ -44,7 +48,7 @@ from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.verify import Verification, verify
 
-_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
 _OWN_FILES |= {HIDDEN_ITEMS_FILE}
 
 # Leaves room for ".private" and for what the staging folder adds.
@@ -67,10 +71,11 @@ def write_release(
     if published.expect is not None and folder.absolute().parent.is_dir():
         expected = published.expect(layout, file_format)
         refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
-    in_groups = (published.default_layout if layout == "auto" else layout) == "groups"
+    written = published.default_layout if layout == "auto" else layout
+    _check_layout(published, written)
     with _staging(folder, force=force) as (public_folder, private_folder):
-        _write_published(published, public_folder, file_format, in_groups=in_groups)
-        _write_private(release, private_folder, public_folder / MANIFEST, in_groups=in_groups)
+        _write_published(published, public_folder, file_format, written)
+        _write_private(release, private_folder, public_folder / MANIFEST, written)
         result = verify(public_folder)
         if not result.holds:
             raise RecveilError(
@@ -99,6 +104,20 @@ def _check_promise(published: Published) -> None:
         )
 
 
+def _check_layout(published: Published, layout: str) -> None:
+    """Refuse groups of people where no record is anybody's, and a model where there is none."""
+    if layout == "groups" and not published.claim.about.holds_people:
+        raise RecveilError(
+            "layout 'groups' (--layout): these records are nobody's, so that there are no groups "
+            "of people; take users"
+        )
+    if layout == "model" and published.model is None:
+        raise RecveilError(
+            f"layout 'model' (--layout): {published.settings['method']!r} has no model that people "
+            f"are drawn from; take users"
+        )
+
+
 def _remedy(published: Published) -> str:
     if published.claim.l > 1:
         return (
@@ -109,9 +128,31 @@ def _remedy(published: Published) -> str:
 
 
 def _write_published(
-    published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
+    published: Published, folder: Path, file_format: FileFormat, layout: str
 ) -> None:
-    ratings_file = folder / f"ratings.{file_format}"
+    about = published.claim.about
+    if layout == "model" and published.model is not None:
+        content, counts = folder / MODEL, write_model(published.model(), folder / MODEL)
+    else:
+        content = folder / f"ratings.{file_format}"
+        counts = _write_ratings(published, content, file_format, in_groups=layout == "groups")
+    names = counts_of(FORMAT, about, layout)
+    manifest = replace(
+        Manifest.of(published, layout),
+        recveil=version("recveil"),
+        counts={name: counts[name] for name in names},
+    )
+    (folder / CARD).write_bytes(data_card(manifest, content.name).encode())
+    listed = (content.name, *beside_ratings(about))
+    files = {name: FileEntry.of(folder / name) for name in listed}
+    (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
+
+
+def _write_ratings(
+    published: Published, ratings_file: Path, file_format: FileFormat, *, in_groups: bool
+) -> dict[str, int]:
+    """Write the records, and the list of their classes if there are such; return all counts."""
+    holds_people = published.claim.about.holds_people
     people_of: Counter[bytes] = Counter()
     counts = {"users": published.n_users, "records": 0, "labels": 0}
     keys = item_keys(published.items)
@@ -120,8 +161,10 @@ def _write_published(
     def counted() -> Iterator[Records]:
         people = partial(track, total=published.n_users, weigh=lambda block: block.sizes.sum())
         for block in people(published.blocks(), "Writing the rows of all people"):
-            digests = published.claim.about.digests(block, keys)
-            for digest, people in zip(digests, block.sizes.tolist(), strict=True):
+            # Drawn records have no classes: that two are equal says nothing of anybody.
+            digests = published.claim.about.digests(block, keys) if holds_people else []
+            sizes = block.sizes.tolist() if holds_people else []
+            for digest, people in zip(digests, sizes, strict=True):
                 people_of[digest] += people
             item_seen[block.indices] = True
             yield block
@@ -138,18 +181,18 @@ def _write_published(
     counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
     counts["alone"] = sum(people == 1 for people in people_of.values())
     counts["duplicates_dropped"] = published.duplicates_dropped
-    (folder / CLASSES).write_bytes(class_list(people_of))
-    layout = "groups" if in_groups else "users"
-    manifest = replace(Manifest.of(published, layout), recveil=version("recveil"), counts=counts)
-    (folder / CARD).write_bytes(data_card(manifest, ratings_file.name).encode())
-    files = {name: FileEntry.of(folder / name) for name in (ratings_file.name, CLASSES, CARD)}
-    (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
+    if holds_people:
+        (ratings_file.parent / CLASSES).write_bytes(class_list(people_of))
+    return counts
 
 
-def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: bool) -> None:
-    private: Private = release.private
-    groups = private.groups
-    if in_groups:
+def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
+    """Return the columns that tell who is behind which record; who is in none has no id there."""
+    private, groups = release.private, release.private.groups
+    if not release.published.claim.about.holds_people:
+        nowhere = pa.nulls(private.users.size, pa.string())
+        return {"user_id": pa.array(private.users), "published_id": nowhere}
+    if layout == "groups":
         pseudonyms = release.published.pseudonyms(0, groups.sizes.size)
         of_member = np.repeat(np.array(pseudonyms, dtype=object), groups.sizes)
     else:
@@ -157,12 +200,21 @@ def _write_private(release: Sides, folder: Path, manifest: Path, *, in_groups: b
     columns = {"user_id": pa.array(private.users[groups.members]), "published_id": of_member}
     if private.levels is not None:
         columns["k"] = pa.array(private.levels[groups.members])
+    return columns
+
+
+def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) -> None:
+    private: Private = release.private
+    columns = _who_is_where(release, layout)
+    tells = "who is behind every published row"
+    if not release.published.claim.about.holds_people:
+        tells = "whose ratings the release was drawn from"
     pq.write_table(pa.table(columns), folder / ASSIGNMENT)
     if private.items is not None:
         names = {"item_id": pa.array(private.items), "published_id": release.published.items}
         pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
     about = {
-        "note": "Keep this folder secret: it tells who is behind every published row.",
+        "note": f"Keep this folder secret: it tells {tells}.",
         "release": asdict(FileEntry.of(manifest)),
         "seed": private.seed,
         "settings": private.settings,

@@ -3,6 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
+from recveil.errors import RecveilError
 from recveil.publish.folder import write_release
 from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.verify import Verification
@@ -29,9 +30,10 @@ class Release(Sides):
         ----------
         folder : path
             Must not exist, unless `force`.
-        layout : {"auto", "users", "groups"}
+        layout : {"auto", "users", "groups", "model"}
             One row of labels a user, or one a group with its size. "auto" takes what suits the
-            method: groups for padded rows, users for the rest.
+            method: groups for padded rows, users for the rest. "model", for drawn people alone:
+            what they are drawn from.
         file_format : {"parquet", "csv"}
         force : bool
             Replace an older release at the same place; nothing else is ever replaced.
@@ -48,8 +50,19 @@ class Release(Sides):
         ------
         RecveilError
             If the release promises nothing, is too large, the folder exists or cannot be written,
-            or the written release does not verify; then nothing is left behind.
+            or the written release does not verify; then nothing is left behind. And if its noise
+            follows from a seed, as whoever guesses that takes the noise away again.
         """
+        _refuse_seeded(self)
         return write_release(
             self, Path(folder), layout, file_format, force=force, allow_large=allow_large
+        )
+
+
+def _refuse_seeded(release: Sides) -> None:
+    """Refuse to publish noise that somebody can draw again."""
+    if release.published.claim.about.is_differential and release.private.seed is not None:
+        raise RecveilError(
+            "seed (--seed): the noise of this release follows from one, and whoever guesses it "
+            "takes the noise away; leave the seed out to publish, and keep seeds for experiments"
         )

@@ -15,6 +15,7 @@ from recveil.release.sides import FileFormat, Published
 
 # Rows of the published file that are laid out at a time.
 _ROWS_AT_ONCE = 1 << 22
+_ROWS_OF_MODEL = 1 << 20
 
 
 def rating_writer(
@@ -100,3 +101,19 @@ def _chunks(lengths: Any) -> Iterator[tuple[int, int]]:
         last = max(first + 1, int(np.searchsorted(ends, before + _ROWS_AT_ONCE, "right")))
         yield first, last
         first = last
+
+
+def write_model(model: pa.Table, file: Path) -> dict[str, int]:
+    """Write what people are drawn from, in the one way that the checker knows; count its items."""
+    items = model.schema.field(0)
+    steps = {items.name: "DELTA_BINARY_PACKED"} if pa.types.is_integer(items.type) else {}
+    with pq.ParquetWriter(
+        str(file),
+        model.schema,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=[] if steps else [items.name],
+        column_encoding=steps or None,
+    ) as writer:
+        writer.write_table(model, row_group_size=_ROWS_OF_MODEL)
+    return {"items": model.num_rows}

@@ -8,6 +8,7 @@ from typing import Any
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
+from recveil.release.ledger import Ledger
 
 
 @brief
@@ -54,6 +55,13 @@ class ClaimKind:
         What the checker says beneath its verdict.
     card : str
         The first words of a data card, as a Jinja template.
+    frame : str
+        The template that all cards of such releases fill.
+    holds_people : bool
+        Whether each record is of somebody in the data. If not, nobody can be found in a record,
+        records have no classes, and what is private has no relation to any of them.
+    is_differential : bool
+        Whether the claim brings epsilon, delta and the ledger that they follow from.
     is_published : bool
         Whether releases that claim it are written, and the checker knows it.
     """
@@ -75,6 +83,9 @@ class ClaimKind:
     unpromised: str = ""
     caution: str = ""
     card: str = ""
+    frame: str = "card.md.jinja"
+    holds_people: bool = True
+    is_differential: bool = False
     is_published: bool = True
 
     def bound(self, k: int) -> float | None:
@@ -157,6 +168,55 @@ _KINDS: dict[str, ClaimKind] = {
             card=card_text("co_rated.md.jinja"),
         ),
         ClaimKind(
+            name="differentially-private",
+            promise="differential privacy",
+            label="differential privacy: nobody's row, and whoever is in the data hardly matters",
+            meaning="nobody's row is published: people are drawn from noisy sums, so that whether "
+            "any one person is in the data changes what is published by a stated factor at most; "
+            "that the noise was drawn is the publisher's word",
+            shared="nothing: no row is anybody's",
+            shared_short=("row", "rows"),
+            shared_parts="nothing",
+            class_of="drawn records",
+            compared=(),
+            digests=_of_labels,
+            is_bound=False,
+            one_person_each=False,
+            left_open="No row is anybody's. What is promised is about being in the data at all: "
+            "epsilon bounds how well anybody can tell that.",
+            unpromised="no record is anybody's, so that nobody can be found in one; what is "
+            "promised is about being in the data at all",
+            caution="That the noise was drawn as the ledger says is the publisher's word: no file "
+            "can prove it.",
+            card=card_text("differentially_private.md.jinja"),
+            frame="drawn.md.jinja",
+            holds_people=False,
+            is_differential=True,
+        ),
+        ClaimKind(
+            name="aggregates",
+            promise="aggregates",
+            label="aggregates: nobody's row, and nothing is promised about who is in the data",
+            meaning="nobody's row is published: people are drawn from exact sums over at least k "
+            "people, which promises nothing about who is in the data, and attacks tell it",
+            shared="nothing: no row is anybody's",
+            shared_short=("row", "rows"),
+            shared_parts="nothing",
+            class_of="drawn records",
+            compared=(),
+            digests=_of_labels,
+            is_bound=False,
+            one_person_each=False,
+            left_open="No row is anybody's, and nothing is promised about being in the data: exact "
+            "sums tell it.",
+            unpromised="no record is anybody's, so that nobody can be found in one; nothing is "
+            "promised about being in the data, and exact sums tell it",
+            caution="Exact sums tell who is in the data; recveil audit --release says how well.",
+            card=card_text("aggregates.md.jinja"),
+            frame="drawn.md.jinja",
+            holds_people=False,
+        ),
+        ClaimKind(
             name="nothing",
             promise="nothing",
             label="promises nothing",
@@ -223,7 +283,7 @@ def published_claims() -> tuple[str, ...]:
     Examples
     --------
     >>> published_claims()
-    ('identical-rows', 'co-rated')
+    ('identical-rows', 'co-rated', 'differentially-private', 'aggregates')
     """
     return tuple(name for name, kind in _KINDS.items() if kind.is_published)
 
@@ -263,27 +323,34 @@ def forget_claim(name: str) -> None:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a release promises about its published rows.
+    """What a release promises about its published rows, or about the people whom it learned from.
 
     Parameters
     ----------
     kind : str
         "identical-rows": every record is shared, item for item and label for label, by at least
         `k` people. "co-rated": at least `k` people have the same items in their records, whatever
-        the labels. "nothing": a baseline, to be compared with; `k` is 1, and it is never written.
-        Or another one that was registered.
+        the labels. "differentially-private": no record is anybody's, and nobody's being in the
+        data matters more than `epsilon` and `delta` say. "aggregates": no record is anybody's, and
+        the sums that it was drawn from are over at least `k` people. "nothing": a baseline, to be
+        compared with; `k` is 1, and it is never written. Or another one that was registered.
     k : int
-        If people have levels of their own, the lowest of them.
+        If people have levels of their own, the lowest of them; 1 if nothing is shared.
     levels : bool
         Whether each record says how many people share it at least: the highest level of them.
     b, l : int
         Every set of b items that stands in a record stands in at least l different ones; 1 and 1
         say nothing.
+    epsilon, delta : float or None
+        Of differential privacy, for one person with all their ratings; None for other kinds.
+    ledger : Ledger or None
+        Every query that was answered with noise, from which they follow.
 
     Raises
     ------
     RecveilError
-        If there is no such kind.
+        If there is no such kind, or epsilon, delta and ledger are not given together with the kind
+        that brings them.
     """
 
     kind: str
@@ -291,9 +358,17 @@ class Claim:
     levels: bool = False
     b: int = 1
     l: int = 1  # noqa: E741
+    epsilon: float | None = None
+    delta: float | None = None
+    ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
-        claim_kind(self.kind)
+        given = [part is not None for part in (self.epsilon, self.delta, self.ledger)]
+        if given != [claim_kind(self.kind).is_differential] * 3:
+            raise RecveilError(
+                f"claim {self.kind!r}: epsilon, delta and a ledger belong to a differentially "
+                f"private release, all three; give all to that kind, and none to others"
+            )
 
     @property
     def about(self) -> ClaimKind:

@@ -4,6 +4,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 
 from recveil.release.claim import card_text
 from recveil.release.manifest import Manifest
+from recveil.release.told_claim import bounds_of
 
 # The words of an older format stay as they were: its cards are rendered again to be compared. Each
 # holds the words of the methods that the first format knew; the others bring theirs.
@@ -31,7 +32,7 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
     method, settings = manifest.method, manifest.settings
     old = _OF_OLD_FORMATS.get(manifest.format)
     cards = {
-        "card": card_text(old or "card.md.jinja"),
+        "card": card_text(old or manifest.claim.about.frame),
         "claim": manifest.claim.about.card,
         "method": method.card,
     }
@@ -45,6 +46,8 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
     holds_all = old is not None and method.first_format == 1
     text = environment.get_template("card" if holds_all else "method").render(
         **manifest.to_json(),
+        promise=manifest.claim,
+        **bounds_of(manifest.claim),
         ratings_file=ratings_file,
         class_of=manifest.claim.about.class_of,
         one_person_each=method.one_person_each,

@@ -8,18 +8,20 @@ from typing import Any
 
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import RatingScale
-from recveil.release.claim import published_claims
+from recveil.release.claim import claim_kind, published_claims
 from recveil.release.manifest import (
-    CARD,
-    CLASSES,
-    COUNTS,
     FORMATS,
     MANIFEST,
+    MODEL,
     RATINGS,
     Manifest,
+    beside_ratings,
+    content_file,
+    counts_of,
     to_bytes,
 )
 from recveil.release.settings import problems_of_settings
+from recveil.release.told_claim import claim_of_json, kind_told, problems_of_claim
 
 _KEYS = (
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type"),
@@ -134,20 +136,22 @@ def _check_essentials(manifest: Any) -> None:
     if manifest["format"] not in FORMATS:
         known = " and ".join(map(repr, FORMATS))
         raise ValueError(f"format {_quoted(manifest['format'])}; this recveil reads {known}")
-    if manifest["claim"] not in published_claims():
+    kind = kind_told(manifest["claim"])
+    if kind not in published_claims():
         claims = published_claims()
-        raise ValueError(f"claim {_quoted(manifest['claim'])}; this recveil can check {claims}")
+        raise ValueError(f"claim {_quoted(kind)}; this recveil can check {claims}")
     scale = manifest["scale"]
     RatingScale(scale["low"], scale["high"], scale["step"])
-    diversity = manifest["diversity"]
+    diversity, about = manifest["diversity"], claim_kind(kind)
+    claim_of_json(manifest)
     right = (
-        _is_count(manifest["k"], 1 if manifest["levels"] else 2),
+        _is_count(manifest["k"], 2 if about.holds_people and not manifest["levels"] else 1),
         type(manifest["levels"]) is bool,
         _is_count(diversity["b"], 1) and diversity["b"] <= 3 and _is_count(diversity["l"], 1),
         all(Path(name).name == name for name in manifest["files"]),
         all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
-        CLASSES in manifest["files"],
-        manifest["layout"] in ("users", "groups"),
+        all(name in manifest["files"] for name in beside_ratings(about)[:-1]),
+        manifest["layout"] in ("users", "groups" if about.holds_people else "model"),
         manifest["item_type"] in ("integer", "text"),
         isinstance(manifest["counts"], dict),
         isinstance(manifest["settings"], dict),
@@ -174,17 +178,21 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         if type(number) is not float or abs(number) > _LARGEST_RATING:
             yield f"scale: {name} is {_quoted(number)}; expected a number such as 5.0"
     yield from problems_of_settings(manifest)
-    counts = manifest["counts"]
-    yield from _key_problems("counts", counts, COUNTS[manifest["format"]])
-    for name in COUNTS[manifest["format"]]:
+    yield from problems_of_claim(manifest)
+    counts, about = manifest["counts"], claim_kind(kind_told(manifest["claim"]))
+    expected = counts_of(manifest["format"], about, manifest["layout"])
+    yield from _key_problems("counts", counts, expected)
+    for name in expected:
         if name in counts and not _is_count(counts[name], 0):
             yield f"counts: {name} is {_quoted(counts[name])}; expected a whole number"
+    content = content_file(manifest["files"], manifest["layout"])
+    usual = MODEL if manifest["layout"] == "model" else RATINGS[0]
+    names = (content or usual, *beside_ratings(about))
+    yield from _key_problems("files", manifest["files"], names)
     yield from _file_problems(manifest["files"])
 
 
 def _file_problems(files: dict[str, Any]) -> Iterator[str]:
-    ratings = next((name for name in files if name in RATINGS), RATINGS[0])
-    yield from _key_problems("files", files, (ratings, CLASSES, CARD))
     for name, entry in files.items():
         yield from _key_problems(f"files: {_quoted(name)}", entry, ("sha256", "bytes"))
         if not _SHA256.fullmatch(entry["sha256"]):

@@ -43,6 +43,17 @@ class Groups(NamedTuple):
         starts = np.concatenate([[0], np.cumsum(sizes)])
         return cls(np.argsort(places, kind="stable"), starts)
 
+    @classmethod
+    def of_nobody(cls) -> Self:
+        """Return no groups: no record is anybody's.
+
+        Examples
+        --------
+        >>> Groups.of_nobody().members.size
+        0
+        """
+        return cls(np.empty(0, np.int64), np.zeros(1, np.int64))
+
     def _facts(self) -> dict[str, object]:
         return {"people": self.members.size, "groups": self.starts.size - 1}
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -11,15 +11,17 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.ratings import RatingScale
-from recveil.release.claim import Claim
+from recveil.release.claim import Claim, ClaimKind
 from recveil.release.method import Method
 from recveil.release.registry import find_method, method_of
 from recveil.release.settings import NEWEST, label_grid
 from recveil.release.sides import Published
+from recveil.release.told_claim import claim_of_json, claim_to_json
 
 # What stands in the folder; docs/release-format.md describes each file.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
+MODEL = "model.parquet"  # in the stand of the ratings, where people are still to be drawn
 # What stands in its private twin; the last is an audit's.
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
@@ -29,6 +31,46 @@ FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
+# Of releases in which no record is anybody's: nothing is counted that was not drawn.
+_DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
+
+
+def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
+    """Return what a release counts, by its format, kind of claim and layout.
+
+    Examples
+    --------
+    >>> from recveil.release.claim import claim_kind
+    >>> counts_of(FORMAT, claim_kind("aggregates"), "users")
+    ('users', 'labels', 'items')
+    """
+    return COUNTS[format] if about.holds_people else _DRAWN[layout]
+
+
+def beside_ratings(about: ClaimKind) -> tuple[str, ...]:
+    """Return the files beside the ratings that a release lists, in order.
+
+    Records that are nobody's have no classes to be listed.
+
+    Examples
+    --------
+    >>> from recveil.release.claim import claim_kind
+    >>> beside_ratings(claim_kind("co-rated"))
+    ('classes.csv', 'README.md')
+    """
+    return (CLASSES, CARD) if about.holds_people else (CARD,)
+
+
+def content_file(names: Iterable[str], layout: str) -> str | None:
+    """Return the file among others that holds the ratings, or the model; None if none does.
+
+    Examples
+    --------
+    >>> content_file(["README.md", "ratings.csv"], "users")
+    'ratings.csv'
+    """
+    own = (MODEL,) if layout == "model" else RATINGS
+    return next((name for name in names if name in own), None)
 
 
 def twin_name(name: str) -> str:
@@ -89,14 +131,15 @@ class Manifest:
     Parameters
     ----------
     claim : Claim
-    layout : {"users", "groups"}
-        Whether a record stands for one person or says for how many.
+    layout : {"users", "groups", "model"}
+        Whether a record stands for one person or says for how many; or whether people are still to
+        be drawn from a model.
     settings : dict
         How it was made.
     scale : RatingScale
     item_type : {"integer", "text"}
     counts : dict of str to int
-        Those of `COUNTS`; empty for a release that was not written.
+        Those of `counts_of`; empty for a release that was not written.
     files : dict of str to FileEntry
         Likewise.
     recveil : str
@@ -122,7 +165,7 @@ class Manifest:
         Parameters
         ----------
         published : Published
-        layout : {"users", "groups"}, optional
+        layout : {"users", "groups", "model"}, optional
             Its usual one if not given.
         """
         return cls(
@@ -142,15 +185,9 @@ class Manifest:
         RecveilError, KeyError, TypeError, ValueError
             If a part is missing or makes no sense.
         """
-        diversity, scale = content["diversity"], content["scale"]
+        scale = content["scale"]
         return cls(
-            claim=Claim(
-                kind=content["claim"],
-                k=content["k"],
-                levels=content["levels"],
-                b=diversity["b"],
-                l=diversity["l"],
-            ),
+            claim=claim_of_json(content),
             layout=content["layout"],
             settings=content["settings"],
             scale=RatingScale(scale["low"], scale["high"], scale["step"]),
@@ -170,7 +207,7 @@ class Manifest:
         return {
             "format": self.format,
             "recveil": self.recveil,
-            "claim": self.claim.kind,
+            "claim": claim_to_json(self.claim),
             "k": self.claim.k,
             "levels": self.claim.levels,
             "diversity": {"b": self.claim.b, "l": self.claim.l},
@@ -222,8 +259,13 @@ class Manifest:
 
     @property
     def ratings_file(self) -> str | None:
-        """The name of the file that holds the ratings; None if it names none."""
-        return next((name for name in self.files if name in RATINGS), None)
+        """The name of the file that holds the ratings, or the model; None if it names none."""
+        return content_file(self.files, self.layout)
+
+    @property
+    def holds_people(self) -> bool:
+        """Whether each record is of somebody in the data."""
+        return self.claim.about.holds_people
 
     @property
     def is_one_person_each(self) -> bool:

@@ -28,6 +28,10 @@ class PublicSetting:
         Whether it can be the name of somebody's own class, too.
     any_step : bool
         Whether it can be a step in rating points, too.
+    any_share : bool
+        Whether it can be a share between 0 and 1, too.
+    any_numbers : bool
+        Whether it can be a list of numbers, too; they must follow from what the claim covers.
     when : callable, optional
         Takes all settings, and says whether this one is among them; always, if not given.
     """
@@ -36,6 +40,8 @@ class PublicSetting:
     allowed: tuple[Any, ...] = ()
     any_class: bool = False
     any_step: bool = False
+    any_share: bool = False
+    any_numbers: bool = False
     when: Callable[[Settings], bool] = lambda _: True
 
     def _facts(self) -> dict[str, object]:
@@ -173,6 +179,14 @@ class Method:
         The oldest format of releases that knows it.
     takes_k : bool
         Whether one says how large groups are; a baseline is one setting.
+    model_columns : callable, optional
+        Takes the number of columns of the model that people are drawn from, and returns their
+        names: the items' ids first, then numbers. None if a method has no model.
+    asked_by : str
+        The option that one gives to choose this method, in the stand of k; empty if it is chosen
+        by its name alone.
+    promise_in_short : str
+        What such a release promises, in half a line, where both promises stand side by side.
     takes_levels, takes_diversity : bool
         Whether its releases can have privacy levels, and diversity.
     one_person_each : bool
@@ -215,6 +229,9 @@ class Method:
     variants: tuple[Variant, ...] = ()
     first_format: int = 2
     takes_k: bool = True
+    model_columns: Callable[[int], tuple[str, ...]] | None = None
+    asked_by: str = ""
+    promise_in_short: str = ""
     takes_levels: bool = False
     takes_diversity: bool = False
     one_person_each: bool = False

@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from recveil.release.claim import claim_kind
 from recveil.release.method import Method, PublicSetting, Settings
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
+from recveil.release.told_claim import kind_told
 
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
@@ -91,7 +93,12 @@ def _format_of(manifest: Mapping[str, Any]) -> int:
 def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) -> bool:
     if type(value) is float:
         largest: float = scale["high"] - scale["low"] or _LARGEST_STEP
-        return setting.any_step and 0 < value <= largest
+        is_share = setting.any_share and 0 <= value <= 1
+        return is_share or (setting.any_step and 0 < value <= largest)
+    if isinstance(value, list):
+        return setting.any_numbers and all(
+            type(number) is float and math.isfinite(number) for number in value
+        )
     if isinstance(value, str):
         if not setting.any_class:
             return value in setting.allowed
@@ -102,9 +109,12 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
 
 def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where the claim is not the one that such settings lead to."""
-    if manifest["claim"] != method.claim_of(manifest["settings"]):
-        yield f"the claim {manifest['claim']!r} is not the one of a release with such settings"
+    kind = kind_told(manifest["claim"])
+    if kind != method.claim_of(manifest["settings"]):
+        yield f"the claim {kind!r:.60} is not the one of a release with such settings"
     if hides_items(manifest["settings"]):
+        if not claim_kind(kind).holds_people:
+            yield "items bear pseudonyms, which no release does whose records are nobody's"
         if manifest["item_type"] != "text":
             yield "item_type is not 'text', as it is where items bear pseudonyms"
         if manifest["format"] == "recveil-release-1":

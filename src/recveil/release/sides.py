@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
@@ -15,7 +16,7 @@ from recveil.release.groups import Groups
 from recveil.release.pseudonyms import pseudonyms
 from recveil.release.records import Records
 
-Layout = Literal["auto", "users", "groups"]
+Layout = Literal["auto", "users", "groups", "model"]
 FileFormat = Literal["parquet", "csv"]
 
 
@@ -34,7 +35,7 @@ class Published:
     settings : dict
         How the release was made, in words and numbers that everybody may know.
     n_users : int
-        Number of people behind the records.
+        Number of people behind the records, or of drawn people.
     prefix : str
         What pseudonyms begin with; chosen so that no pseudonym equals an original id.
     blocks : callable
@@ -46,6 +47,9 @@ class Published:
         are never written, cannot tell.
     duplicates_dropped : int
         Rows of the input that were left out, as their user had rated the item more than once.
+    model : callable, optional
+        Returns the table that people are drawn from: one row an item, whose id is the first column,
+        and numbers in the others. Only of releases in which no record is anybody's.
     """
 
     claim: Claim
@@ -58,6 +62,7 @@ class Published:
     default_layout: Literal["users", "groups"]
     expect: Callable[[Layout, FileFormat], Any] | None = None
     duplicates_dropped: int = 0
+    model: Callable[[], pa.Table] | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""
@@ -84,9 +89,10 @@ class Private:
     users : ndarray, shape (n_users,)
         Original user ids.
     groups : Groups
-        Who is in which group, in published order.
-    seed : int
-        Fixes everything random about the release.
+        Who is in which group, in published order. Nobody, where no record is anybody's.
+    seed : int or None
+        Fixes everything random about the release; None if nothing does, as nobody must be able to
+        draw its noise again.
     settings : dict
         The full settings of predictor and grouping.
     lone_ratings : AsGiven or None
@@ -102,7 +108,7 @@ class Private:
 
     users: NDArray[Any]
     groups: Groups
-    seed: int
+    seed: int | None
     settings: dict[str, Any] = field(default_factory=dict)
     lone_ratings: AsGiven | None = None
     levels: NDArray[np.int64] | None = None

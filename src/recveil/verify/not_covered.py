@@ -28,7 +28,11 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
     settings, method = manifest.settings, manifest.known_method
     dropped = manifest.counts.get("duplicates_dropped")
     told = ["That another real person stands behind each record is the publisher's word."]
-    if manifest.in_groups and not manifest.is_one_person_each:
+    if not manifest.holds_people:
+        told = [
+            "That nobody's ratings stand in a record, and all were drawn, is the publisher's word."
+        ]
+    elif manifest.in_groups and not manifest.is_one_person_each:
         told = ["How many people stand behind a row (group_size) is the publisher's word."]
     told.append(
         "How the release was made (recveil's version, method, settings, scale), and that its "

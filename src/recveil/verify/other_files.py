@@ -14,6 +14,7 @@ from recveil.release.manifest import (
     MANIFEST,
     PRIVATE_MANIFEST,
     Manifest,
+    beside_ratings,
 )
 from recveil.release.pseudonyms import ITEM_PREFIX, hides_items, pseudonyms
 from recveil.verify.classes import Classes
@@ -38,9 +39,9 @@ def wrong_files(
             yield Violation(MANIFEST, None, None, problem)
 
 
-def foreign_files(folder: Path, ratings_name: str) -> Iterator[Violation]:
+def foreign_files(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
     """Name each file that is no part of a release, above all the private ones."""
-    own = {MANIFEST, CLASSES, CARD, ratings_name}
+    own = {MANIFEST, *beside_ratings(manifest.claim.about), ratings_name}
     for file in sorted(folder.iterdir()):
         if file.name in _PRIVATE:
             who = "which item is which" if file.name == HIDDEN_ITEMS_FILE else "who is who"

@@ -20,7 +20,8 @@ _WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _ZSTD = 6
 # Parquet's number of each type, and what else it says of text.
-_TYPES = {pa.int64(): 2, pa.float64(): 5, pa.string(): 6}
+_TYPES = {pa.int64(): 2, pa.float32(): 4, pa.float64(): 5, pa.string(): 6}
+_FLOATING = (4, 5)
 _TEXT = {6: 0, 10: {1: {}}}
 
 # The fields that recveil's releases have, of those in parquet.thrift.
@@ -177,6 +178,8 @@ class ParquetBytes:
         _equal(meta[6], plain, f"bytes of {name!r}")
         _equal(meta[7], self.at - start, f"stored bytes of {name!r}")
         used = sorted({RUNS, *(encoding for _, encoding in kinds)})
+        if not has_dictionary:  # then runs, which say that nothing is missing, come first
+            used.sort(key=lambda encoding: encoding != RUNS)
         _equal(meta[2], used, f"encodings of {name!r}")
         pages = sorted(set(kinds), key=lambda kind: (kind[0] != _DICTIONARY_PAGE, kind))
         counts = [{1: kind, 2: how, 3: kinds.count((kind, how))} for kind, how in pages]
@@ -214,13 +217,14 @@ class _Numbers(NamedTuple):
 
     def plain_size(self) -> int:
         """Count the bytes of all values, each written as it is."""
-        return 8 * self.numbers.size
+        return int(self.numbers.nbytes)
 
     def ends(self) -> tuple[bytes, bytes]:
         """Return the lowest and the highest value."""
         low, high = self.numbers.min(), self.numbers.max()
-        if self.kind == _TYPES[pa.float64()]:  # Parquet takes -0.0 for the lower zero
-            low, high = low or np.float64(-0.0), high or np.float64(0.0)
+        if self.kind in _FLOATING:  # Parquet takes -0.0 for the lower zero
+            zero = self.numbers.dtype.type(0)
+            low, high = low or -zero, high or zero
         return low.tobytes(), high.tobytes()
 
     def distinct(self, n: int) -> tuple[int, bytes]:

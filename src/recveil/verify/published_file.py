@@ -35,7 +35,7 @@ class Block(NamedTuple):
     Attributes
     ----------
     digests : list of bytes
-        Equal for records of one class of the claim that is checked.
+        Equal for records of one class of the claim that is checked; none if no record is anybody's.
     own_digests : list of bytes
         The same for the release's own claim, as they stand in classes.csv.
     sizes : list of int
@@ -76,6 +76,7 @@ class PublishedFile:
         self.path = path
         self.claim = claim
         self.what = claim.shared_parts  # must be shared
+        self._has_classes = claim.holds_people
         self.in_groups = manifest.in_groups
         self.scale = manifest.scale
         self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
@@ -147,7 +148,7 @@ class PublishedFile:
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()
         keys = self._keys(labels)
-        digests = own_digests = self.claim.digests(records, keys)
+        digests = own_digests = self.claim.digests(records, keys) if self._has_classes else []
         if self.claim != self._own_claim:
             own_digests = self._own_claim.digests(records, keys)
         return Block(

@@ -1,6 +1,6 @@
 """Checking a release folder, block by block, from the published files alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity
+from recveil.verify.drawn_release import check_drawn
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
@@ -40,6 +41,15 @@ def check_release(
 ) -> Verification:
     """Check a release against its own claim, or against a given one; see `verify`."""
     manifest, problems = read_manifest(folder / MANIFEST)
+    if not manifest.holds_people:
+        asked = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
+        _refuse_of_drawn(manifest, asked)
+        return check_drawn(folder, manifest, problems)
+    if claim is not None and not claim_kind(claim).holds_people:
+        raise RecveilError(
+            f"claim {claim!r} (--claim): what it says does not follow from rows, only from what a "
+            f"release of its own says of how it was drawn; name another claim, or leave it out"
+        )
     claimed = manifest.claim
     required = claimed.k if k is None else k
     checked = claimed.kind if claim is None else claim
@@ -49,7 +59,7 @@ def check_release(
     violations = [Violation(MANIFEST, None, None, problem) for problem in problems]
     violations += wrong_files(folder, manifest, checksums)
     ratings_name = _ratings_name(manifest, folder)
-    violations += foreign_files(folder, ratings_name)
+    violations += foreign_files(folder, manifest, ratings_name)
     if not problems:  # else the card cannot be right
         violations += wrong_card(folder, manifest, ratings_name)
     not_covered = not_covered_of_release(manifest, ratings_name)
@@ -97,6 +107,18 @@ def check_release(
         no_links=why_not if links else "",
         not_covered=not_covered,
     )
+
+
+def _refuse_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:
+    """Refuse to ask of drawn records what is asked of people's."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    if given.get("claim") == manifest.claim.kind:
+        del given["claim"]
+    if given:
+        raise RecveilError(
+            f"{', '.join(given)}: no record of this release is anybody's, so that nobody shares a "
+            f"row, a set of items or a link; leave that out"
+        )
 
 
 def _nothing_shown(

@@ -1,6 +1,6 @@
 """Reading the ratings file of a release in pieces, and seeing to it that it holds nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,51 @@ def parquet_pieces(
         if small and pieces:
             account.check_group(pa.concat_tables(pieces))
     account.check_end()
+
+
+def model_table(
+    path: Path,
+    names: Callable[[int], Sequence[str]],
+    id_type: pa.DataType,
+    violations: list[Violation],
+) -> pa.Table:
+    """Read what people are drawn from, and account for every byte of it.
+
+    Parameters
+    ----------
+    path : Path
+    names : callable
+        Takes the number of columns, and returns what they are called: the items' ids first, then
+        numbers.
+    id_type : pyarrow.DataType
+        Of the first column; the others are float32.
+    violations : list of Violation
+        What should not be there is added.
+
+    Raises
+    ------
+    RecveilError
+        If it cannot be read, or its columns are others.
+    """
+    try:
+        found = pq.ParquetFile(path).schema_arrow
+        expected = list(names(len(found)))
+        types = [id_type, *[pa.float32()] * (len(found) - 1)]
+        if found.names != expected or list(found.types) != types:
+            raise RecveilError(f"{path.name}: its columns are not those of a model")
+        if found.metadata or any(field.metadata for field in found):
+            problem = "it carries metadata beside the model; nobody has checked what it tells"
+            violations.append(Violation(path.name, None, None, problem))
+        file, tables = pq.ParquetFile(path), []
+        account = _Account(path, found, violations)
+        for group in range(file.num_row_groups):
+            tables.append(file.read_row_group(group))
+            account.check_group(tables[-1])
+        account.check_end()
+        return pa.concat_tables([found.empty_table(), *tables])
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RecveilError(f"{path.name}: cannot be read as a model ({reason})") from error
 
 
 class _Account:

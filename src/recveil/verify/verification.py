@@ -51,8 +51,9 @@ class Verification:
         People that must share each row of labels, and the fewest that do.
     users, records, classes : int
         People, published records, and classes of identical records.
-    layout : {"users", "groups"}
-        Whether a record stands for one person or says for how many.
+    layout : {"users", "groups", "model"}
+        Whether a record stands for one person or says for how many; or whether people are still to
+        be drawn.
     compared : sequence of str
         The columns in which records must agree.
     violations : sequence of Violation
@@ -73,6 +74,13 @@ class Verification:
     not_covered : sequence of str
         What the verdict says nothing of, in sentences: it is the publisher's word, or was not
         compared.
+    holds_people : bool
+        Whether records are of people in the data. If not, nobody shares a row with anybody, and
+        numbers of people who do mean nothing.
+    epsilon, delta : float or None
+        Of differential privacy, as it is claimed; None if it is not.
+    ledger_epsilon : float or None
+        What the ledger of the release adds up to, with that delta.
     """
 
     claim: str
@@ -91,6 +99,10 @@ class Verification:
     links: LinkPosterior | None = None
     no_links: str = ""
     not_covered: Sequence[str] = ()
+    holds_people: bool = True
+    epsilon: float | None = None
+    delta: float | None = None
+    ledger_epsilon: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -102,13 +114,16 @@ class Verification:
         return {
             "holds": self.holds,
             "claim": self.claim,
-            "k_required": self.k_required,
-            "k_achieved": self.k_achieved,
+            "k_required": self.k_required if self.holds_people else None,
+            "k_achieved": self.k_achieved if self.holds_people else None,
             "users": self.users,
             "records": self.records,
-            "classes": self.classes,
+            "classes": self.classes if self.holds_people else None,
             "layout": self.layout,
-            "alone": self.alone,
+            "alone": self.alone if self.holds_people else None,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "ledger_epsilon": self.ledger_epsilon,
             "levels": self.has_levels,
             "diversity": self.diversity and self.diversity._asdict(),
             "links": self.links and {name: getattr(self.links, name) for name in _TOLD_OF_LINKS},
@@ -121,6 +136,10 @@ class Verification:
 
     def _facts(self) -> dict[str, object]:
         verdict = "holds" if self.holds else "does not hold"
+        if not self.holds_people:
+            told = {"epsilon": self.epsilon, "by its ledger": self.ledger_epsilon}
+            about = {"": f"{self.claim} {verdict}", **told, "drawn people": self.users}
+            return {**about, "violations": len(self.violations) or None}
         return {
             "": f"{self.claim} {verdict}",
             "k": f"{self.k_achieved:,} ({self.k_required:,} required)",

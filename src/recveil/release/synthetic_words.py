@@ -1,0 +1,123 @@
+"""Synthetic people: what a release of them publishes, promises and does not promise."""
+
+from recveil.release.claim import card_text
+from recveil.release.method import Method, Option, PublicSetting, Settings, Variant
+
+_COLOUR = "#009E73"
+
+
+def _claim(settings: Settings) -> str:
+    return "aggregates" if settings.get("noise") == "none" else "differentially-private"
+
+
+def _label_grid(settings: Settings, _step: float | None) -> float | None:
+    return settings.get("label_step")
+
+
+def _model_columns(columns: int) -> tuple[str, ...]:
+    """Name the columns of the model: as many tastes as there are columns left."""
+    first = ("item_id", "offset", "mean", "spread")
+    return (*first, *(f"taste_{place}" for place in range(1, columns - len(first) + 1)))
+
+
+def _publishers_word(settings: Settings) -> tuple[str, ...]:
+    told = [
+        "That the sums were taken over real people as it is said, one bounded vector of each, is "
+        "the publisher's word."
+    ]
+    if settings.get("noise") != "none":
+        told.append(
+            "That the noise of the ledger was drawn, and that nothing else was asked of the data, "
+            "is the publisher's word."
+        )
+    if settings.get("catalogue") == "given":
+        told.append("That the list of items was public is the publisher's word.")
+    return tuple(told)
+
+
+def _undone_by(settings: Settings) -> tuple[str, ...]:
+    if settings.get("noise") != "none" and settings.get("epsilon") != "none":
+        return ()
+    return (
+        "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
+        "them apart with an area under the curve of 0.99 on 471 people of MovieLens 100K whose "
+        "ratings are all known.",
+    )
+
+
+def _variant(epsilon: float | None, colour: str) -> Variant:
+    name = "synthetic-exact" if epsilon is None else f"synthetic-{epsilon:g}"
+    noise = "exact sums" if epsilon is None else f"sums with noise for epsilon {epsilon:g}"
+    return Variant(
+        name=name,
+        description=f"People who are drawn from {noise}; no row is anybody's.",
+        claim="aggregates" if epsilon is None else "differentially-private",
+        kind="synthetic",
+        colour=colour,
+        options={"epsilon": "none" if epsilon is None else epsilon},
+    )
+
+
+SYNTHETIC = Method(
+    name="synthetic",
+    title="synthetic people",
+    description="people drawn from noisy sums; nobody's row is published",
+    family="other",
+    settings=(
+        PublicSetting("method", ("synthetic people",)),
+        PublicSetting("noise", ("gaussian", "none")),
+        PublicSetting("catalogue", ("given", "chosen")),
+        PublicSetting("people", ("asked for", "counted")),
+        PublicSetting("label_step", (None,), any_step=True),
+        PublicSetting("pooled_share", any_share=True),
+    ),
+    claim_of=_claim,
+    card=card_text("synthetic.md.jinja"),
+    options=(
+        Option(
+            name="epsilon",
+            metavar="E|none",
+            help="Differential privacy for whole people: draw synthetic people from sums with "
+            "noise; less is safer (1 strong, 10 weak). none: exact sums, nothing promised.",
+            panel="Synthetic people",
+        ),
+        Option(
+            name="delta",
+            kind=float,
+            metavar=None,
+            help="Probability that the promise of epsilon does not cover; 1e-6 if not given.",
+            panel="Synthetic people",
+        ),
+        Option(
+            name="people",
+            kind=int,
+            metavar="N",
+            help="How many people to draw; as many as there are, counted with noise, if not given.",
+            panel="Synthetic people",
+        ),
+        Option(
+            name="catalogue",
+            metavar="FILE",
+            help="The public list of items, one id a line; chosen with noise if not given.",
+            panel="Synthetic people",
+        ),
+        Option(
+            name="rating_grid",
+            choices=("tenths", "whole"),
+            flag="--ratings",
+            help="Drawn ratings in tenths (default), or on the scale itself: tenths, whole.",
+            panel="Synthetic people",
+        ),
+    ),
+    variants=(*(_variant(epsilon, _COLOUR) for epsilon in (50, 20, 10, 3, 1)),),
+    first_format=3,
+    takes_k=False,
+    asked_by="epsilon",
+    promise_in_short="nobody's row is published, and whoever is in the data hardly matters",
+    model_columns=_model_columns,
+    label_grid=_label_grid,
+    publishers_word=_publishers_word,
+    undone_by=_undone_by,
+    no_links="No row is anybody's, so that no link follows from one.",
+    why_not_again="its settings do not say how many items and people were asked for",
+)

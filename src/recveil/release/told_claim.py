@@ -1,0 +1,121 @@
+"""The claim as release.json tells it: a name, or for differential privacy what it follows from."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scipy.special import ndtr, ndtri
+
+from recveil.release.claim import Claim, claim_kind
+from recveil.release.ledger import Ledger
+
+UNIT = "person"
+_LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
+_KEYS = ("kind", "epsilon", "delta", "unit", "ledger")
+
+
+def kind_told(told: Any) -> Any:
+    """Return the name of the kind of a claim, as release.json tells it.
+
+    Examples
+    --------
+    >>> kind_told("co-rated"), kind_told({"kind": "differentially-private", "epsilon": 3.0})
+    ('co-rated', 'differentially-private')
+    """
+    return told.get("kind") if isinstance(told, Mapping) else told
+
+
+def claim_of_json(content: Mapping[str, Any]) -> Claim:
+    """Read the claim out of the content of release.json.
+
+    Raises
+    ------
+    RecveilError, KeyError, TypeError
+        If a part is missing or makes no sense.
+    """
+    told, diversity = content["claim"], content["diversity"]
+    shared = {"k": content["k"], "levels": content["levels"], **_sets(diversity)}
+    if not isinstance(told, Mapping):
+        return Claim(kind=told, **shared)
+    ledger = Ledger.from_json(told["ledger"])
+    epsilon, delta = told["epsilon"], told["delta"]
+    if not (_is_between(epsilon, 0, math.inf) and _is_between(delta, 0, 1)):
+        raise TypeError(epsilon, delta)
+    return Claim(kind=told["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
+
+
+def claim_to_json(claim: Claim) -> str | dict[str, Any]:
+    """Return what release.json tells as its claim."""
+    if claim.ledger is None:
+        return claim.kind
+    return {
+        "kind": claim.kind,
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "unit": UNIT,
+        "ledger": claim.ledger.to_json(),
+    }
+
+
+def bounds_of(claim: Claim) -> dict[str, float]:
+    """Return what a differentially private claim bounds, in figures that people can weigh.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    dict of str to float
+        ``odds_factor``: by how much the odds change at most that somebody is in the data.
+        ``most_auc``: the largest area under the curve with which anybody tells members from others.
+        ``most_recognized``: the largest share of members who are recognized while 5 % of the others
+        are taken for members. Empty for other claims.
+
+    Notes
+    -----
+    Source: Dong, Roth & Su 2019: answers with Gaussian noise are as hard to tell apart as two
+    Gaussians at a distance of mu. What a threshold on names adds, happens with a probability of at
+    most its part of delta.
+
+    Examples
+    --------
+    >>> from recveil.release.ledger import Query
+    >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
+    >>> told = bounds_of(Claim("differentially-private", 1, False, 1, 1, 5.0, 1e-6, ledger))
+    >>> {name: round(value, 2) for name, value in told.items()}
+    {'odds_factor': 148.41, 'most_auc': 0.76, 'most_recognized': 0.26}
+    """
+    if claim.ledger is None or claim.epsilon is None:
+        return {}
+    mu, more = claim.ledger.mu, claim.ledger.threshold_delta
+    return {
+        "odds_factor": math.exp(min(claim.epsilon, _LARGEST_EXPONENT)),
+        "most_auc": min(1.0, float(ndtr(mu / math.sqrt(2))) + more),
+        "most_recognized": min(1.0, float(ndtr(ndtri(0.05) + mu)) + more),
+    }
+
+
+def problems_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Say in what the claim is not as recveil writes it; it can be read."""
+    told, kind = manifest["claim"], claim_kind(kind_told(manifest["claim"]))
+    if isinstance(told, Mapping):
+        if tuple(told) != _KEYS:
+            yield f"claim: expected the keys {', '.join(_KEYS)}, in this order and no others"
+        if told.get("unit") != UNIT:
+            yield f"claim: the unit is not {UNIT!r}"
+    if kind.is_differential and manifest["k"] != 1:
+        yield "k is not 1, though nothing is shared by people"
+    if not kind.holds_people:
+        if manifest["levels"]:
+            yield "levels are no part of a release in which no record is anybody's"
+        if manifest["diversity"] != {"b": 1, "l": 1}:
+            yield "diversity is no part of a release in which no record is anybody's"
+
+
+def _sets(diversity: Mapping[str, Any]) -> dict[str, Any]:
+    return {"b": diversity["b"], "l": diversity["l"]}
+
+
+def _is_between(number: Any, low: float, high: float) -> bool:
+    return type(number) is float and low < number < high

@@ -1,0 +1,171 @@
+"""Checking a release in which no record is anybody's: its files, and epsilon from its ledger."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recveil.errors import RecveilError
+from recveil.release.claim import Claim
+from recveil.release.manifest import MANIFEST, Manifest, counts_of
+from recveil.verify.not_covered import not_covered_of_release
+from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
+from recveil.verify.published_file import PublishedFile
+from recveil.verify.stored import model_table
+from recveil.verify.verification import Verification, Violation
+
+
+class _Found(NamedTuple):
+    """What the files hold, by the names of counts."""
+
+    counts: dict[str, int]
+    compared: tuple[str, ...]
+
+
+def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verification:
+    """Check a release of drawn people, or of the model that people are drawn from.
+
+    Nobody shares a row with anybody, so that no classes are counted. What files can show is asked:
+    that each of them is what recveil writes, to the byte; that labels lie on the scale and on the
+    grid that settings name, each drawn person rates an item once, and people are as many as is
+    said; and that epsilon follows from the ledger.
+
+    Parameters
+    ----------
+    folder : Path
+    manifest : Manifest
+    problems : list of str
+        What is wrong with release.json itself.
+
+    Raises
+    ------
+    RecveilError
+        If the ratings cannot be read, though they are those that were written.
+    """
+    name = manifest.ratings_file
+    if name is None or not (folder / name).is_file():
+        raise RecveilError(
+            f"{folder}: the ratings or the model that release.json names is missing; write the "
+            f"release again"
+        )
+    checksums = {file: entry.is_right(folder / file) for file, entry in manifest.files.items()}
+    violations = [Violation(MANIFEST, None, None, problem) for problem in problems]
+    violations += wrong_files(folder, manifest, checksums)
+    violations += foreign_files(folder, manifest, name)
+    if not problems:
+        violations += wrong_card(folder, manifest, name)
+    violations += wrong_epsilon(manifest.claim)
+    result = _verification(manifest, violations, checksums, name)
+    read = _model if manifest.layout == "model" else _people
+    try:
+        found = read(folder / name, manifest, violations)
+    except RecveilError as error:
+        if checksums[name]:
+            raise RecveilError(f"{error}; write the release again") from error
+        problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
+        violations.append(Violation(name, None, None, problem))
+        return replace(result, compared=())
+    violations += _wrong_counts(manifest, found.counts)
+    users = found.counts.get("users", 0)
+    return replace(result, users=users, records=users, compared=found.compared)
+
+
+def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
+    """Compare epsilon with what the ledger adds up to; less must not be claimed.
+
+    Examples
+    --------
+    >>> from recveil.release.ledger import Ledger, Query
+    >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
+    >>> too_low = Claim("differentially-private", 1, epsilon=2.0, delta=1e-6, ledger=ledger)
+    >>> [violation.problem[:49] for violation in wrong_epsilon(too_low)]
+    ['claims epsilon 2 with delta 1e-06, but its ledger']
+    """
+    try:
+        least = ledger_epsilon(claim)
+    except RecveilError as error:
+        yield Violation(MANIFEST, None, None, f"claim: {error}")
+        return
+    if least is not None and claim.epsilon is not None and least > claim.epsilon:
+        problem = (
+            f"claims epsilon {claim.epsilon:.10g} with delta {claim.delta:.10g}, but its ledger "
+            f"adds up to {least:.10g}"
+        )
+        yield Violation(MANIFEST, None, None, problem)
+
+
+def ledger_epsilon(claim: Claim) -> float | None:
+    """Return the epsilon that the ledger adds up to; None if the claim has none."""
+    if claim.ledger is None or claim.delta is None:
+        return None
+    return claim.ledger.epsilon(claim.delta)
+
+
+def _verification(
+    manifest: Manifest, violations: list[Violation], checksums: dict[str, bool], name: str
+) -> Verification:
+    """Return the verdict before anything is counted; more violations may still come."""
+    claim = manifest.claim
+    try:
+        least = ledger_epsilon(claim)
+    except RecveilError:  # named as a violation
+        least = None
+    return Verification(
+        claim=claim.kind,
+        k_required=0,
+        k_achieved=0,
+        users=0,
+        records=0,
+        classes=0,
+        layout=manifest.layout,
+        compared=(),
+        violations=violations,
+        checksums=checksums,
+        not_covered=not_covered_of_release(manifest, name),
+        holds_people=False,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        ledger_epsilon=least,
+    )
+
+
+def _people(path: Path, manifest: Manifest, violations: list[Violation]) -> _Found:
+    file = PublishedFile(path, manifest, manifest.claim.about)
+    users = sum(len(block.user_ids) for block in file.blocks(violations))
+    counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}
+    return _Found(counts, tuple(file.schema.names))
+
+
+def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Found:
+    method = manifest.known_method
+    names = None if method is None else method.model_columns
+    if names is None:
+        raise RecveilError(f"{path.name}: this method has no model that people are drawn from")
+    id_type = pa.string() if manifest.item_type == "text" else pa.int64()
+    table = model_table(path, names, id_type, violations)
+    for problem in _odd_rows(table):
+        violations.append(Violation(path.name, None, None, problem))
+    return _Found({"items": table.num_rows}, tuple(table.column_names))
+
+
+def _odd_rows(table: pa.Table) -> Iterator[str]:
+    items = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
+    if not (items[:-1] < items[1:]).all():
+        yield "its items are not in ascending order, each once"
+    for name in table.column_names[1:]:
+        if not np.isfinite(table[name].to_numpy()).all():
+            yield f"column {name!r} holds what is no number"
+    if any(pc.any(pc.is_null(table[name])).as_py() for name in table.column_names):
+        yield "it has gaps; a model has none"
+
+
+def _wrong_counts(manifest: Manifest, found: dict[str, Any]) -> Iterator[Violation]:
+    for name in counts_of(manifest.format, manifest.claim.about, manifest.layout):
+        told = manifest.counts.get(name)
+        if told != found[name]:
+            problem = f"counts {told!r:.40} {name}, but the files hold {found[name]}"
+            yield Violation(MANIFEST, None, None, problem)
