@@ -5,6 +5,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from recveil.anonymize.drawing_options import (
+    catalogue_given,
+    check_drawing,
+    draws_in_secret,
+    epsilon_given,
+)
 from recveil.anonymize.methods import Maker, forget, register
 from recveil.datasets import make_ratings
 from recveil.publish import Release
@@ -142,6 +148,15 @@ def synthetic():
     maker = Maker(
         method=SYNTHETIC,
         make=lambda _, seed, **options: DrawnByShares(**options, seed=seed),
+        check=check_drawing,
+        read={
+            "epsilon": lambda given, _ratings, _k: epsilon_given(given),
+            "catalogue": lambda given, ratings, _k: catalogue_given(given, ratings),
+        },
+        is_secret=draws_in_secret,
+        sample=lambda manifest, model, people, rng: draw_by_shares(
+            manifest, model, people, int(rng.integers(1 << 60))
+        ),
         again=lambda manifest, seed: DrawnByShares(
             manifest.claim.epsilon, manifest.claim.delta or 1e-6, seed=seed
         ),

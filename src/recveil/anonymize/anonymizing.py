@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recveil.anonymize.base import check_seed, drawn_seed
-from recveil.anonymize.choices import check_options, own_options
+from recveil.anonymize.choices import check_options, choose_method, own_options
 from recveil.anonymize.earlier import Earlier, find_earlier, others
 from recveil.anonymize.hiding import anonymize_hidden
 from recveil.anonymize.methods import Maker, is_rule, maker_of
@@ -46,8 +46,8 @@ def anonymize(
     source: str | PathLike[str] | Ratings | Any,
     output: str | PathLike[str],
     *,
-    k: int,
-    method: str = "predictive",
+    k: int | None = None,
+    method: str | None = None,
     layout: Layout = "auto",
     file_format: FileFormat = "parquet",
     seed: int | None = None,
@@ -67,11 +67,12 @@ def anonymize(
         format does not fix their order, `user` and `item` must say which column is which.
     output : path
         The folder to be published; its private twin is `output` + ".private".
-    method : str
-        "predictive" (`PredictiveAnonymizer`), "k-corating" (`KCoRater`), or another one that was
-        registered; see `recveil.anonymize.methods`.
-    k : int
-        Smallest group of people who share what the method makes them share.
+    k : int, optional
+        Smallest group of people who share what the method makes them share. Either k is given, or
+        what another method is asked for by in its stand, such as epsilon.
+    method : str, optional
+        "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
+        one that was registered; see `recveil.anonymize.methods`.
     layout, file_format, force, allow_large
         See `Release.write`.
     against : path, optional
@@ -115,11 +116,12 @@ def anonymize(
     ...     made.verification.k_achieved
     3
     """
-    maker = maker_of(method)
     given, reading = own_options(options)
+    maker = maker_of(choose_method(method, k, given))
     refuse_unknown_keywords("anonymize", reading, "k", "people_in", "times")
     given = check_options(maker.method, given)
     maker.check(given)
+    _refuse_idle(maker, given, k, seed, hide_items=hide_items)
     check_form(layout, file_format)
     refuse_no_path("a release", is_output=True, output=output)
     if against is not None:
@@ -137,14 +139,17 @@ def anonymize(
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
     refuse_likes(ratings, PUBLISHED)
+    is_secret = maker.is_secret(given)
+    if is_secret:
+        _refuse_unpaid_scale(maker, found)
     # Before the work: an older release at the same place is gone after it.
     earlier = find_earlier(ratings.users, Path(output), against)
     for name, read in maker.read.items():
         if name in given:
-            given[name] = read(given[name], ratings, k)
+            given[name] = read(given[name], ratings, k or 0)
     check_seed(seed)
     seed = drawn_seed(seed)
-    anonymizer = maker.make(k, seed=seed, **given)
+    anonymizer = maker.make(k, seed=None if is_secret else seed, **given)
     size = _Size(Path(output), layout, file_format, allow_large, tell)
     expected = None
     if maker.expect is not None and isinstance(k, int):
@@ -162,6 +167,37 @@ def anonymize(
     )
     seen = tuple(others(earlier, Path(output)))
     return Anonymized(ratings, release, verification, found, seen)
+
+
+def _refuse_idle(
+    maker: Maker, given: Mapping[str, Any], k: int | None, seed: int | None, *, hide_items: bool
+) -> None:
+    """Refuse what a method does not look at, or what would undo its promise."""
+    method = maker.method
+    if k is not None and not method.takes_k:
+        raise RecveilError(
+            f"k (--k): the method {method.name} takes none, as no row is shared; leave it out"
+        )
+    if seed is not None and maker.is_secret(given):
+        raise RecveilError(
+            f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
+            f"secret, as whoever guesses a seed takes the noise away; leave it out"
+        )
+    if hide_items and method.asked_by:
+        raise RecveilError(
+            f"hide_items (--hide-items): not with the method {method.name}, as no row is anybody's "
+            f"and counts tell the items; leave it out"
+        )
+
+
+def _refuse_unpaid_scale(maker: Maker, found: Reading) -> None:
+    """Refuse a scale that was read off the ratings where everything that is told must be paid."""
+    if not found.scale_given:
+        raise RecveilError(
+            f"scale (--scale): {found.ratings.scale} was read off the ratings, and the lowest and "
+            f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
+            f"person, so name the scale, such as --scale {found.ratings.scale}"
+        )
 
 
 # What each kind of file that names users is called.

@@ -44,6 +44,59 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
+def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -> str:
+    """Return the method that follows from what was asked for: k, or what stands in its stand.
+
+    Parameters
+    ----------
+    method : str or None
+        As it was named; None if it was not.
+    k : int or None
+    given : dict
+        The options of methods, None for those that were not given.
+
+    Raises
+    ------
+    RecveilError
+        If neither promise is asked for, or both.
+
+    Examples
+    --------
+    >>> choose_method(None, 5, {}), choose_method("k-corating", 5, {})
+    ('predictive', 'k-corating')
+    """
+    # One class of promise is asked for by k; each other one by an option of its own.
+    asked = [each for each in all_methods() if each.asked_by and given.get(each.asked_by)]
+    if k is not None and asked:
+        flag = asked[0].asked_by
+        raise RecveilError(
+            f"k (--k) and {flag} (--{flag}): two promises that no release makes together; "
+            f"{_promises()}; give one"
+        )
+    if method is not None:
+        named = next((each for each in all_methods() if each.name == method), None)
+        is_asked = named is None or (named in asked if named.asked_by else k is not None)
+        if not is_asked:
+            flag = "k" if named is None else named.asked_by or "k"
+            raise RecveilError(
+                f"the method {method} is asked for by {flag} (--{flag}), which was not given; "
+                f"give it, or take another method (--method)"
+            )
+        return method
+    if k is None and not asked:
+        raise RecveilError(f"no promise is asked for; give one of: {_promises()}")
+    return asked[0].name if asked else next(each.name for each in all_methods() if each.card)
+
+
+def _promises() -> str:
+    """Say the promises that can be asked for, a line each."""
+    told = ["--k K: at least K people share each published row"]
+    told += [
+        f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
+    ]
+    return "".join(f"\n  {line}" for line in told)
+
+
 def _is_usual(name: str, value: Any) -> bool:
     """Say whether a value is what an option of some method is if nobody gives it."""
     options = (known.option(name) for known in all_methods())

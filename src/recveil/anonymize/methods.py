@@ -4,11 +4,14 @@ What everybody may know of a method (what it publishes and promises, its options
 `recveil.release.method.Method`, which those need, too, who check and attack releases.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from recveil.anonymize.again import k_corating_again, predictive_again
 from recveil.anonymize.k_corating import KCoRater
@@ -28,6 +31,7 @@ from recveil.release.k_corating_words import K_CORATING
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method, Variant
 from recveil.release.predictive_words import PREDICTIVE
+from recveil.release.records import Records
 from recveil.release.registry import (
     all_methods,
     all_variants,
@@ -70,6 +74,12 @@ class Maker:
         release will take; None where only the finished groups tell.
     tell : callable
         Takes a release and the ratings that it was made of, and returns sentences for its owner.
+    is_secret : callable
+        Takes the options that were given, and says whether no seed may fix what is drawn, because
+        whoever guesses it undoes the release; then `make` gets None.
+    sample : callable, optional
+        Draws people from a written model: takes its manifest, its table, how many, and a generator,
+        and yields blocks of `Records` over the table's items. None if a method has no model.
     """
 
     method: Method
@@ -80,6 +90,10 @@ class Maker:
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     tell: Callable[[Sides, Ratings], list[str]] = lambda _, __: []
+    is_secret: Callable[[Options], bool] = lambda _: False
+    sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
+        None
+    )
 
 
 def is_rule(given: object) -> bool:

@@ -23,16 +23,19 @@ def anonymize(
         ),
     ],
     k: Annotated[
-        int,
-        typer.Option(help="Smallest group of people who share one row; see --privacy-levels."),
-    ],
+        int | None,
+        typer.Option(
+            help="Promise: so many people at least share each row; see --privacy-levels. Or see "
+            "--epsilon."
+        ),
+    ] = None,
     layout: Annotated[
-        Literal["auto", "users", "groups"],
+        Literal["auto", "users", "groups", "model"],
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="users: one row a user; groups: one row a group with its size; "
-            "auto: groups for padded.",
+            help="users: one row a user; groups: one row a group with its size; model: what people "
+            "are drawn from; auto: groups for padded.",
         ),
     ] = "auto",
     file_format: Annotated[
@@ -69,7 +72,7 @@ def anonymize(
     json: Json = None,
     **more: Any,
 ) -> None:
-    """Hide everybody in a group of at least k people, and verify what was written.
+    """Hide everybody in a group of at least k people (or publish drawn ones), and verify it.
 
     Writes OUTPUT, to be published, and OUTPUT.private, to be kept secret.
 

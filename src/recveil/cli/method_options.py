@@ -33,9 +33,8 @@ def declared_options() -> Declared:
     >>> list(declared_options())[:3]
     ['method', 'homogenize', 'grouping']
     """
-    first = _writing()[0]
     described = typer.Option(metavar="NAME", rich_help_panel="Method", help=_method_help())
-    choice = {"method": (Annotated[str, described], first.name)}
+    choice = {"method": (Annotated[str | None, described], None)}
     owners: dict[str, list[tuple[Method, Option]]] = {}
     for method in _writing():
         for option in method.options:

@@ -22,4 +22,5 @@ def show_release(made: Anonymized, output: Path) -> None:
             f"{tell_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
             f"stands alone are published as they are."
         )
-    typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells who is who.")
+    tells = "who is who" if verification.holds_people else "whose ratings these were"
+    typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")

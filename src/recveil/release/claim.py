@@ -1,7 +1,7 @@
 """Claim: what a release promises about its published rows, and what each kind of promise means."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -321,7 +321,7 @@ def forget_claim(name: str) -> None:
     del _KINDS[claim_kind(name).name]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """What a release promises about its published rows, or about the people whom it learned from.
 
@@ -369,6 +369,11 @@ class Claim:
                 f"claim {self.kind!r}: epsilon, delta and a ledger belong to a differentially "
                 f"private release, all three; give all to that kind, and none to others"
             )
+
+    def __repr__(self) -> str:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        told = (f"{name}={value!r}" for name, value in values.items() if value is not None)
+        return f"Claim({', '.join(told)})"
 
     @property
     def about(self) -> ClaimKind:

@@ -36,7 +36,8 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
-    if settings.get("noise") != "none" and settings.get("epsilon") != "none":
+    is_exact = settings.get("noise") == "none" or settings.get("epsilon", 0) is None
+    if not is_exact:
         return ()
     return (
         "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
@@ -45,7 +46,7 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
     )
 
 
-def _variant(epsilon: float | None, colour: str) -> Variant:
+def _variant(epsilon: float | None) -> Variant:
     name = "synthetic-exact" if epsilon is None else f"synthetic-{epsilon:g}"
     noise = "exact sums" if epsilon is None else f"sums with noise for epsilon {epsilon:g}"
     return Variant(
@@ -53,8 +54,8 @@ def _variant(epsilon: float | None, colour: str) -> Variant:
         description=f"People who are drawn from {noise}; no row is anybody's.",
         claim="aggregates" if epsilon is None else "differentially-private",
         kind="synthetic",
-        colour=colour,
-        options={"epsilon": "none" if epsilon is None else epsilon},
+        colour=_COLOUR,
+        options={"epsilon": epsilon},
     )
 
 
@@ -109,7 +110,7 @@ SYNTHETIC = Method(
             panel="Synthetic people",
         ),
     ),
-    variants=(*(_variant(epsilon, _COLOUR) for epsilon in (50, 20, 10, 3, 1)),),
+    variants=tuple(_variant(epsilon) for epsilon in (None, 50.0, 20.0, 10.0, 3.0, 1.0)),
     first_format=3,
     takes_k=False,
     asked_by="epsilon",

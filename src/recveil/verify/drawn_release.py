@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,8 @@ from recveil.verify.published_file import PublishedFile
 from recveil.verify.stored import model_table
 from recveil.verify.verification import Verification, Violation
 
-
-class _Found(NamedTuple):
-    """What the files hold, by the names of counts."""
-
-    counts: dict[str, int]
-    compared: tuple[str, ...]
+# What the files hold, by the names of counts; and the columns that are looked at.
+_Found = tuple[dict[str, int], tuple[str, ...]]
 
 
 def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verification:
@@ -62,16 +58,16 @@ def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verifi
     result = _verification(manifest, violations, checksums, name)
     read = _model if manifest.layout == "model" else _people
     try:
-        found = read(folder / name, manifest, violations)
+        counts, compared = read(folder / name, manifest, violations)
     except RecveilError as error:
         if checksums[name]:
             raise RecveilError(f"{error}; write the release again") from error
         problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation(name, None, None, problem))
         return replace(result, compared=())
-    violations += _wrong_counts(manifest, found.counts)
-    users = found.counts.get("users", 0)
-    return replace(result, users=users, records=users, compared=found.compared)
+    violations += _wrong_counts(manifest, counts)
+    users = counts.get("users", 0)
+    return replace(result, users=users, records=users, compared=compared)
 
 
 def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
@@ -137,7 +133,7 @@ def _people(path: Path, manifest: Manifest, violations: list[Violation]) -> _Fou
     file = PublishedFile(path, manifest, manifest.claim.about)
     users = sum(len(block.user_ids) for block in file.blocks(violations))
     counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}
-    return _Found(counts, tuple(file.schema.names))
+    return counts, tuple(file.schema.names)
 
 
 def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Found:
@@ -149,7 +145,7 @@ def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Foun
     table = model_table(path, names, id_type, violations)
     for problem in _odd_rows(table):
         violations.append(Violation(path.name, None, None, problem))
-    return _Found({"items": table.num_rows}, tuple(table.column_names))
+    return {"items": table.num_rows}, tuple(table.column_names)
 
 
 def _odd_rows(table: pa.Table) -> Iterator[str]:

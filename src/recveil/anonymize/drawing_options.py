@@ -1,0 +1,149 @@
+"""What one gives to have people drawn: epsilon, delta, how many, and the public list of items."""
+
+import math
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.errors import RecveilError, quoted
+from recveil.ratings import Ratings
+
+NO_NOISE = "none"
+
+
+def epsilon_given(given: Any) -> float | None:
+    """Return epsilon as a number; None for "none": exact sums, and nothing promised.
+
+    Raises
+    ------
+    RecveilError
+        If it is neither that nor a number above 0.
+
+    Examples
+    --------
+    >>> epsilon_given("20"), epsilon_given(0.5), epsilon_given("none")
+    (20.0, 0.5, None)
+    """
+    if given == NO_NOISE:
+        return None
+    try:
+        epsilon = float(given)
+    except (TypeError, ValueError):
+        epsilon = math.nan
+    if isinstance(given, bool) or not 0 < epsilon < math.inf:
+        raise RecveilError(
+            f"epsilon (--epsilon) is {quoted(given)}; expected a number above 0, the less the "
+            f"safer, such as 3; or none, for exact sums that promise nothing"
+        )
+    return epsilon
+
+
+def check_drawing(options: Mapping[str, Any]) -> None:
+    """Refuse what makes no sense before anything is read.
+
+    Raises
+    ------
+    RecveilError
+        If epsilon, delta or the number of people is none.
+
+    Examples
+    --------
+    >>> check_drawing({"epsilon": "none", "delta": 1e-6})
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: delta (--delta): epsilon is none, so that nothing is promised \
+that delta could leave over; leave it out
+    """
+    epsilon, delta, people = (options.get(name) for name in ("epsilon", "delta", "people"))
+    is_exact = epsilon_given(epsilon) is None
+    if delta is not None and is_exact:
+        raise RecveilError(
+            "delta (--delta): epsilon is none, so that nothing is promised that delta could leave "
+            "over; leave it out"
+        )
+    if delta is not None and not (isinstance(delta, float) and 0 < delta < 0.5):
+        raise RecveilError(
+            f"delta (--delta) is {quoted(delta)}; expected a probability far below one over the "
+            f"number of people, such as 1e-6"
+        )
+    if people is not None and not (type(people) is int and people >= 1):
+        raise RecveilError(
+            f"people (--people) is {quoted(people)}; expected how many to draw, at least 1"
+        )
+
+
+def draws_in_secret(options: Mapping[str, Any]) -> bool:
+    """Say whether noise is drawn, that nobody must be able to draw again.
+
+    Examples
+    --------
+    >>> draws_in_secret({"epsilon": 3.0}), draws_in_secret({"epsilon": "none"})
+    (True, False)
+    """
+    return epsilon_given(options.get("epsilon")) is not None
+
+
+def catalogue_given(given: Any, ratings: Ratings) -> NDArray[Any]:
+    """Return the public list of items, ascending, of the kind of the ratings' ids.
+
+    Parameters
+    ----------
+    given : path or sequence
+        A text file with an id a line, without a header; or the ids themselves.
+    ratings : Ratings
+        They tell whether ids are whole numbers or text, and nothing else.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be read, is empty, names an item twice, or in another way than the
+        ratings do.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5])
+    >>> catalogue_given(["9", "7", "8"], ratings)
+    array([7, 8, 9])
+    """
+    names, where = _names(given)
+    if not names or "" in names:
+        raise RecveilError(
+            f"catalogue (--catalogue): {where} {'has an empty line' if names else 'is empty'}; "
+            f"expected the id of an item a line, without a header"
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise RecveilError(
+            f"catalogue (--catalogue): {where} names {quoted(twice)} twice; name each item once"
+        )
+    if ratings.items.dtype == object:
+        return np.array(sorted(names), dtype=object)
+    try:
+        return np.array(sorted(int(name) for name in names), ratings.items.dtype)
+    except (ValueError, OverflowError) as error:
+        raise RecveilError(
+            f"catalogue (--catalogue): {where} holds {quoted(_no_number(names))}, but the items of "
+            f"the ratings are whole numbers; give the ids as they stand there, without a header"
+        ) from error
+
+
+def _names(given: Any) -> tuple[list[str], str]:
+    """Return the ids as texts, and what to call where they come from."""
+    if not isinstance(given, str | PathLike):
+        return [str(name) for name in given], "the list"
+    try:
+        text = Path(given).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecveilError(
+            f"catalogue (--catalogue): {quoted(str(given))} cannot be read as text; expected a "
+            f"file with the id of an item a line"
+        ) from error
+    return [line.strip() for line in text.splitlines()], Path(given).name
+
+
+def _no_number(names: list[str]) -> str:
+    return next((name for name in names if not name.lstrip("-").isdigit()), names[0])

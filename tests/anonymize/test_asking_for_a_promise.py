@@ -1,0 +1,141 @@
+"""anonymize asks for one of two promises: k, or epsilon."""
+
+import json
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import anonymize
+from recveil.anonymize.drawing_options import catalogue_given
+from recveil.cli import main
+from recveil.datasets import generate
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+
+pytestmark = pytest.mark.usefixtures("synthetic")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    generate("ratings.csv", users=60, items=30, ratings=900)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(["anonymize", "ratings.csv", "-o", "out", *arguments])
+        told = capsys.readouterr()
+        return stop.value.code, " ".join((told.out + told.err).split())
+
+    return run
+
+
+def test_neither_promise(run):
+    code, told = run()
+    assert code == 2
+    assert "no promise is asked for" in told
+    assert "--k K: at least K people share each published row" in told
+    assert "--epsilon E: nobody's row is published" in told
+
+
+def test_both_promises(run):
+    code, told = run("--k", "5", "--epsilon", "3")
+    assert code == 2
+    assert "two promises that no release makes together" in told
+    assert "--k K: at least" in told
+
+
+def test_epsilon_is_enough(run, tmp_path):
+    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--people", "70")
+    assert code == 0, told
+    assert "no row is anybody's; epsilon 20 with delta 1e-06 follows from its ledger" in told
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert manifest["claim"]["epsilon"] == 20.0
+    assert manifest["counts"]["users"] == 70
+    assert json.loads((tmp_path / "out.private" / "private.json").read_text())["seed"] is None
+    code, told = run("--k", "5", "--force")  # the other promise, at the same place
+    assert code == 0, told
+
+
+def test_nobody_knows_the_noise(run):
+    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--seed", "1")
+    assert code == 2
+    assert "seed (--seed): with epsilon (--epsilon) the noise is drawn in secret" in told
+    code, told = run("--epsilon", "none", "--seed", "1")  # nothing is promised of it
+    assert code == 0, told
+
+
+def test_a_scale_read_off_the_ratings_is_not_paid_for(run):
+    code, told = run("--epsilon", "20")
+    assert code == 2
+    assert "so name the scale, such as --scale 1:5:1" in told
+
+
+def test_a_model_to_draw_from(run, tmp_path):
+    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--layout", "model")
+    assert code == 0, told
+    assert (tmp_path / "out" / "model.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", "0"), "epsilon (--epsilon) is '0'; expected a number above 0"),
+        (("--epsilon", "nan"), "expected a number above 0"),
+        (("--epsilon", "much"), "expected a number above 0"),
+        (("--epsilon", "3", "--delta", "1"), "delta (--delta) is 1.0"),
+        (("--epsilon", "none", "--delta", "1e-6"), "epsilon is none, so that nothing is promised"),
+        (("--epsilon", "3", "--people", "0"), "people (--people) is 0"),
+        (("--epsilon", "3", "--ratings", "halves"), "rating_grid 'halves': expected one of tenths"),
+        (("--k", "5", "--people", "9"), "people (--people): only for the method synthetic"),
+        (("--epsilon", "3", "--fill", "random"), "only for the method k-corating"),
+        (("--epsilon", "3", "--hide-items"), "hide_items (--hide-items): not with the method"),
+        (("--epsilon", "3", "--method", "predictive"), "predictive is asked for by k (--k)"),
+        (("--k", "3", "--method", "synthetic"), "synthetic is asked for by epsilon (--epsilon)"),
+        (("--method", "k-corating"), "k-corating is asked for by k (--k)"),
+        (("--method", "magic", "--k", "3"), "method 'magic': expected one of"),
+        (("--epsilon", "3", "--catalogue", "nowhere"), "'nowhere' cannot be read as text"),
+        (("--epsilon", "3", "--layout", "groups"), "there are no groups of people"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run, tmp_path, options, words):
+    scale = () if "--k" in options else ("--scale", "1:5:1")
+    code, told = run(*options, *scale)
+    assert code == 2
+    assert words in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_library_asks_in_the_same_way(tmp_path):
+    generate(tmp_path / "r.csv", users=40, items=20, ratings=400)
+    with pytest.raises(RecveilError, match="no promise is asked for"):
+        anonymize(tmp_path / "r.csv", tmp_path / "out")
+    made = anonymize(
+        tmp_path / "r.csv", tmp_path / "out", epsilon=5.0, scale=RatingScale(1, 5, 1), people=9
+    )
+    assert (made.verification.epsilon, made.verification.users) == (5.0, 9)
+
+
+class TestCatalogue:
+    ratings = Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5])
+    named = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [4, 2, 5])
+
+    def test_a_file_of_ids(self, tmp_path):
+        (tmp_path / "items.txt").write_text("9\n7\n11\n")
+        assert catalogue_given(tmp_path / "items.txt", self.ratings).tolist() == [7, 9, 11]
+        assert catalogue_given(tmp_path / "items.txt", self.named).tolist() == ["11", "7", "9"]
+        assert catalogue_given(np.array([3, 2]), self.ratings).tolist() == [2, 3]
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("", "is empty"),
+            ("7\n\n9\n", "has an empty line"),
+            ("7\n9\n7\n", "names '7' twice"),
+            ("item_id\n7\n", "holds 'item_id', but the items of the ratings are whole numbers"),
+        ],
+    )
+    def test_what_is_no_list_is_refused(self, tmp_path, text, words):
+        (tmp_path / "items.txt").write_text(text)
+        with pytest.raises(RecveilError) as refused:
+            catalogue_given(tmp_path / "items.txt", self.ratings)
+        assert words in str(refused.value)
