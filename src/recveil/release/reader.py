@@ -66,6 +66,11 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
     RecveilError
         If the ratings are not those that were written, or cannot be read, or an item is unknown.
     """
+    if manifest.layout == "model":
+        raise RecveilError(
+            f"{folder.name}: it holds a model and no people; draw some (recveil sample "
+            f"{folder.name} --people N -o OUT), and take these"
+        )
     with reading_release(folder):
         file = _ratings_file(folder, manifest)
         for table in _whole_records(_batches(file, manifest)):
