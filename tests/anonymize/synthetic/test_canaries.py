@@ -54,7 +54,7 @@ class TestMoments:
         assert shown.epsilon > PROMISED.epsilon(DELTA)
 
     def test_noise_of_both_halves_of_the_matrix_averaged_is_caught(self, canary):
-        """Who adds noise to all cells and makes them symmetric has less by the root of two."""
+        """Noise over the root of two on all cells, and then the mean of both halves."""
 
         def score(seed, is_there):
             noise = np.random.default_rng(seed).normal(0, SIGMA / math.sqrt(2), (N_ITEMS, N_ITEMS))
