@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format experiments bench bench-netflix clean
+.PHONY: demo test torture check format experiments bench bench-netflix clean
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
 
 test: $(READY)  ## All tests, doctests included
 	$(BIN)/pytest -n 2 --dist worksteal
+
+torture: $(READY)  ## Whether promises are kept, with twenty times the runs; minutes
+	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic
 
 check: $(READY)  ## Format, lint and types
 	$(BIN)/ruff format --check

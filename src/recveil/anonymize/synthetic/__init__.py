@@ -1,0 +1,1 @@
+"""People who never were, drawn from noisy sums over people who are."""

@@ -1,0 +1,117 @@
+"""Budget: how much noise each query gets, so that all together keep one epsilon and delta."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, quoted
+from recveil.release.ledger import delta_left, epsilon_of
+
+# Beyond that a promise promises nothing, and below it noise is all there is.
+_LEAST_EPSILON, _MOST_EPSILON = 1e-4, 1_000.0
+# So much of epsilon is not spent, that no rounding of noises and prices ever exceeds it.
+_KEPT_BACK, _KEPT_BACK_AT_LEAST = 1e-9, 1e-11
+
+
+@brief
+@dataclass(frozen=True)
+class Budget:
+    """What all queries of a release may cost together.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What is to be promised.
+    threshold_delta : float
+        The part of delta that choosing the items by noisy counts takes.
+    mu : float
+        What that leaves to be spent on noisy sums: their prices, as squares, add up to its square.
+    """
+
+    epsilon: float
+    delta: float
+    threshold_delta: float
+    mu: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float, *, threshold_delta: float = 0.0) -> Self:
+        """Return the largest budget that keeps a promise.
+
+        Parameters
+        ----------
+        epsilon : float
+            From 0.0001 to 1,000.
+        delta : float
+            Between `threshold_delta` and 0.5.
+        threshold_delta : float
+            Of delta, what the items' threshold takes; 0 where the catalogue is public.
+
+        Raises
+        ------
+        RecveilError
+            If these are no such numbers.
+
+        Examples
+        --------
+        >>> budget = Budget.of(1.0, 1e-6)
+        >>> round(budget.mu, 4)
+        0.2367
+        """
+        if type(epsilon) not in (float, int) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+            raise RecveilError(
+                f"epsilon is {quoted(epsilon)}, but a promise needs a number from "
+                f"{_LEAST_EPSILON:g} to {_MOST_EPSILON:,g}; 1 is strong, and 10 weak"
+            )
+        left = delta_left(delta, threshold_delta)
+        most = epsilon * (1 - _KEPT_BACK) - _KEPT_BACK_AT_LEAST
+        low, high = 0.0, 1.0
+        while epsilon_of(high, left) <= most:
+            low, high = high, 2 * high
+        while (middle := (low + high) / 2) not in (low, high):
+            low, high = (middle, high) if epsilon_of(middle, left) <= most else (low, middle)
+        return cls(float(epsilon), delta, threshold_delta, low)
+
+    def sigmas(self, shares: Mapping[str, float]) -> dict[str, float]:
+        """Return the noise of each query for one that a person changes by a length of 1 at most.
+
+        Parameters
+        ----------
+        shares : mapping of str to float
+            For each query its share of the squared price. They are taken relative to their sum, so
+            that all is spent.
+
+        Returns
+        -------
+        dict of str to float
+            Standard deviations, such that a ledger of these queries never tells a larger epsilon
+            than the promised one.
+
+        Raises
+        ------
+        RecveilError
+            If there is none, or a share is no positive number.
+
+        Examples
+        --------
+        >>> sigmas = Budget.of(1.0, 1e-6).sigmas({"item sums": 1, "moments": 3})
+        >>> {name: round(sigma, 2) for name, sigma in sigmas.items()}
+        {'item sums': 8.45, 'moments': 4.88}
+        """
+        for name, share in shares.items():
+            if type(share) not in (float, int) or not 0 < share < math.inf:
+                raise RecveilError(
+                    f"query {quoted(name)}: its share is {quoted(share)}, expected a positive "
+                    f"number; leave the query out if it is not to be asked"
+                )
+        whole = math.fsum(shares.values())
+        if not shares or not 0 < whole < math.inf:
+            raise RecveilError(
+                f"shares: {len(shares)} of them sum to {whole:g}, but a budget is split between "
+                f"queries; give each a share such as 0.5"
+            )
+        return {name: math.sqrt(whole / share) / self.mu for name, share in shares.items()}
+
+    def _facts(self) -> dict[str, object]:
+        return {"epsilon": self.epsilon, "delta": self.delta, "mu": self.mu}

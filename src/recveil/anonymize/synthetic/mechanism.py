@@ -1,0 +1,265 @@
+"""Mechanism: the one gate through which anything about people passes, and what it costs.
+
+Whatever a synthetic release is made of has passed here, once, with noise added; it writes down
+itself what it was asked. What has not passed here must not be looked at.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize.synthetic.gaussian import MOST_STEPS, NoiseSource, NoiseStream
+from recveil.anonymize.synthetic.threshold import threshold
+from recveil.errors import RecveilError, listed, quoted
+from recveil.release.ledger import Ledger, Query
+
+# Draws at a time: little enough for the processor's caches. Other sizes are other noise.
+_VALUES_OF_A_TILE, _CELLS_OF_A_TILE = 2**16, 2**17
+# An answer and its noise together stay far below what 64 bits hold.
+_LARGEST = 2**62
+
+
+class Mechanism:
+    """Answers each query once, with normal noise, and keeps the ledger.
+
+    Parameters
+    ----------
+    source : NoiseSource
+        Where the noise comes from.
+    sigmas : mapping of str to float
+        Each query that may be asked, and the standard deviation of its noise if one person changes
+        the answer by a length of 1 at most: what `Budget.sigmas` returns. Where a person changes it
+        by another length, there is so much more or less noise, and the price is the same.
+
+    Examples
+    --------
+    >>> mechanism = Mechanism(NoiseSource.repeatable(7), {"people by activity": 4.0})
+    >>> counts = np.array([310, 402, 231])
+    >>> told = mechanism.measure("people by activity", "people with few ratings, more, many",
+    ...                          counts, grid=1.0)
+    >>> bool((abs(told - counts) < 30).all()), mechanism.ledger().queries
+    (True, (Query(people by activity, mu: 0.25),))
+    """
+
+    def __init__(self, source: NoiseSource, sigmas: Mapping[str, float]) -> None:
+        self._source = source
+        self._sigmas = dict(sigmas)
+        self._asked: dict[str, Query] = {}
+        self._threshold_delta = 0.0
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether nobody can take the noise off again: what is published needs that."""
+        return self._source.is_secret
+
+    def measure(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        sensitivity: float = 1.0,
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one vector a person.
+
+        Parameters
+        ----------
+        name : str
+            One of those that may be asked, and was not yet.
+        what : str
+            What is asked, in plain words; it is published.
+        exact : ndarray of int64, of any shape
+            The exact answer, in steps of the grid. Its shape must not depend on the data: it is
+            told without noise.
+        grid : float
+            The step, a power of two; what it is must not depend on the data.
+        sensitivity : float
+            The most by which one person changes the answer, as a length, not in steps.
+
+        Returns
+        -------
+        ndarray of float64, shape of `exact`
+            The noisy answer, in the unit of `sensitivity`.
+
+        Raises
+        ------
+        RecveilError
+            If it may not be asked, or anything is of another kind.
+        """
+        query, stream = self._enter(name, what, exact, grid, sensitivity)
+        self._asked[name] = replace(query, values=exact.size)
+        return _with_noise(exact, stream, query.sigma, grid)
+
+    def measure_items(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        sensitivity: float = 1.0,
+        *,
+        delta: float,
+        most_items: int,
+        weight: float = 1.0,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Answer a query about each item, but tell only of items that are popular enough.
+
+        How many items there are in the data is itself nobody's business: somebody may have brought
+        one along. `threshold` has the proof.
+
+        Parameters
+        ----------
+        name, what, grid, sensitivity : see `measure`
+        exact : ndarray of int64, shape (n_items, n_columns)
+            The exact sums, in steps; the first column sums up ``weight / sqrt(n)`` for each of the
+            n items of a person.
+        delta, most_items, weight : see `threshold`
+
+        Returns
+        -------
+        items : ndarray of int, shape (n_told,)
+            The rows of `exact` of which is told, in their order.
+        told : ndarray of float64, shape (n_told, n_columns)
+            Their noisy sums.
+
+        Raises
+        ------
+        RecveilError
+            If it may not be asked, anything is of another kind, or no item is popular enough.
+        """
+        if exact.ndim != 2 or not exact.shape[1]:
+            raise RecveilError(
+                f"query {quoted(name)}: its answer is of shape {exact.shape}, expected a row for "
+                f"each item, the popularity first"
+            )
+        query, stream = self._enter(name, what, exact, grid, sensitivity)
+        height = threshold(query.sigma, delta, most_items, weight=weight, grid=grid)
+        told = _with_noise(exact, stream, query.sigma, grid)
+        items = np.flatnonzero(told[:, 0] >= height)
+        self._asked[name] = replace(query, values=max(1, items.size * exact.shape[1]))
+        self._threshold_delta += delta
+        if not items.size:
+            raise RecveilError(
+                f"query {name!r}: no item is popular enough to be named (noisy sums of {height:.3g}"
+                f"); give a larger epsilon or delta, or name the catalogue"
+            )
+        return items, told[items]
+
+    def measure_symmetric(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        sensitivity: float = 1.0,
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one symmetric matrix a person.
+
+        A symmetric matrix of some Frobenius norm is a vector of the same length: its diagonal, and
+        each cell above it times the root of two. That vector is what is measured; so cells beside
+        the diagonal get the noise over the root of two, and the same below as above.
+
+        Parameters
+        ----------
+        name, what, grid : see `measure`
+        exact : ndarray of int64, shape (n, n)
+            The exact answer, of which only the diagonal and what is above it is read. Its memory is
+            taken for the result, so that there is neither a second copy nor the exact one left: do
+            not use it afterwards.
+        sensitivity : float
+            The largest Frobenius norm of what one person adds.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n)
+            Symmetric.
+
+        Raises
+        ------
+        RecveilError
+            If it may not be asked, or anything is of another kind.
+        """
+        n = len(exact)
+        if exact.shape != (n, n) or not exact.flags.writeable:
+            raise RecveilError(
+                f"query {quoted(name)}: its answer is of shape {exact.shape}, or cannot be "
+                f"written; give a square array, whose memory is taken for the noisy one"
+            )
+        query, stream = self._enter(name, what, exact, grid, sensitivity)
+        self._asked[name] = replace(query, values=max(1, n * (n + 1) // 2))
+        steps = query.sigma / grid
+        # Up to the next number above the quotient, lest the noise be less than is written down.
+        beside = math.nextafter(steps / math.sqrt(2), math.inf)
+        diagonal = (np.diagonal(exact) + stream.rounded_normals(0, n, steps)) * grid
+        told = exact.view(np.float64)
+        rows = max(1, _CELLS_OF_A_TILE // max(n, 1))
+        for tile, first in enumerate(range(0, n, rows), start=1):
+            last = min(first + rows, n)
+            cells = exact[first:last, first:]
+            noise = stream.rounded_normals(tile, cells.size, beside).reshape(cells.shape)
+            noise += cells
+            block = noise * grid
+            corner = np.triu(block[:, : last - first], 1)
+            block[:, : last - first] = corner + corner.T
+            # The rows further down are read from their own diagonal on: nothing of that is lost.
+            told[first:last, first:] = block
+            told[last:, first:last] = block[:, last - first :].T
+        np.fill_diagonal(told, diagonal)
+        return told
+
+    def ledger(self) -> Ledger:
+        """Return what was asked so far, and at what price."""
+        return Ledger(tuple(self._asked.values()), self._threshold_delta)
+
+    def _enter(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        sensitivity: float,
+    ) -> tuple[Query, NoiseStream]:
+        """Write a query down, before anything is told of it."""
+        if name not in self._sigmas or name in self._asked:
+            raise RecveilError(
+                f"query {quoted(name)}: it has no budget, or was asked before; expected one of "
+                f"{listed(self._sigmas)}, each once, as every answer costs"
+            )
+        if exact.dtype != np.int64:
+            raise RecveilError(
+                f"query {name!r}: its answer is of {exact.dtype}, expected int64; sum up whole "
+                f"numbers of steps, as sums of floating-point numbers tell more than they should"
+            )
+        if type(grid) is not float or not 0 < grid < math.inf or math.frexp(grid)[0] != 0.5:
+            raise RecveilError(
+                f"query {name!r}: grid is {quoted(grid)}, expected a float that is a power of two; "
+                f"give one such as 2.0 ** -20"
+            )
+        query = Query(name, what, sensitivity, self._sigmas[name] * sensitivity, 1)
+        if not query.sigma / grid <= MOST_STEPS:
+            raise RecveilError(
+                f"query {name!r}: noise of {query.sigma:g} is more than 2**30 steps of {grid:g}; "
+                f"give a coarser grid: steps of a millionth of the noise are fine enough"
+            )
+        if exact.size and max(-int(exact.min()), int(exact.max())) >= _LARGEST:
+            raise RecveilError(
+                f"query {name!r}: its answer has 2**62 steps or more; give a coarser grid"
+            )
+        self._asked[name] = query
+        return query, self._source.stream()
+
+
+def _with_noise(
+    exact: NDArray[np.int64], stream: NoiseStream, sigma: float, grid: float
+) -> NDArray[np.float64]:
+    """Return the noisy answer, in the unit of sigma."""
+    told = np.empty(exact.size)
+    values = exact.reshape(-1)
+    for tile, first in enumerate(range(0, exact.size, _VALUES_OF_A_TILE)):
+        part = values[first : first + _VALUES_OF_A_TILE]
+        noise = stream.rounded_normals(tile, part.size, sigma / grid)
+        told[first : first + _VALUES_OF_A_TILE] = (part + noise) * grid
+    return told.reshape(exact.shape)

@@ -1,0 +1,209 @@
+"""What the queries of a release cost together, against the definition and other accountants."""
+
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.release.ledger import Ledger, Query, delta_left, delta_of, epsilon_of, total_mu
+
+ITEMS = Query("item sums", "how many people rated each item", 1.0, 4.0, 1_682)
+MOMENTS = Query("moments", "which items are rated together", 2.0, 6.0, 1_415_403)
+LEDGER = Ledger((ITEMS, MOMENTS), 1e-7)
+
+
+def slow_delta(mu: float, epsilon: float):
+    """Theorem 8 of Balle & Wang (2018) as it stands there, with 60 digits."""
+    with mpmath.workdps(60):
+        mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        above = mpmath.ncdf(mu / 2 - epsilon / mu)
+        return above - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+def measured_delta(mu: float, epsilon: float) -> float:
+    """The definition itself: how much two normal densities differ where one is far higher."""
+    x = np.linspace(-12, 12 + mu, 2_000_001)
+    one, other = np.exp(-((x - mu) ** 2) / 2), np.exp(-(x**2) / 2)
+    over = np.maximum(one - math.exp(epsilon) * other, 0).sum()
+    return over * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+
+
+class TestByHand:
+    def test_prices_add_up_as_squares(self):
+        assert ITEMS.mu == 0.25
+        assert MOMENTS.mu == 2 / 6
+        assert pytest.approx(5 / 12) == LEDGER.mu  # 3/12 and 4/12
+
+    def test_no_epsilon_is_the_distance_of_two_normal_curves(self):
+        # Their overlap at a distance of 2 is all beyond one standard deviation, twice.
+        assert delta_of(2.0, 0.0) == pytest.approx(1 - 0.31731050786, abs=1e-10)
+
+    @pytest.mark.parametrize(("mu", "epsilon"), [(0.5, 0.3), (1.0, 1.0), (2.0, 5.0), (3.0, 0.1)])
+    def test_the_definition(self, mu, epsilon):
+        assert delta_of(mu, epsilon) == pytest.approx(measured_delta(mu, epsilon), rel=1e-6)
+
+    def test_the_threshold_takes_its_part_of_delta(self):
+        whole = Ledger((ITEMS, MOMENTS))
+        assert LEDGER.epsilon(1.1e-6) == pytest.approx(whole.epsilon(1e-6), rel=1e-12)
+        assert LEDGER.epsilon(1e-6) > whole.epsilon(1e-6)
+
+    def test_so_little_is_told_that_delta_covers_it(self):
+        assert epsilon_of(1e-9, 1e-6) == 0
+
+
+class TestNeverBelow:
+    """The epsilon that is stated keeps its delta in exact numbers, and no much smaller one does."""
+
+    @settings(deadline=None)
+    @given(st.floats(-12, -0.5), st.floats(-3, 1.6))
+    def test_with_sixty_digits(self, log_delta, log_mu):
+        delta, mu = 10**log_delta, 10**log_mu
+        epsilon = epsilon_of(mu, delta)
+        assert slow_delta(mu, epsilon) <= delta
+        if epsilon > 0:
+            assert slow_delta(mu, epsilon * (1 - 3e-9) - 3e-12) > delta
+
+    @pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-5, 1e-2])
+    @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 20.0, 200.0, 1_000.0])
+    def test_the_way_back(self, epsilon, delta):
+        low, high = 1e-9, 100.0
+        for _ in range(100):
+            mu = math.sqrt(low * high)
+            low, high = (mu, high) if slow_delta(mu, epsilon) <= delta else (low, mu)
+        assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-8)
+        assert epsilon_of(high, delta) >= epsilon
+
+    @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=9))
+    def test_a_total_is_no_smaller_than_the_root_of_the_squares(self, mus):
+        with mpmath.workdps(60):
+            exact = mpmath.sqrt(sum(mpmath.mpf(mu) ** 2 for mu in mus))
+            assert exact <= total_mu(mus) <= exact * (1 + mpmath.mpf(1e-13))
+
+    @given(st.floats(1e-12, 0.4), st.floats(0, 0.99))
+    def test_what_is_left_of_delta(self, delta, part):
+        left = delta_left(delta, delta * part)
+        with mpmath.workdps(60):
+            assert 0 < left <= mpmath.mpf(delta) - mpmath.mpf(delta * part)
+
+
+class TestOtherAccountants:
+    """dp-accounting and OpenDP, both well kept, come to the same, or to more where they bound."""
+
+    @pytest.mark.parametrize("noises", [(1.0,), (4.0, 3.0), (0.3, 0.8, 5.0), (20.0, 30.0)])
+    @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+    def test_privacy_loss_distributions_of_dp_accounting(self, noises, delta):
+        import dp_accounting
+        from dp_accounting.pld import PLDAccountant
+        from dp_accounting.rdp import RdpAccountant
+
+        ours = epsilon_of(total_mu(1 / noise for noise in noises), delta)
+        exact, bound = PLDAccountant(value_discretization_interval=1e-4), RdpAccountant()
+        for noise in noises:
+            event = dp_accounting.GaussianDpEvent(noise)
+            exact.compose(event)
+            bound.compose(event)
+        assert exact.get_epsilon(delta) == pytest.approx(ours, rel=1e-3, abs=2e-4)
+        assert ours <= exact.get_epsilon(delta) * (1 + 2e-9)  # it rounds up, we by 1e-9
+        assert ours <= bound.get_epsilon(delta) <= 1.6 * ours + 0.1
+
+    @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 1e-5), (50.0, 1e-9)])
+    def test_the_noise_of_one_query_by_dp_accounting(self, epsilon, delta):
+        from dp_accounting.pld.accountant import get_smallest_gaussian_noise
+        from dp_accounting.pld.common import DifferentialPrivacyParameters
+
+        wanted = DifferentialPrivacyParameters(epsilon, delta)
+        mu = 1 / get_smallest_gaussian_noise(wanted, num_queries=1, sensitivity=1.0)
+        assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-3)
+
+    @pytest.mark.parametrize("noises", [(1.0,), (4.0, 3.0), (0.3, 0.8, 5.0)])
+    @pytest.mark.parametrize("delta", [1e-9, 1e-6])
+    def test_concentrated_privacy_of_opendp(self, noises, delta):
+        """It knows of normal noise only how concentrated it is: a bound that is never below."""
+        import opendp.prelude as dp
+
+        dp.enable_features("contrib")
+        space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+        rho = sum(dp.m.make_gaussian(*space, scale=noise).map(1.0) for noise in noises)
+        bound = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=1.0))
+        mu = total_mu(1 / noise for noise in noises)
+        assert rho == pytest.approx(mu**2 / 2, rel=1e-9)
+        ours, theirs = epsilon_of(mu, delta), bound.map(mu).epsilon(delta)
+        assert ours <= theirs <= 1.3 * ours + 0.1
+
+
+class TestJson:
+    def test_there_and_back(self):
+        written = json.dumps(LEDGER.to_json())
+        assert Ledger.from_json(json.loads(written)) == LEDGER
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            *[("sigma", value) for value in (0.0, -1.0, math.nan, math.inf, 4, "4", None, True)],
+            *[("sensitivity", value) for value in (0.0, -1.0, math.nan, math.inf, 1, "1", None)],
+            *[("values", value) for value in (0, -1, 1.0, True, "1", None, 10**16)],
+            *[("name", value) for value in ("", "Item", "x" * 41, "item\n", 7, None)],
+            *[("what", value) for value in ("", "a\nb", "x" * 201, "ü", 7, None)],
+        ],
+    )
+    def test_another_value_is_refused_by_name(self, field, value):
+        content = LEDGER.to_json()
+        content["queries"][1][field] = value
+        with pytest.raises(RecveilError, match=field):
+            Ledger.from_json(content)
+
+    @pytest.mark.parametrize("value", [-0.1, 0.5, math.nan, math.inf, 0, "0", None, False])
+    def test_a_threshold_that_is_no_small_probability_is_refused(self, value):
+        with pytest.raises(RecveilError, match="threshold_delta"):
+            Ledger.from_json(LEDGER.to_json() | {"threshold_delta": value})
+
+    @pytest.mark.parametrize("content", [None, [], "queries", 4, {}, {"queries": []}])
+    def test_what_is_no_ledger_is_refused(self, content):
+        with pytest.raises(RecveilError, match=r"ledger: it has .*expected 'queries'"):
+            Ledger.from_json(content)
+
+    def test_a_key_too_many_or_too_few_is_refused(self):
+        content = LEDGER.to_json()
+        with pytest.raises(RecveilError, match="'note'"):
+            Ledger.from_json(content | {"note": "ann"})
+        content["queries"][1] |= {"note": "ann"}
+        with pytest.raises(RecveilError, match=r"ledger, query 2: it has .*'note'"):
+            Ledger.from_json(content)
+        del content["queries"][1]["note"], content["queries"][1]["sigma"]
+        with pytest.raises(RecveilError, match="expected 'name', 'what', 'sensitivity', 'sigma'"):
+            Ledger.from_json(content)
+
+    def test_queries_that_are_no_list_are_refused(self):
+        with pytest.raises(RecveilError, match="queries is"):
+            Ledger.from_json(LEDGER.to_json() | {"queries": {}})
+
+    def test_no_query_or_one_twice_is_refused(self):
+        with pytest.raises(RecveilError, match="it holds 0 queries"):
+            Ledger(())
+        with pytest.raises(RecveilError, match="'item sums' twice"):
+            Ledger((ITEMS, ITEMS))
+
+    def test_a_price_beyond_all_numbers_is_refused(self):
+        with pytest.raises(RecveilError, match="beyond what numbers hold"):
+            Query("moments", "which items are rated together", 1e300, 1e-300, 1)
+
+
+class TestDelta:
+    @pytest.mark.parametrize("delta", [0.0, -1e-6, 0.5, 1.0, math.nan, math.inf, 0, "1e-6", None])
+    def test_none_that_is_no_small_probability(self, delta):
+        with pytest.raises(RecveilError, match="delta is"):
+            LEDGER.epsilon(delta)
+
+    def test_none_that_the_threshold_takes_whole(self):
+        with pytest.raises(RecveilError, match="takes 1e-07 of it"):
+            LEDGER.epsilon(1e-7)
+
+
+def test_it_shows_its_price():
+    assert repr(LEDGER) == "Ledger(queries: 2, mu: 0.4167)"
+    assert repr(ITEMS) == "Query(item sums, mu: 0.25)"
