@@ -13,6 +13,8 @@ from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings
 
 NO_NOISE = "none"
+# The catalogue of whoever lets everybody know which items were rated at all.
+AS_RATED = "as-rated"
 
 
 def epsilon_given(given: Any) -> float | None:
@@ -87,8 +89,8 @@ def draws_in_secret(options: Mapping[str, Any]) -> bool:
     return epsilon_given(options.get("epsilon")) is not None
 
 
-def catalogue_given(given: Any, ratings: Ratings) -> NDArray[Any]:
-    """Return the public list of items, ascending, of the kind of the ratings' ids.
+def catalogue_given(given: Any, ratings: Ratings) -> NDArray[Any] | str:
+    """Return the public list of items, ascending, of the kind of the ratings' ids; or "as-rated".
 
     Parameters
     ----------
@@ -109,6 +111,8 @@ def catalogue_given(given: Any, ratings: Ratings) -> NDArray[Any]:
     >>> catalogue_given(["9", "7", "8"], ratings)
     array([7, 8, 9])
     """
+    if isinstance(given, str) and given == AS_RATED:
+        return AS_RATED
     names, where = _names(given)
     if not names or "" in names:
         raise RecveilError(

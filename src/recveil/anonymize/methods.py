@@ -13,13 +13,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from recveil.anonymize.again import k_corating_again, predictive_again
+from recveil.anonymize.again import k_corating_again, predictive_again, synthetic_again
+from recveil.anonymize.drawing_options import (
+    catalogue_given,
+    check_drawing,
+    draws_in_secret,
+    epsilon_given,
+)
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.noise import AdditiveNoise
 from recveil.anonymize.perturbation import GlobalItemMeans, RandomValues, RawRelease
 from recveil.anonymize.predictive import PredictiveAnonymizer, label_step
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
-from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive
+from recveil.anonymize.synthetic.model_table import sample_people
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
+from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive, tell_of_synthetic
 from recveil.errors import RecveilError
 from recveil.io import read_levels, read_trust, understand
 from recveil.publish.expected import Expected, expect_padded
@@ -40,6 +48,7 @@ from recveil.release.registry import (
     register_method,
 )
 from recveil.release.sides import Sides
+from recveil.release.synthetic_words import SYNTHETIC
 
 Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
@@ -141,6 +150,10 @@ def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
     return make_it
 
 
+def _synthesizer(_: int | None, **options: Any) -> Anonymizer:
+    return Synthesizer(**options)
+
+
 _CLASSES: dict[str, Callable[..., Anonymizer]] = {
     kind.method: kind
     for kind in (
@@ -169,6 +182,19 @@ _MAKERS: dict[str, Maker] = {
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             people_in={"trust": "trust"},
             tell=tell_of_k_corating,
+        ),
+        Maker(
+            method=SYNTHETIC,
+            make=_synthesizer,
+            again=synthetic_again,
+            read={
+                "epsilon": lambda given, _ratings, _k: epsilon_given(given),
+                "catalogue": lambda given, ratings, _k: catalogue_given(given, ratings),
+            },
+            check=check_drawing,
+            tell=tell_of_synthetic,
+            is_secret=draws_in_secret,
+            sample=sample_people,
         ),
         *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
     )

@@ -16,8 +16,8 @@ def _label_grid(settings: Settings, _step: float | None) -> float | None:
 
 def _model_columns(columns: int) -> tuple[str, ...]:
     """Name the columns of the model: as many tastes as there are columns left."""
-    first = ("item_id", "offset", "mean", "spread")
-    return (*first, *(f"taste_{place}" for place in range(1, columns - len(first) + 1)))
+    first = ("item_id", "offset", "worth")
+    return (*first, *(f"taste_{place}" for place in range(columns - len(first))))
 
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:
@@ -30,8 +30,8 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
             "That the noise of the ledger was drawn, and that nothing else was asked of the data, "
             "is the publisher's word."
         )
-    if settings.get("catalogue") == "given":
-        told.append("That the list of items was public is the publisher's word.")
+    if settings.get("catalogue") != "chosen":
+        told.append("That everybody may know the list of items is the publisher's word.")
     return tuple(told)
 
 
@@ -55,7 +55,7 @@ def _variant(epsilon: float | None) -> Variant:
         claim="aggregates" if epsilon is None else "differentially-private",
         kind="synthetic",
         colour=_COLOUR,
-        options={"epsilon": epsilon},
+        options={"epsilon": epsilon, "catalogue": "as-rated"},
     )
 
 
@@ -67,10 +67,13 @@ SYNTHETIC = Method(
     settings=(
         PublicSetting("method", ("synthetic people",)),
         PublicSetting("noise", ("gaussian", "none")),
-        PublicSetting("catalogue", ("given", "chosen")),
+        PublicSetting("catalogue", ("given", "as rated", "chosen")),
         PublicSetting("people", ("asked for", "counted")),
         PublicSetting("label_step", (None,), any_step=True),
         PublicSetting("pooled_share", any_share=True),
+        PublicSetting("activity", any_numbers=True),
+        PublicSetting("cuts", any_numbers=True),
+        PublicSetting("spreads", any_numbers=True),
     ),
     claim_of=_claim,
     card=card_text("synthetic.md.jinja"),
@@ -98,8 +101,9 @@ SYNTHETIC = Method(
         ),
         Option(
             name="catalogue",
-            metavar="FILE",
-            help="The public list of items, one id a line; chosen with noise if not given.",
+            metavar="FILE|as-rated",
+            help="The public list of items, one id a line; as-rated if everybody may know which "
+            "items were rated at all; chosen with noise if not given, and rare ones are left out.",
             panel="Synthetic people",
         ),
         Option(

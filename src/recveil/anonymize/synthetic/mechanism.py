@@ -7,6 +7,7 @@ itself what it was asked. What has not passed here must not be looked at.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,3 +264,31 @@ def _with_noise(
         noise = stream.rounded_normals(tile, part.size, sigma / grid)
         told[first : first + _VALUES_OF_A_TILE] = (part + noise) * grid
     return told.reshape(exact.shape)
+
+
+class WithoutNoise:
+    """Answers the same queries exactly: it promises nothing, and keeps no ledger.
+
+    Examples
+    --------
+    >>> WithoutNoise().measure("people by activity", "", np.array([310, 402]), grid=1.0)
+    array([310., 402.])
+    """
+
+    def measure(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Return the exact answer; see `Mechanism.measure`."""
+        del name, what
+        return exact * grid
+
+    def measure_symmetric(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Return the exact answer, symmetric; see `Mechanism.measure_symmetric`."""
+        del name, what
+        upper = np.triu(exact) * grid
+        return upper + np.triu(upper, 1).T
+
+    def told(self, name: str, values: int) -> None:
+        """Write nothing down."""

@@ -1,0 +1,297 @@
+"""Bounded: sums over people of one bounded vector each, exact, as whole steps of a grid.
+
+Each person gives one vector of length at most 1 to each sum. So whoever comes or goes with all
+their ratings moves a sum by at most 1, whatever they rated: its sensitivity. Every number of a
+vector is rounded toward zero to a grid before it is added: that can only shorten the vector, and
+sums of whole numbers are exact, in whatever order they are taken.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from recveil.compiled import compiled
+from recveil.ratings import Ratings, RatingScale
+
+# Numbers of a vector are rounded toward zero to multiples of this.
+FINE = 2.0**-20
+# Tastes are rounded to multiples of a power of two between these, and their products to its square.
+_FINEST, _COARSEST = -15, -8
+# The noise of a product is so many steps of its grid, about.
+_NOISE_STEPS = 28
+# What an item that was rated and not liked counts beside one that was liked.
+RATED = 0.4
+# So many bins of people, at most, by how much they rated.
+_BINS = 24
+# The sums of products are added up in so many parts, each by one thread.
+_PARTS = 8
+# Of the length of a person's vector, what tells which items they rated; the rest tells how.
+WHICH = math.sqrt(0.3)
+HOW = math.sqrt(0.7)
+# Two numbers of at most 1 make a vector of at most 1 together.
+SPREAD_SHARE = math.sqrt(0.5)
+
+Whole = NDArray[np.int64]
+
+
+def activity_edges(most_items: int) -> Whole:
+    """Return the least activity of each bin, and one more: known without looking at anybody.
+
+    Parameters
+    ----------
+    most_items : int
+        Nobody has more ratings, for a public reason.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_bins + 1,)
+
+    Examples
+    --------
+    >>> activity_edges(6)
+    array([1, 2, 3, 4, 5, 6, 7])
+    """
+    edges = np.geomspace(1, most_items + 1, _BINS + 1)
+    return np.unique(np.round(edges)).astype(np.int64)
+
+
+def people_by_activity(ratings: Ratings, edges: Whole) -> Whole:
+    """Count people by how many ratings they have, shape (n_bins,).
+
+    A person is in one bin: a vector with a single 1, of length 1.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> people_by_activity(make_ratings(30, 20, 200, seed=1), np.array([1, 5, 21])).sum()
+    np.int64(30)
+    """
+    return np.histogram(ratings.activity, edges)[0].astype(np.int64)
+
+
+def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
+    """Add up, by item, how much it was rated and how, in steps of `FINE`.
+
+    A person with n ratings gives each of their items ``1 / sqrt(n)`` times two numbers: c, and
+    ``s d`` with d how far the rating is from the centre, and ``s² spread² = 1 - c²``. The squares
+    of all their numbers add up to ``c² + s² mean(d²)``. Whose mean of d² is above ``spread²`` has
+    their second numbers made smaller, so that the sum is 1.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    centre, spread : float
+        Of ratings moved to -1 to 1: public, or known from noisy sums.
+
+    Returns
+    -------
+    ndarray of int64, shape (2, n_items)
+        `ItemSums` says what they mean.
+
+    Examples
+    --------
+    Somebody with a single rating, one spread above the centre:
+
+    >>> one = Ratings.from_columns(["ann"], ["film"], [4], scale=RatingScale(1, 5, 1))
+    >>> numbers = item_sums(one, centre=0.0, spread=0.5) * FINE
+    >>> numbers.round(4).tolist(), round(float((numbers**2).sum()), 4)
+    ([[0.5477], [0.8367]], 1.0)
+    """
+    users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
+    off = moved(ratings.values, ratings.scale) - centre
+    squares = np.bincount(users, off**2, minlength=ratings.n_users) / n
+    held = np.sqrt(np.minimum(1, spread**2 / np.maximum(squares, 1e-300)))
+    which = WHICH / np.sqrt(n)[users]
+    how = HOW / spread * off * (held / np.sqrt(n))[users]
+    # Rounding of roots and quotients could reach a length above 1 by a few parts of 2**53.
+    sums = np.zeros((2, ratings.n_items), np.int64)
+    for place, numbers in enumerate((which, how)):
+        steps = np.trunc(numbers * (1 - 2.0**-40) / FINE).astype(np.int64)
+        np.add.at(sums[place], ratings.indices, steps)
+    return sums
+
+
+class ItemSums(NamedTuple):
+    """What noisy item sums say, in plain units.
+
+    Attributes
+    ----------
+    popularity : ndarray of float64, shape (n_items,)
+        Sum of ``1 / sqrt(n)`` over the people who rated the item.
+    off_centre : ndarray of float64, shape (n_items,)
+        The same sum of how far their ratings are from the centre, ratings moved to -1 to 1.
+    popularity_noise, off_noise : float
+        Standard deviations of the noise of each.
+    """
+
+    popularity: NDArray[np.float64]
+    off_centre: NDArray[np.float64]
+    popularity_noise: float
+    off_noise: float
+
+    @classmethod
+    def of(cls, noisy: NDArray[np.float64], spread: float, sigma: float) -> "ItemSums":
+        """Undo what `item_sums` multiplied by; sigma is the noise of each number."""
+        stretch = HOW / spread
+        return cls(noisy[0] / WHICH, noisy[1] / stretch, sigma / WHICH, sigma / stretch)
+
+
+def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float64]:
+    """Move ratings to -1 (the scale's low end) to 1.
+
+    Examples
+    --------
+    >>> moved(np.array([1.0, 3.0, 5.0]), RatingScale(1, 5, 1))
+    array([-1.,  0.,  1.])
+    """
+    half = scale.range / 2 or 1.0
+    return np.clip((np.asarray(values, np.float64) - scale.low) / half - 1, -1, 1)
+
+
+def level_sums(ratings: Ratings, levels: NDArray[np.float64]) -> Whole:
+    """Add up people's shares of ratings at each level, in steps of `FINE`, shape (n_levels,).
+
+    A person's shares are at least 0 and add up to 1: a vector of length at most 1.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    levels : ndarray of float64, shape (n_levels,)
+        Ascending; a rating counts for the nearest.
+
+    Examples
+    --------
+    >>> two = Ratings.from_columns(["ann"] * 2, ["film", "play"], [5, 1])
+    >>> (level_sums(two, np.array([1.0, 3.0, 5.0])) * FINE).tolist()
+    [0.5, 0.0, 0.5]
+    """
+    between = (levels[1:] + levels[:-1]) / 2
+    level_of = np.searchsorted(between, np.asarray(ratings.values, np.float64))
+    cell = ratings.user_positions().astype(np.int64) * levels.size + level_of
+    counts = np.bincount(cell, minlength=ratings.n_users * levels.size)
+    shares = counts.reshape(ratings.n_users, -1) / np.maximum(ratings.activity, 1)[:, None]
+    return np.trunc(shares / FINE).astype(np.int64).sum(axis=0)
+
+
+def spread_sums(ratings: Ratings) -> Whole:
+    """Add up people's mean ratings, and the squares of these, in steps of `FINE`, shape (2,).
+
+    With m a person's mean rating, moved to -1 to 1, they give `SPREAD_SHARE` times m and m².
+
+    Examples
+    --------
+    >>> two = Ratings.from_columns(["ann", "ben"], ["film"] * 2, [5, 1])
+    >>> (spread_sums(two) * FINE / SPREAD_SHARE).round(4).tolist()
+    [0.0, 2.0]
+    """
+    users = ratings.user_positions()
+    sums = np.bincount(users, moved(ratings.values, ratings.scale), minlength=ratings.n_users)
+    means = np.clip(sums / np.maximum(ratings.activity, 1), -1, 1)
+    numbers = SPREAD_SHARE * np.stack([means, means**2])
+    return np.trunc(numbers / FINE).astype(np.int64).sum(axis=1)
+
+
+def taste_grid(sigma: float) -> float:
+    """Return the grid of tastes for noise of some size, which is public: fine beside the noise.
+
+    Examples
+    --------
+    >>> taste_grid(0.3) == 2.0**-14, taste_grid(8.0) == 2.0**-12
+    (True, True)
+    """
+    power = math.ceil((math.log2(sigma) - _NOISE_STEPS) / 2) if sigma > 0 else _FINEST
+    return 2.0 ** min(max(power, _FINEST), _COARSEST)
+
+
+def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid: float) -> Whole:
+    """Add up the outer products of people's tastes with themselves, in steps of ``grid²``.
+
+    A person's taste has 1 for each chosen item that they liked and `RATED` for each other one that
+    they rated, divided by its length. The outer product of a vector of length 1 with itself has
+    entries whose squares add up to 1.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    chosen : ndarray of int64, shape (n_chosen,)
+        Positions of items, none twice.
+    liked_from : float
+        Ratings of so much, or more, say that the item was liked.
+    grid : float
+        From `taste_grid`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_chosen, n_chosen)
+        On and above the diagonal; 0 beneath it.
+
+    Examples
+    --------
+    >>> one = Ratings.from_columns(["ann"] * 2, ["film", "play"], [5, 4])
+    >>> grid = taste_grid(0.3)
+    >>> (moments(one, np.arange(2), 4.0, grid) * grid**2).round(3).tolist()
+    [[0.5, 0.5], [0.0, 0.5]]
+    """
+    place_of = np.full(ratings.n_items, -1, np.int64)
+    place_of[chosen] = np.arange(chosen.size)
+    indptr, places, steps = _tastes(
+        ratings.indptr, ratings.indices, ratings.values, place_of, np.float32(liked_from), grid
+    )
+    sums = np.zeros((chosen.size, chosen.size), np.int64)
+    _add_products(indptr, places, steps, sums, _PARTS)
+    return sums
+
+
+@compiled()
+def _tastes(indptr, indices, values, place_of, liked_from, grid):  # type: ignore[no-untyped-def]
+    """Return everybody's taste on the chosen items, in steps of the grid, ordered by place."""
+    n_users = len(indptr) - 1
+    starts = np.zeros(n_users + 1, np.int64)
+    places = np.empty(len(indices), np.int32)
+    steps = np.empty(len(indices), np.int64)
+    filled = 0
+    most = int(1 / grid) ** 2
+    for user in range(n_users):
+        first = filled
+        square = 0.0
+        for at in range(indptr[user], indptr[user + 1]):
+            place = place_of[indices[at]]
+            if place >= 0:
+                number = 1.0 if values[at] >= liked_from else RATED
+                square += number * number
+                places[filled] = place
+                steps[filled] = 1 if number == 1.0 else 0
+                filled += 1
+        starts[user + 1] = filled
+        order = np.argsort(places[first:filled])
+        places[first:filled] = places[first:filled][order]
+        steps[first:filled] = steps[first:filled][order]
+        length = math.sqrt(square)
+        whole = 0
+        for at in range(first, filled):
+            number = 1.0 if steps[at] == 1 else RATED
+            steps[at] = int(number / length / grid)
+            whole += steps[at] * steps[at]
+        # The rounding of a division could only reach a whole step that is not there.
+        while whole > most:
+            for at in range(first, filled):
+                if steps[at] > 0:
+                    whole -= 2 * steps[at] - 1
+                    steps[at] -= 1
+    return starts, places[:filled], steps[:filled]
+
+
+@compiled(parallel=True)
+def _add_products(indptr, places, steps, sums, parts):  # type: ignore[no-untyped-def]
+    """Add each person's products; a part adds to its own rows of the sums alone."""
+    for part in prange(parts):
+        for user in range(len(indptr) - 1):
+            first, last = indptr[user], indptr[user + 1]
+            for left in range(first, last):
+                row = places[left]
+                if row % parts == part:
+                    for right in range(left, last):
+                        sums[row, places[right]] += steps[left] * steps[right]

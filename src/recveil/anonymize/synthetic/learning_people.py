@@ -1,0 +1,121 @@
+"""Learning people: from noisy sums to the rule by which people are drawn."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize.synthetic.fitting_people import (
+    FittedItems,
+    Told,
+    directions,
+    fit_items,
+    on_told,
+)
+from recveil.anonymize.synthetic.labels import Labels, learn_labels
+from recveil.anonymize.synthetic.measured import Measured
+from recveil.anonymize.synthetic.bounded import RATED
+from recveil.anonymize.synthetic.people_model import PeopleModel
+from recveil.ratings import RatingScale
+
+Numbers = NDArray[np.float64]
+
+# Means of items are pulled towards the mean of all by at least this variance about it.
+_LEAST_VARIANCE = 0.01
+# How much popular an item is whose mean tells how means differ, in noises.
+_WELL_TOLD = 10.0
+
+
+def learn_people(measured: Measured, scale: RatingScale, rng: np.random.Generator) -> PeopleModel:
+    """Fit the rule by which people are drawn to noisy sums.
+
+    Parameters
+    ----------
+    measured : Measured
+    scale : RatingScale
+    rng : Generator
+        Draws the crowd that stands for everybody while items are fitted.
+
+    Returns
+    -------
+    PeopleModel
+        Its items are the told ones, in their order.
+    """
+    popularity = np.maximum(measured.items.popularity, 0)
+    told, chosen = measured.told, measured.chosen
+    labels = learn_labels(
+        measured.level_shares,
+        measured.levels,
+        scale,
+        item_means(measured),
+        popularity[told],
+        measured.spread_of_people,
+    )
+    place = np.searchsorted(told, chosen)
+    liked = np.clip(labels.liked_share(measured.levels, scale)[place], 0.02, 0.98)
+    weights = np.column_stack([liked + (1 - liked) * RATED, liked + (1 - liked) * RATED**2])
+    fitted = _fit(measured, weights, rng)
+    offsets = _tail_offsets(popularity[told], place, fitted)
+    tastes = np.zeros((told.size, fitted.tastes.shape[1]), np.float32)
+    offsets[place], tastes[place] = fitted.offsets, fitted.tastes
+    return _model(measured, labels, offsets, tastes, scale)
+
+
+def item_means(measured: Measured) -> Numbers:
+    """Return items' mean ratings, moved to -1 to 1, pulled towards the mean of all by their noise.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_told,)
+    """
+    sums = measured.items
+    popularity = np.maximum(sums.popularity[measured.told], sums.popularity_noise)
+    off = np.clip(sums.off_centre[measured.told] / popularity, -2, 2)
+    unsure = (sums.off_noise / popularity) ** 2
+    clear = popularity >= _WELL_TOLD * sums.popularity_noise
+    if clear.sum() < 2:
+        clear = popularity >= np.median(popularity)
+    mean = np.average(off[clear], weights=popularity[clear])
+    between = np.average((off[clear] - mean) ** 2 - unsure[clear], weights=popularity[clear])
+    between = max(float(between), _LEAST_VARIANCE)
+    pulled = mean + (off - mean) * between / (between + unsure)
+    return np.clip(measured.centre + pulled, -1, 1)
+
+
+def _fit(measured: Measured, weights: Numbers, rng: np.random.Generator) -> FittedItems:
+    told = Told(
+        moments=measured.moments,
+        moments_noise=measured.moments_noise,
+        popularity=measured.items.popularity[measured.chosen],
+        popularity_noise=measured.items.popularity_noise,
+        weights=weights,
+        activity=measured.activity,
+        share=measured.share_of(measured.chosen),
+        n_people=measured.n_people,
+    )
+    return fit_items(told, directions(told), rng)
+
+
+def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:
+    """Return offsets of all told items by their popularity, as the least popular fitted have it."""
+    least = np.argsort(popularity[place])[: max(50, place.size // 4)]
+    mean = fitted.offsets[least] + (fitted.tastes[least] ** 2).sum(axis=1) / 2
+    usual = np.median(mean - np.log(np.maximum(popularity[place[least]], 1e-3)))
+    return np.asarray(usual + np.log(np.maximum(popularity, 1e-3)))
+
+
+def _model(
+    measured: Measured,
+    labels: Labels,
+    offsets: Numbers,
+    tastes: NDArray[np.float32],
+    scale: RatingScale,
+) -> PeopleModel:
+    return PeopleModel(
+        offsets=offsets.astype(np.float32),
+        tastes=tastes,
+        activity=on_told(measured.activity, measured.share_of(measured.told), measured.told.size),
+        worth=labels.worth,
+        cuts=labels.cuts,
+        strictness=labels.strictness,
+        chance=labels.chance,
+        scale=scale,
+    )

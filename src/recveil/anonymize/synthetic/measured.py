@@ -1,0 +1,262 @@
+"""Measured: the only questions that a synthetic release asks of people's ratings, with noise.
+
+Everything that is done afterwards sees what is here, and nothing else of anybody.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize.synthetic.bounded import (
+    FINE,
+    SPREAD_SHARE,
+    WHICH,
+    ItemSums,
+    activity_edges,
+    item_sums,
+    level_sums,
+    moments,
+    moved,
+    people_by_activity,
+    spread_sums,
+    taste_grid,
+)
+from recveil.anonymize.synthetic.labels import label_levels, liked_from
+from recveil.anonymize.synthetic.threshold import threshold
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+
+Numbers = NDArray[np.float64]
+
+# What each query has of the budget.
+SHARES = {
+    "people by activity": 0.01,
+    "labels": 0.004,
+    "means of people": 0.004,
+    "item sums": 0.142,
+    "moments": 0.84,
+}
+# Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
+_STANDS_OUT = 2.0
+# Of each item so much is told, in noises of its popularity.
+_TOLD_FROM = 2.0
+# At least, and at most, so many items stand in the moments.
+_FEWEST, MOST_CHOSEN = 50, 10_000
+# With fewer there is nothing to learn.
+_FEWEST_WORTH = 2
+# Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
+LEAST_NOISE = 0.1
+# Activities that people have, equally likely.
+_ACTIVITIES = 128
+
+
+class Asked(Protocol):
+    """Whatever answers queries: with noise, or without."""
+
+    def measure(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one vector a person."""
+
+    def measure_symmetric(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one symmetric matrix a person."""
+
+    def told(self, name: str, values: int) -> None:
+        """Write down how many values of an answer were told."""
+
+
+class Public(NamedTuple):
+    """What is known without looking at anybody.
+
+    Attributes
+    ----------
+    is_catalogue : bool
+        Whether everybody may know which items there are.
+    most_items : int
+        Nobody has rated more.
+    threshold_delta : float
+        Of delta, what choosing items by their noisy sums takes; 0 for a public catalogue.
+    """
+
+    is_catalogue: bool
+    most_items: int
+    threshold_delta: float = 0.0
+
+
+@brief
+class Measured(NamedTuple):
+    """Noisy sums over people, each of which was paid for.
+
+    Attributes
+    ----------
+    n_people : float
+        The noisy number of people.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of ratings that people have, equally likely, ascending.
+    levels, level_shares : ndarray of float64, shape (n_levels,)
+    spread_of_people : float
+        Variance of people's mean ratings, moved to -1 to 1.
+    items : ItemSums
+        Of all items of the catalogue.
+    centre, spread : float
+        Of ratings moved to -1 to 1.
+    told : ndarray of int64, shape (n_told,)
+        Positions of the items whose popularity stands out of its noise, ascending.
+    chosen : ndarray of int64, shape (n_chosen,)
+        Those of them that stand in the moments, the most popular first.
+    moments : ndarray of float64, shape (n_chosen, n_chosen)
+    moments_noise : float
+        Standard deviation of the noise beside the diagonal.
+    """
+
+    n_people: float
+    activity: Numbers
+    levels: Numbers
+    level_shares: Numbers
+    spread_of_people: float
+    items: ItemSums
+    centre: float
+    spread: float
+    told: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    moments: Numbers
+    moments_noise: float
+
+    def share_of(self, items: NDArray[np.int64]) -> float:
+        """Return the share of people's ratings that are of some items, as the sums have it.
+
+        Everybody with n ratings gives the root of n to the popularity of all items together.
+        """
+        everything = self.n_people * float(np.sqrt(self.activity).mean())
+        return float(np.clip(self.items.popularity[items].sum() / everything, 0.01, 1.0))
+
+
+def measure(
+    ratings: Ratings, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
+) -> Measured:
+    """Ask all questions of the people, once each.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        On the items of the catalogue, if it is public.
+    mechanism : Mechanism or WithoutNoise
+    public : Public
+    sigmas : mapping of str to float
+        The noise of each query for a vector of length 1, as the mechanism has it; 0 without noise.
+
+    Raises
+    ------
+    RecveilError
+        If hardly anything stands out of the noise.
+    """
+    n_people, activity = _activity(ratings, mechanism, public, sigmas["people by activity"])
+    levels = label_levels(ratings.scale)
+    what = "people's shares of ratings at each label"
+    shares = mechanism.measure("labels", what, level_sums(ratings, levels), FINE)
+    spread_of_people = _spread_of_people(ratings, mechanism, n_people)
+    centre, spread = _centre(shares, levels, ratings)
+    items = _items(ratings, mechanism, sigmas["item sums"], centre, spread)
+    told = _told(items, public, sigmas["item sums"])
+    if not public.is_catalogue:
+        mechanism.told("item sums", 2 * told.size)
+    noise = max(sigmas["moments"] / np.sqrt(2), LEAST_NOISE)
+    chosen = _choose(items.popularity, told, activity, noise)
+    if chosen.size < _FEWEST_WORTH:
+        raise RecveilError(
+            f"the noise hides all but {chosen.size} items of {n_people:,.0f} people; give a larger "
+            f"epsilon (--epsilon), a public list of items (--catalogue), or more people"
+        )
+    grid = taste_grid(sigmas["moments"])
+    sums = moments(ratings, chosen, liked_from(ratings.scale), grid)
+    what = "for each two items, how much people who like the one like the other"
+    noisy = mechanism.measure_symmetric("moments", what, sums, grid**2)
+    return Measured(
+        n_people=n_people,
+        activity=activity,
+        levels=levels,
+        level_shares=shares,
+        spread_of_people=spread_of_people,
+        items=items,
+        centre=centre,
+        spread=spread,
+        told=told,
+        chosen=chosen,
+        moments=noisy,
+        moments_noise=sigmas["moments"] / np.sqrt(2),
+    )
+
+
+def _told(items: ItemSums, public: Public, sigma: float) -> NDArray[np.int64]:
+    """Return the items that are told: those that stand out of the noise, and may be named."""
+    least = _TOLD_FROM * items.popularity_noise
+    if not public.is_catalogue and sigma > 0:
+        # The weight of the first of the two numbers of an item; see `bounded.item_sums`.
+        named = threshold(
+            sigma, public.threshold_delta, public.most_items, weight=WHICH, grid=FINE
+        )
+        least = max(least, named / WHICH)
+    return np.flatnonzero(items.popularity > max(least, 0.0))
+
+
+def _activity(
+    ratings: Ratings, mechanism: Asked, public: Public, sigma: float
+) -> tuple[float, Numbers]:
+    """Return the noisy number of people, and activities that are equally likely."""
+    edges = activity_edges(public.most_items)
+    what = "how many people have how many ratings"
+    noisy = mechanism.measure(
+        "people by activity", what, people_by_activity(ratings, edges), 1.0
+    )
+    counts = np.where(noisy > 2 * sigma, noisy, 0.0)
+    if not counts.any():
+        raise RecveilError(
+            "the noise of so small an epsilon hides how many people there are; give a larger "
+            "epsilon (--epsilon), or more people"
+        )
+    reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
+    places = (np.arange(_ACTIVITIES) + 0.5) / _ACTIVITIES
+    bins = np.searchsorted(reached, places) - 1
+    within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
+    low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
+    return float(counts.sum()), np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
+
+
+def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float) -> float:
+    what = "people's mean ratings, and the squares of these"
+    noisy = mechanism.measure("means of people", what, spread_sums(ratings), FINE)
+    mean, square = noisy / SPREAD_SHARE / n_people
+    return float(max(square - mean**2, 0.0))
+
+
+def _centre(shares: Numbers, levels: Numbers, ratings: Ratings) -> tuple[float, float]:
+    """Return mean and spread of ratings moved to -1 to 1, from noisy shares."""
+    counts = np.maximum(shares, 0)
+    counts = counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
+    at = moved(levels, ratings.scale)
+    centre = float(counts @ at)
+    return centre, float(max(np.sqrt(counts @ (at - centre) ** 2), 0.05))
+
+
+def _items(
+    ratings: Ratings, mechanism: Asked, sigma: float, centre: float, spread: float
+) -> ItemSums:
+    what = "for each item, how much it was rated, and how its ratings differ from the mean"
+    noisy = mechanism.measure("item sums", what, item_sums(ratings, centre, spread), FINE)
+    return ItemSums.of(noisy, spread, sigma)
+
+
+def _choose(
+    popularity: Numbers, told: NDArray[np.int64], activity: Numbers, noise: float
+) -> NDArray[np.int64]:
+    """Return the items that stand in the moments, the most popular first."""
+    ranked = told[np.argsort(-popularity[told], kind="stable")]
+    # Somebody with n ratings adds about 1 / n to the diagonal, where they add 1 / sqrt(n) here.
+    diagonal = popularity[ranked] / np.sqrt(activity).mean()
+    n = int((diagonal >= _STANDS_OUT * noise).sum())
+    return ranked[: min(max(n, _FEWEST), MOST_CHOSEN)]

@@ -1,0 +1,167 @@
+"""People model: from which synthetic people are drawn. Nothing in it is anybody's."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from recveil.anonymize.synthetic.labels import Sides, label_levels
+from recveil.compiled import compiled
+from recveil.ratings import RatingScale
+from recveil.release.records import Records
+
+Numbers = NDArray[np.float64]
+Small = NDArray[np.float32]
+
+# How much an item is liked more by whoever is likelier to rate it, in the hidden scale's spreads a
+# unit of log-odds.
+TILT = 0.35
+# People are drawn in blocks of so many cells.
+_CELLS = 1 << 22
+# Items are gone through in one of so many orders, so that no two neighbours shut each other out.
+_ORDERS = 64
+
+
+class PeopleModel(NamedTuple):
+    """A rule by which people are drawn: public in all its parts.
+
+    Attributes
+    ----------
+    offsets : ndarray of float32, shape (n_items,)
+        Log-odds with which an item is rated, up to an offset of the person.
+    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+        How these grow with the person's own tastes; the first column with how much they rate.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of ratings, equally likely, ascending.
+    worth : ndarray of float64, shape (n_items,)
+        Of items, on the hidden scale of `recveil.anonymize.synthetic.labels`.
+    cuts : ndarray of float64, shape (n_levels - 1,)
+    strictness, chance : float
+        How much people differ there, and how much ratings of one person of equal items do.
+    scale : RatingScale
+    """
+
+    offsets: Small
+    tastes: Small
+    activity: Numbers
+    worth: Numbers
+    cuts: Numbers
+    strictness: float
+    chance: float
+    scale: RatingScale
+
+    def draw(
+        self, n_people: int, rng: np.random.Generator, *, whole: bool = False
+    ) -> Iterator[Records]:
+        """Draw people with their ratings, block by block.
+
+        Parameters
+        ----------
+        n_people : int
+        rng : Generator
+        whole : bool
+            Labels are levels of the scale, with all their spread. Otherwise they are tenths of a
+            step: the mean of what the person would give if they liked the item, or if not.
+
+        Yields
+        ------
+        Records
+            One person each.
+        """
+        activity = np.quantile(self.activity, (np.arange(n_people) + 0.5) / n_people)
+        activity = rng.permutation(activity)
+        logs = np.log(activity)
+        spread = float(np.log(self.activity).std()) or 1.0
+        logs = (logs - np.log(self.activity).mean()) / spread
+        orders = np.stack([rng.permutation(len(self.offsets)) for _ in range(_ORDERS)])
+        step = max(1, _CELLS // max(1, len(self.offsets)))
+        for start in range(0, n_people, step):
+            end = min(start + step, n_people)
+            tastes = rng.normal(size=(end - start, self.tastes.shape[1]))
+            tastes[:, 0] = logs[start:end]
+            yield self._draw_block(tastes, activity[start:end], orders, rng, whole)
+
+    def _draw_block(
+        self,
+        tastes: Numbers,
+        activity: Numbers,
+        orders: NDArray[np.int64],
+        rng: np.random.Generator,
+        whole: bool,
+    ) -> Records:
+        own = tastes.astype(np.float32)
+        odds = own @ self.tastes.T
+        leaning = odds - np.outer(own[:, 0], self.tastes[:, 0])
+        odds += self.offsets
+        order_of = rng.integers(len(orders), size=len(own))
+        starts = rng.random(len(own))
+        picked = np.zeros(odds.shape, np.bool_)
+        _pick(odds, activity, orders, order_of, starts, picked)
+        people, items = np.nonzero(picked)
+        usual = (leaning * odds).sum(axis=0) / np.maximum(odds.sum(axis=0), 1e-9)
+        hidden = self.worth[items] + TILT * (leaning[people, items] - usual[items])
+        hidden += (rng.normal(size=len(own)) * self.strictness)[people]
+        labels = self._labels(hidden, rng, whole)
+        counts = np.bincount(people, minlength=len(own))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return Records(np.ones(len(own), np.int64), indptr, items.astype(np.int32), labels)
+
+    def _labels(self, hidden: Numbers, rng: np.random.Generator, whole: bool) -> Numbers:
+        levels = label_levels(self.scale)
+        if whole:
+            hidden = hidden + rng.normal(size=hidden.size) * self.chance
+            return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
+        sides = Sides.of(self.cuts, self.chance, levels, self.scale)
+        likes = rng.random(hidden.size) < np.interp(hidden, sides.places, sides.liked)
+        liked = np.interp(hidden, sides.places, sides.if_liked)
+        labels = np.where(likes, liked, np.interp(hidden, sides.places, sides.if_not))
+        return self.scale.round(labels, label_grid(self.scale))
+
+
+def label_grid(scale: RatingScale) -> float:
+    """Return the step of labels in tenths: of the scale's step, or of a twentieth of its range.
+
+    Examples
+    --------
+    >>> label_grid(RatingScale(1, 5, 1)), label_grid(RatingScale(0, 10))
+    (0.1, 0.05)
+    """
+    step = scale.range / 20 if scale.step is None else scale.step
+    return float(f"{step / 10:.12g}") or 1.0
+
+
+@compiled(parallel=True)
+def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-untyped-def]
+    """Mark the items that each person rates, by systematic sampling; odds become chances."""
+    n_people, n_items = odds.shape
+    for person in prange(n_people):
+        wanted = min(activity[person], 0.95 * n_items)
+        offset = 0.0
+        for _ in range(60):
+            total, slope = 0.0, 1e-9
+            for item in range(n_items):
+                chance = 1 / (1 + np.exp(-(odds[person, item] + offset)))
+                total += chance
+                slope += chance * (1 - chance)
+            step = min(2.0, max(-2.0, (total - wanted) / slope))
+            offset -= step
+            if abs(step) < 1e-3:
+                break
+        for item in range(n_items):
+            odds[person, item] = 1 / (1 + np.exp(-(odds[person, item] + offset)))
+        passed, next_one = 0.0, starts[person]
+        likeliest, most = 0, -1.0
+        n_picked = 0
+        for item in orders[order_of[person]]:
+            chance = odds[person, item]
+            if chance > most:
+                likeliest, most = item, chance
+            passed += chance
+            if passed > next_one:
+                picked[person, item] = True
+                n_picked += 1
+                next_one += 1
+        if n_picked == 0:  # nobody is without a rating
+            picked[person, likeliest] = True

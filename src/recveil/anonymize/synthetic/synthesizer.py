@@ -1,0 +1,235 @@
+"""Synthesizer: releases of people who never were, drawn from noisy sums over people who are."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from recveil.anonymize.base import check_everybody_rated, check_seed
+from recveil.anonymize.drawing_options import AS_RATED
+from recveil.anonymize.synthetic.budget import Budget
+from recveil.anonymize.synthetic.gaussian import NoiseSource
+from recveil.anonymize.synthetic.learning_people import learn_people
+from recveil.anonymize.synthetic.measured import SHARES, Measured, Public, measure
+from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
+from recveil.anonymize.synthetic.model_table import model_settings, model_table
+from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
+from recveil.brief import BriefParameters
+from recveil.errors import RecveilError, quoted
+from recveil.publish import Release
+from recveil.ratings import Ratings
+from recveil.ratings.likes import PUBLISHED, refuse_likes
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Records
+from recveil.release.sides import Private, Published
+from recveil.release.synthetic_words import SYNTHETIC
+
+# Where the catalogue is not public, nobody is believed to have rated more items.
+_MOST_ITEMS = 100_000
+# Choosing items by their noisy sums takes this share of delta.
+_THRESHOLD_SHARE = 0.1
+
+
+class Synthesizer(BriefParameters, BaseEstimator):
+    """Draw people from noisy sums over real ones: differential privacy for whole people.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        What is promised: by at most about ``exp(epsilon)`` anybody's being in the data, with all
+        their ratings, changes how likely any release is. None draws from exact sums, and promises
+        nothing.
+    delta : float
+        The probability that this leaves out.
+    people : int, optional
+        How many to draw; if not given, as many as there are, as counted with noise.
+    catalogue : array-like or "as-rated", optional
+        The public list of items. "as-rated" if everybody may know which items were rated at all.
+        If not given, items are chosen by their noisy sums, and few rated ones are left out.
+    rating_grid : {"tenths", "whole"}
+        Labels are tenths of the scale's step, or levels of the scale, with all their spread.
+    seed : int, optional
+        Makes the release repeatable, for experiments: then it is not written, as whoever knows the
+        seed takes the noise off.
+
+    Notes
+    -----
+    Every number that is asked of people passes `Mechanism`, once; all else is done to these noisy
+    numbers. docs/differential-privacy.md has the proofs.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(400, 60, 8_000, seed=1)
+    >>> release = Synthesizer(20.0, catalogue="as-rated", seed=1).anonymize(ratings)
+    >>> release.published.claim.epsilon, release.published.claim.kind
+    (20.0, 'differentially-private')
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None,
+        delta: float = 1e-6,
+        *,
+        people: int | None = None,
+        catalogue: Any = None,
+        rating_grid: Literal["tenths", "whole"] = "tenths",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.people = people
+        self.catalogue = catalogue
+        self.rating_grid = rating_grid
+        self.seed = seed
+
+    def anonymize(self, ratings: Ratings) -> Release:
+        """Ask the people a few noisy questions, learn from the answers, and draw others.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            Their scale must be public: read off the ratings, its ends may be one person's.
+
+        Returns
+        -------
+        Release
+
+        Raises
+        ------
+        RecveilError
+            If a parameter makes no sense, an item is not in the catalogue, or the noise hides
+            nearly everything.
+        """
+        self._check(ratings)
+        public, on_catalogue = self._public(ratings)
+        source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
+        # What is drawn after the noise asks nothing of anybody; it need not be secret.
+        rng = np.random.default_rng(self.seed)
+        measured, claim = self._measure(on_catalogue, public, source)
+        model = learn_people(measured, ratings.scale, rng)
+        items = on_catalogue.items[measured.told]
+        return self._release(ratings, items, model, measured, claim, rng)
+
+    def _check(self, ratings: Ratings) -> None:
+        check_seed(self.seed)
+        check_everybody_rated(ratings)
+        refuse_likes(ratings, PUBLISHED)
+        if self.rating_grid not in ("tenths", "whole"):
+            raise RecveilError(
+                f"rating_grid (--ratings) is {quoted(self.rating_grid)}; expected tenths or whole"
+            )
+        if self.rating_grid == "whole" and ratings.scale.step is None:
+            raise RecveilError(
+                f"rating_grid (--ratings): the scale {ratings.scale} has no steps, so that no "
+                f"rating is whole; name a step (--scale LOW:HIGH:STEP), or take tenths"
+            )
+        if self.epsilon is not None and ratings.scale.inferred:
+            raise RecveilError(
+                f"scale (--scale): {ratings.scale} was read off the ratings, and its ends may be "
+                f"one person's; name it, such as --scale {ratings.scale}"
+            )
+
+    def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
+        """Return what is public, and the ratings on the items of the catalogue."""
+        if self.catalogue is None:
+            most = int(ratings.activity.max())
+            if most > _MOST_ITEMS:
+                raise RecveilError(
+                    f"somebody has {most:,} ratings, and without a public list of items nobody "
+                    f"may have more than {_MOST_ITEMS:,}; give one (--catalogue), or leave them out"
+                )
+            share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
+            return Public(False, _MOST_ITEMS, share), ratings
+        if isinstance(self.catalogue, str) and self.catalogue == AS_RATED:
+            return Public(True, ratings.n_items), ratings
+        items = np.sort(np.asarray(self.catalogue, ratings.items.dtype))
+        return Public(True, items.size), _on_catalogue(ratings, items)
+
+    def _measure(
+        self, ratings: Ratings, public: Public, source: NoiseSource
+    ) -> tuple[Measured, Claim]:
+        if self.epsilon is None:
+            measured = measure(ratings, WithoutNoise(), public, dict.fromkeys(SHARES, 0.0))
+            return measured, Claim("aggregates", ratings.n_users)
+        budget = Budget.of(self.epsilon, self.delta, threshold_delta=public.threshold_delta)
+        sigmas = budget.sigmas(SHARES)
+        mechanism = Mechanism(source, sigmas)
+        measured = measure(ratings, mechanism, public, sigmas)
+        ledger = mechanism.ledger(public.threshold_delta)
+        return measured, Claim(
+            "differentially-private", 1, epsilon=self.epsilon, delta=self.delta, ledger=ledger
+        )
+
+    def _release(
+        self,
+        ratings: Ratings,
+        items: NDArray[Any],
+        model: PeopleModel,
+        measured: Measured,
+        claim: Claim,
+        rng: np.random.Generator,
+    ) -> Release:
+        n_people = max(1, round(measured.n_people)) if self.people is None else self.people
+        whole = self.rating_grid == "whole"
+        grid = ratings.scale.step if whole else label_grid(ratings.scale)
+        drawing = secrets.randbits(64) if self.seed is None else int(rng.integers(1 << 62))
+
+        def blocks() -> Iterator[Records]:
+            return model.draw(n_people, np.random.default_rng(drawing), whole=whole)
+
+        def table() -> pa.Table:
+            return model_table(items, model)
+
+        settings = {
+            "method": SYNTHETIC.title,
+            "noise": "none" if self.epsilon is None else "gaussian",
+            "catalogue": _catalogue_word(self.catalogue),
+            "people": "counted" if self.people is None else "asked for",
+            "label_step": grid,
+            "pooled_share": round(1 - measured.share_of(measured.told), 4),
+            **model_settings(model),
+        }
+        published = Published(
+            claim=claim,
+            items=items,
+            scale=ratings.scale,
+            settings=settings,
+            n_users=n_people,
+            # Chosen without a look at real ids: that no number is one of them would tell of them.
+            prefix=fresh_prefix(np.empty(0), rng),
+            blocks=blocks,
+            default_layout="users",
+            model=table,
+        )
+        used = {"epsilon": self.epsilon, "delta": self.delta}
+        private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
+        return Release(published, private)
+
+
+def _on_catalogue(ratings: Ratings, items: NDArray[Any]) -> Ratings:
+    """Return the same ratings on the items of the catalogue, rated or not."""
+    at = np.searchsorted(items, ratings.items)
+    found = items[np.minimum(at, items.size - 1)] == ratings.items
+    if not found.all():
+        raise RecveilError(
+            f"catalogue (--catalogue): {int((~found).sum()):,} items of the ratings are not in it, "
+            f"such as {quoted(str(ratings.items[np.argmin(found)]))}; name all items, or leave "
+            f"those ratings out"
+        )
+    indices = at[ratings.indices].astype(np.int32)
+    return Ratings(
+        ratings.users, items, ratings.indptr, indices, ratings.values, None, ratings.scale
+    )
+
+
+def _catalogue_word(catalogue: Any) -> str:
+    if catalogue is None:
+        return "chosen"
+    return "as rated" if isinstance(catalogue, str) else "given"
