@@ -1,9 +1,11 @@
 """Again: an anonymizer that makes releases as the public settings of one say."""
 
+from recveil.anonymize.drawing_options import AS_RATED
 from recveil.anonymize.fills import FILLS
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.parts import GROUPINGS, PREDICTORS, told
 from recveil.anonymize.predictive import PredictiveAnonymizer
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.release.manifest import Manifest
 
 
@@ -40,5 +42,21 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
         settings["grouping"],
         round_fills=settings["round_fills"],
         protect=settings["protect"],
+        seed=seed,
+    )
+
+
+def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
+    """Return one for synthetic people, with noise that the seed repeats.
+
+    Which items there are, an adversary who makes such releases takes from their own people.
+    """
+    claim, scale = manifest.claim, manifest.scale
+    is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
+    return Synthesizer(
+        claim.epsilon,
+        1e-6 if claim.delta is None else claim.delta,
+        catalogue=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
+        rating_grid="whole" if is_whole else "tenths",
         seed=seed,
     )

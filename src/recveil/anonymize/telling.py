@@ -4,6 +4,9 @@ from recveil.ratings import Ratings
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
 
+# Of delta times the number of people; and from where epsilon promises little.
+_LARGE_DELTA, _WEAK_EPSILON = 0.1, 10.0
+
 
 def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
     """Say how many ratings the rows show, what can be worked out where they show few, and the cost.
@@ -79,3 +82,35 @@ def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
             f"Warning: fills are not rounded to the scale{why}. They show which ratings are real."
         )
     return told
+
+
+def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
+    """Say what was promised, what was left out, and what attacks undo.
+
+    Parameters
+    ----------
+    release : Sides
+    """
+    public, claim = release.published, release.published.claim
+    told = []
+    if claim.epsilon is not None and claim.delta is not None:
+        told.append(
+            f"Drawn from sums with noise for epsilon {claim.epsilon:g} and delta {claim.delta:g}: "
+            f"nothing else was asked of anybody."
+        )
+        if claim.delta * public.n_users > _LARGE_DELTA:
+            told.append(
+                f"delta is more than a tenth of one over the {public.n_users:,} people; a smaller "
+                f"one (--delta) promises more."
+            )
+        if claim.epsilon >= _WEAK_EPSILON:
+            told.append(
+                f"An epsilon of {claim.epsilon:g} is a weak promise: what is measured of attacks "
+                f"speaks for it, not the promise itself. 1 is strong, 10 weak."
+            )
+    if public.settings["pooled_share"] > 0:
+        told.append(
+            f"{public.settings['pooled_share']:.1%} of the ratings are of items that are not told, "
+            f"as too few people rated them."
+        )
+    return told + list(method_of(public.settings).undone_by(public.settings))

@@ -88,7 +88,7 @@ def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
 
     Returns
     -------
-    ndarray of int64, shape (2, n_items)
+    ndarray of int64, shape (n_items, 2)
         `ItemSums` says what they mean.
 
     Examples
@@ -98,7 +98,7 @@ def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
     >>> one = Ratings.from_columns(["ann"], ["film"], [4], scale=RatingScale(1, 5, 1))
     >>> numbers = item_sums(one, centre=0.0, spread=0.5) * FINE
     >>> numbers.round(4).tolist(), round(float((numbers**2).sum()), 4)
-    ([[0.5477], [0.8367]], 1.0)
+    ([[0.5477, 0.8367]], 1.0)
     """
     users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
     off = moved(ratings.values, ratings.scale) - centre
@@ -107,10 +107,10 @@ def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
     which = WHICH / np.sqrt(n)[users]
     how = HOW / spread * off * (held / np.sqrt(n))[users]
     # Rounding of roots and quotients could reach a length above 1 by a few parts of 2**53.
-    sums = np.zeros((2, ratings.n_items), np.int64)
+    sums = np.zeros((ratings.n_items, 2), np.int64)
     for place, numbers in enumerate((which, how)):
         steps = np.trunc(numbers * (1 - 2.0**-40) / FINE).astype(np.int64)
-        np.add.at(sums[place], ratings.indices, steps)
+        np.add.at(sums[:, place], ratings.indices, steps)
     return sums
 
 
@@ -136,7 +136,7 @@ class ItemSums(NamedTuple):
     def of(cls, noisy: NDArray[np.float64], spread: float, sigma: float) -> "ItemSums":
         """Undo what `item_sums` multiplied by; sigma is the noise of each number."""
         stretch = HOW / spread
-        return cls(noisy[0] / WHICH, noisy[1] / stretch, sigma / WHICH, sigma / stretch)
+        return cls(noisy[:, 0] / WHICH, noisy[:, 1] / stretch, sigma / WHICH, sigma / stretch)
 
 
 def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float64]:

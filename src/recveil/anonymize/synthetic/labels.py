@@ -167,7 +167,9 @@ class Sides(NamedTuple):
         high = levels >= liked_from(scale)
         liked = shares[:, high].sum(axis=1)
         return cls(
-            places, liked, _mean_of(shares[:, high], levels[high], levels[high][0]),
+            places,
+            liked,
+            _mean_of(shares[:, high], levels[high], levels[high][0]),
             _mean_of(shares[:, ~high], levels[~high], levels[~high][-1]),
         )
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.anonymize.synthetic.bounded import RATED
 from recveil.anonymize.synthetic.fitting_people import (
     FittedItems,
     Told,
@@ -12,7 +13,6 @@ from recveil.anonymize.synthetic.fitting_people import (
 )
 from recveil.anonymize.synthetic.labels import Labels, learn_labels
 from recveil.anonymize.synthetic.measured import Measured
-from recveil.anonymize.synthetic.bounded import RATED
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.ratings import RatingScale
 

@@ -24,7 +24,6 @@ from recveil.anonymize.synthetic.bounded import (
     taste_grid,
 )
 from recveil.anonymize.synthetic.labels import label_levels, liked_from
-from recveil.anonymize.synthetic.threshold import threshold
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -66,8 +65,18 @@ class Asked(Protocol):
     ) -> NDArray[np.float64]:
         """Answer a query that sums up one symmetric matrix a person."""
 
-    def told(self, name: str, values: int) -> None:
-        """Write down how many values of an answer were told."""
+    def measure_items(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        *,
+        delta: float,
+        most_items: int,
+        weight: float,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Answer a query about each item, and tell only of those that are popular enough."""
 
 
 class Public(NamedTuple):
@@ -161,10 +170,8 @@ def measure(
     shares = mechanism.measure("labels", what, level_sums(ratings, levels), FINE)
     spread_of_people = _spread_of_people(ratings, mechanism, n_people)
     centre, spread = _centre(shares, levels, ratings)
-    items = _items(ratings, mechanism, sigmas["item sums"], centre, spread)
-    told = _told(items, public, sigmas["item sums"])
-    if not public.is_catalogue:
-        mechanism.told("item sums", 2 * told.size)
+    items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
+    told = np.flatnonzero(items.popularity > _TOLD_FROM * items.popularity_noise)
     noise = max(sigmas["moments"] / np.sqrt(2), LEAST_NOISE)
     chosen = _choose(items.popularity, told, activity, noise)
     if chosen.size < _FEWEST_WORTH:
@@ -192,27 +199,13 @@ def measure(
     )
 
 
-def _told(items: ItemSums, public: Public, sigma: float) -> NDArray[np.int64]:
-    """Return the items that are told: those that stand out of the noise, and may be named."""
-    least = _TOLD_FROM * items.popularity_noise
-    if not public.is_catalogue and sigma > 0:
-        # The weight of the first of the two numbers of an item; see `bounded.item_sums`.
-        named = threshold(
-            sigma, public.threshold_delta, public.most_items, weight=WHICH, grid=FINE
-        )
-        least = max(least, named / WHICH)
-    return np.flatnonzero(items.popularity > max(least, 0.0))
-
-
 def _activity(
     ratings: Ratings, mechanism: Asked, public: Public, sigma: float
 ) -> tuple[float, Numbers]:
     """Return the noisy number of people, and activities that are equally likely."""
     edges = activity_edges(public.most_items)
     what = "how many people have how many ratings"
-    noisy = mechanism.measure(
-        "people by activity", what, people_by_activity(ratings, edges), 1.0
-    )
+    noisy = mechanism.measure("people by activity", what, people_by_activity(ratings, edges), 1.0)
     counts = np.where(noisy > 2 * sigma, noisy, 0.0)
     if not counts.any():
         raise RecveilError(
@@ -244,10 +237,26 @@ def _centre(shares: Numbers, levels: Numbers, ratings: Ratings) -> tuple[float, 
 
 
 def _items(
-    ratings: Ratings, mechanism: Asked, sigma: float, centre: float, spread: float
+    ratings: Ratings,
+    mechanism: Asked,
+    public: Public,
+    sigma: float,
+    usual: tuple[float, float],
 ) -> ItemSums:
+    """Return noisy sums of all items; 0 for those of which nothing may be told."""
+    centre, spread = usual
     what = "for each item, how much it was rated, and how its ratings differ from the mean"
-    noisy = mechanism.measure("item sums", what, item_sums(ratings, centre, spread), FINE)
+    exact = item_sums(ratings, centre, spread)
+    if public.is_catalogue:
+        return ItemSums.of(mechanism.measure("item sums", what, exact, FINE), spread, sigma)
+    named, sums = mechanism.measure_items(
+        *("item sums", what, exact, FINE),
+        delta=public.threshold_delta,
+        most_items=public.most_items,
+        weight=WHICH,
+    )
+    noisy = np.zeros(exact.shape)
+    noisy[named] = sums
     return ItemSums.of(noisy, spread, sigma)
 
 

@@ -7,7 +7,6 @@ itself what it was asked. What has not passed here must not be looked at.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -289,6 +288,3 @@ class WithoutNoise:
         del name, what
         upper = np.triu(exact) * grid
         return upper + np.triu(upper, 1).T
-
-    def told(self, name: str, values: int) -> None:
-        """Write nothing down."""

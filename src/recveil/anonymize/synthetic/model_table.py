@@ -44,9 +44,7 @@ def model_settings(model: PeopleModel) -> dict[str, list[float]]:
     return {name: [round(float(number), _DIGITS) for number in of] for name, of in numbers.items()}
 
 
-def read_model(
-    table: pa.Table, settings: Mapping[str, Any], scale: RatingScale
-) -> PeopleModel:
+def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> PeopleModel:
     """Return the rule that a table and settings tell; see `model_table` and `model_settings`."""
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     strictness, chance = settings["spreads"]
