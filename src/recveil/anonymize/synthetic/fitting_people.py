@@ -26,8 +26,8 @@ _OF_SLOPES, _OF_SQUARES = 0.9, 0.99
 _PRIOR_SPREAD = 0.8
 # A person rates at most this share of the items that are told.
 _MOST_RATED = 0.7
-# At most so many directions of taste.
-_MOST_DIRECTIONS = 30
+# At most so many directions of taste, and one for so many people: more would be chance.
+_MOST_DIRECTIONS, _PEOPLE_A_DIRECTION = 64, 45
 _FAR = 1.5
 
 Numbers = NDArray[np.float64]
@@ -89,7 +89,8 @@ def directions(told: Told) -> int:
     """
     values = linalg.eigvalsh(_unexplained(told))
     edge = 2 * told.moments_noise * np.sqrt(len(values))
-    return int(min((values > edge).sum(), _MOST_DIRECTIONS, len(values) - 1))
+    most = min(_MOST_DIRECTIONS, len(values) - 1, int(told.n_people / _PEOPLE_A_DIRECTION))
+    return min(int((values > edge).sum()), most)
 
 
 def fit_items(told: Told, n_directions: int, rng: np.random.Generator) -> FittedItems:

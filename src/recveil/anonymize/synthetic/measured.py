@@ -47,7 +47,7 @@ _FEWEST, MOST_CHOSEN = 50, 10_000
 # With fewer there is nothing to learn.
 _FEWEST_WORTH = 2
 # Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
-LEAST_NOISE = 0.1
+LEAST_NOISE = 0.2
 # Activities that people have, equally likely.
 _ACTIVITIES = 128
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
+from scipy import linalg
 
 from recveil.anonymize.synthetic.labels import Sides, label_levels
 from recveil.compiled import compiled
@@ -22,6 +23,8 @@ TILT = 0.35
 _CELLS = 1 << 22
 # Items are gone through in one of so many orders, so that no two neighbours shut each other out.
 _ORDERS = 64
+# The tastes of so many people a direction are made uncorrelated: chance plays a smaller part then.
+_MANY = 5
 
 
 class PeopleModel(NamedTuple):
@@ -70,28 +73,36 @@ class PeopleModel(NamedTuple):
         Records
             One person each.
         """
-        activity = np.quantile(self.activity, (np.arange(n_people) + 0.5) / n_people)
-        activity = rng.permutation(activity)
-        logs = np.log(activity)
-        spread = float(np.log(self.activity).std()) or 1.0
-        logs = (logs - np.log(self.activity).mean()) / spread
+        activity, everybody = self._crowd(n_people, rng)
         orders = np.stack([rng.permutation(len(self.offsets)) for _ in range(_ORDERS)])
         step = max(1, _CELLS // max(1, len(self.offsets)))
         for start in range(0, n_people, step):
             end = min(start + step, n_people)
-            tastes = rng.normal(size=(end - start, self.tastes.shape[1]))
-            tastes[:, 0] = logs[start:end]
-            yield self._draw_block(tastes, activity[start:end], orders, rng, whole)
+            yield self._draw_block(everybody[start:end], activity[start:end], orders, rng, whole)
+
+    def _crowd(self, n_people: int, rng: np.random.Generator) -> tuple[Numbers, Small]:
+        """Return people's numbers of ratings, and their tastes, spread as exactly as they can be."""
+        activity = np.quantile(self.activity, (np.arange(n_people) + 0.5) / n_people)
+        activity = rng.permutation(activity)
+        spread = float(np.log(self.activity).std()) or 1.0
+        logs = (np.log(activity) - np.log(self.activity).mean()) / spread
+        others = rng.normal(size=(n_people, self.tastes.shape[1] - 1))
+        if n_people > _MANY * self.tastes.shape[1]:
+            others -= others.mean(axis=0)
+            covariance = others.T @ others / n_people
+            others = linalg.solve_triangular(
+                linalg.cholesky(covariance, lower=True), others.T, lower=True
+            ).T
+        return activity, np.column_stack([logs, others]).astype(np.float32)
 
     def _draw_block(
         self,
-        tastes: Numbers,
+        own: Small,
         activity: Numbers,
         orders: NDArray[np.int64],
         rng: np.random.Generator,
         whole: bool,
     ) -> Records:
-        own = tastes.astype(np.float32)
         odds = own @ self.tastes.T
         leaning = odds - np.outer(own[:, 0], self.tastes[:, 0])
         odds += self.offsets
