@@ -6,6 +6,7 @@ person, an offset of the item, and the product of both tastes. Items' offsets an
 so that a crowd drawn so has the moments that were measured. All of it looks at noisy sums alone.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from recveil.anonymize.synthetic.measured import LEAST_NOISE
-from recveil.brief import brief
+from recveil.anonymize.synthetic.standing_out import Directions, Told, directions
 from recveil.compiled import compiled
 
 # The crowd that stands for everybody while items are fitted.
@@ -26,45 +27,12 @@ _OF_SLOPES, _OF_SQUARES = 0.9, 0.99
 _PRIOR_SPREAD = 0.8
 # A person rates at most this share of the items that are told.
 _MOST_RATED = 0.7
-# At most so many directions of taste, and one for so many people: more would be chance.
-_MOST_DIRECTIONS, _PEOPLE_A_DIRECTION = 64, 45
+# Of more items than that, only directions that stand out are compared.
+_AT_ONCE = 3_000
 _FAR = 1.5
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
-
-
-@brief
-class Told(NamedTuple):
-    """What was measured with noise of some items and of the people, in the terms of the fit.
-
-    Attributes
-    ----------
-    moments : ndarray of float64, shape (n_items, n_items)
-        Symmetric; the diagonal is not used.
-    moments_noise : float
-        Standard deviation of the noise of each entry off the diagonal.
-    popularity : ndarray of float64, shape (n_items,)
-        Sum over people of 1 over the root of their number of ratings, of those who rated the item.
-    popularity_noise : float
-    weights : ndarray of float64, shape (n_items, 2)
-        What the item counts for in somebody's taste when they rated it, on average, and the mean
-        of its square.
-    activity : ndarray of float64, shape (n_activities,)
-        Numbers of ratings that people have, on all items, equally likely.
-    share : float
-        The share of all ratings that are on these items.
-    n_people : float
-    """
-
-    moments: Numbers
-    moments_noise: float
-    popularity: Numbers
-    popularity_noise: float
-    weights: Numbers
-    activity: Numbers
-    share: float
-    n_people: float
 
 
 class FittedItems(NamedTuple):
@@ -81,26 +49,12 @@ class FittedItems(NamedTuple):
     tastes: Small
 
 
-def directions(told: Told) -> int:
-    """Return how many directions of taste stand out of the noise.
-
-    Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner); what popularity alone
-    explains is taken away before.
-    """
-    values = linalg.eigvalsh(_unexplained(told))
-    edge = 2 * told.moments_noise * np.sqrt(len(values))
-    most = min(_MOST_DIRECTIONS, len(values) - 1, int(told.n_people / _PEOPLE_A_DIRECTION))
-    return min(int((values > edge).sum()), most)
-
-
-def fit_items(told: Told, n_directions: int, rng: np.random.Generator) -> FittedItems:
+def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
     """Fit offsets and tastes of items to noisy moments and popularity.
 
     Parameters
     ----------
     told : Told
-    n_directions : int
-        From `directions`, or fewer.
     rng : Generator
         Draws the crowd.
 
@@ -109,10 +63,10 @@ def fit_items(told: Told, n_directions: int, rng: np.random.Generator) -> Fitted
     Least squares, each number weighted by its noise, with a normal prior for tastes; Adam, with
     exact slopes. The crowd's tastes are orthonormal, so that its own chance plays no part.
     """
-    activity, crowd, centre = _crowd(told, n_directions, rng)
-    del centre
-    items = _start(told, activity, n_directions)
-    fit = _Fit(told, activity, crowd)
+    found = directions(told)
+    activity, crowd = _crowd(told, found.squares.size, rng)
+    items = _start(told, activity, found)
+    fit = _Fit(told, found, activity, crowd)
     slopes = [np.zeros_like(part) for part in items]
     squares = [np.zeros_like(part) for part in items]
     for turn in range(_ROUNDS):
@@ -145,13 +99,11 @@ def on_told(activity: Numbers, share: float, n_items: int) -> Numbers:
     return np.clip(activity * share, 1, max(1.0, _MOST_RATED * n_items))
 
 
-def _crowd(
-    told: Told, n_directions: int, rng: np.random.Generator
-) -> tuple[Small, Small, tuple[float, float]]:
+def _crowd(told: Told, n_directions: int, rng: np.random.Generator) -> tuple[Small, Small]:
     """Return the numbers of ratings of a crowd, and its tastes, exactly spread."""
     places = (np.arange(_CROWD) + 0.5) / _CROWD
     everything = rng.permutation(np.quantile(told.activity, places))
-    mean, spread = centre = centre_of(told.activity)
+    mean, spread = centre_of(told.activity)
     logs = (np.log(everything) - mean) / spread
     tastes = np.column_stack([logs, rng.normal(size=(_CROWD, n_directions))])
     tastes[:, 1:] -= tastes[:, 1:].mean(axis=0)
@@ -160,7 +112,7 @@ def _crowd(
         lengths = np.sqrt(_CROWD)
         tastes[:, 1:] = _orthonormal(tastes)[:, 1:] * lengths
     activity = on_told(everything, told.share, len(told.popularity))
-    return activity.astype(np.float32), tastes.astype(np.float32), centre
+    return activity.astype(np.float32), tastes.astype(np.float32)
 
 
 def _orthonormal(tastes: Numbers) -> Numbers:
@@ -169,41 +121,29 @@ def _orthonormal(tastes: Numbers) -> Numbers:
     return (found * np.sign(np.diag(upper)))[:, 1:]
 
 
-def _unexplained(told: Told) -> Numbers:
-    """Return what of the moments is left when popularity has explained its part."""
-    typical = told.popularity / max(told.n_people, 1.0)
-    typical = typical * told.weights[:, 0] / np.sqrt(told.weights[:, 1].mean())
-    left = told.moments - told.n_people * np.outer(typical, typical)
-    np.fill_diagonal(left, 0)
-    return left
-
-
-def _start(told: Told, activity: Small, n_directions: int) -> FittedItems:
+def _start(told: Told, activity: Small, found: Directions) -> FittedItems:
     """Return offsets from popularity, and tastes from what stands out of the noise."""
     n = len(told.popularity)
     mean = float(activity.mean())
     popular = np.maximum(told.popularity, 0)
     share = np.clip(mean * popular / max(popular.sum(), 1e-12), 0.03 * mean / n, 0.9)
     offsets = np.log(share / (1 - share))
-    tastes = np.zeros((n, n_directions + 1))
-    if n_directions:
-        values, vectors = linalg.eigh(_unexplained(told), subset_by_index=(n - n_directions, n - 1))
-        edge = 2 * told.moments_noise * np.sqrt(n)
-        kept = np.sqrt(np.maximum(values - 0.9 * edge, 0.02 * values) / told.n_people)
-        typical = np.maximum(told.popularity / told.n_people, 1e-3)
-        tastes[:, 1:] = np.clip(0.7 * vectors * kept / typical[:, None], -_FAR, _FAR)
+    lengths = np.sqrt(found.squares / told.n_people)
+    typical = np.maximum(told.popularity / told.n_people, 1e-3)
+    first = np.clip(0.7 * found.vectors * lengths / typical[:, None], -_FAR, _FAR)
+    tastes = np.column_stack([np.zeros(n), first])
     return FittedItems(offsets.astype(np.float32), tastes.astype(np.float32))
 
 
 class _Fit:
     """The slopes of the misfit, for a crowd that stays the same."""
 
-    def __init__(self, told: Told, activity: Small, crowd: Small) -> None:
+    def __init__(self, told: Told, found: Directions, activity: Small, crowd: Small) -> None:
         self._crowd, self._activity = crowd, activity
         noise = max(told.moments_noise, LEAST_NOISE)
         self._stands_for = np.float32(told.n_people / len(crowd))
-        self._moments = told.moments.astype(np.float32)
-        np.fill_diagonal(self._moments, 0)
+        off = _off_all if len(told.moments) <= _AT_ONCE else _off_directions
+        self._off = off(told, found)
         self._believed = np.float32(1 / noise**2)
         self._popularity = told.popularity.astype(np.float32)
         popular_noise = max(told.popularity_noise, LEAST_NOISE)
@@ -220,16 +160,45 @@ class _Fit:
         lengths = _to_chances(chances, self._activity, self._offsets_of_people, self._weights)
         tastes = chances * self._weights[:, 0]
         tastes *= (np.sqrt(self._stands_for) / lengths)[:, None]
-        off = tastes.T @ tastes
-        off -= self._moments
-        np.fill_diagonal(off, 0)
-        of_tastes = tastes @ off
+        of_tastes = self._off(tastes)
         of_tastes *= self._believed
         off_popularity = self._stands_for * (self._roots @ chances) - self._popularity
         off_popularity *= self._popularity_believed * self._stands_for
         _back(chances, tastes, of_tastes, lengths, self._weights, off_popularity, self._roots)
         of_items = of_tastes.T @ self._crowd + self._prior * items.tastes
         return of_tastes.sum(axis=0), of_items
+
+
+def _off_all(told: Told, _found: Directions) -> Callable[[Small], Small]:
+    """Return how far all cells of a crowd's moments are off, times its tastes."""
+    moments = told.moments.astype(np.float32)
+    np.fill_diagonal(moments, 0)
+
+    def off(tastes: Small) -> Small:
+        found = tastes.T @ tastes
+        found -= moments
+        np.fill_diagonal(found, 0)
+        return np.asarray(tastes @ found)
+
+    return off
+
+
+def _off_directions(told: Told, found: Directions) -> Callable[[Small], Small]:
+    """Return the same of what popularity and the directions that stand out say of the moments.
+
+    Of many items, that takes far less work than all cells do.
+    """
+    columns = [np.sqrt(told.n_people) * told.usual, *(found.vectors * np.sqrt(found.squares)).T]
+    low_rank = np.column_stack(columns).astype(np.float32)
+    diagonal = (low_rank**2).sum(axis=1)
+
+    def off(tastes: Small) -> Small:
+        products = (tastes @ tastes.T) @ tastes
+        products -= (tastes @ low_rank) @ low_rank.T
+        products += tastes * (diagonal - (tastes**2).sum(axis=0))
+        return np.asarray(products)
+
+    return off
 
 
 @compiled(parallel=True)

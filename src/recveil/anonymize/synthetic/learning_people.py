@@ -4,16 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize.synthetic.bounded import RATED
-from recveil.anonymize.synthetic.fitting_people import (
-    FittedItems,
-    Told,
-    directions,
-    fit_items,
-    on_told,
-)
+from recveil.anonymize.synthetic.fitting_people import FittedItems, fit_items, on_told
 from recveil.anonymize.synthetic.labels import Labels, learn_labels
 from recveil.anonymize.synthetic.measured import Measured
 from recveil.anonymize.synthetic.people_model import PeopleModel
+from recveil.anonymize.synthetic.standing_out import Told
 from recveil.ratings import RatingScale
 
 Numbers = NDArray[np.float64]
@@ -91,7 +86,7 @@ def _fit(measured: Measured, weights: Numbers, rng: np.random.Generator) -> Fitt
         share=measured.share_of(measured.chosen),
         n_people=measured.n_people,
     )
-    return fit_items(told, directions(told), rng)
+    return fit_items(told, rng)
 
 
 def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:

@@ -18,7 +18,7 @@ Small = NDArray[np.float32]
 
 # How much an item is liked more by whoever is likelier to rate it, in the hidden scale's spreads a
 # unit of log-odds.
-TILT = 0.35
+TILT = 0.4
 # People are drawn in blocks of so many cells.
 _CELLS = 1 << 22
 # Items are gone through in one of so many orders, so that no two neighbours shut each other out.
@@ -81,7 +81,7 @@ class PeopleModel(NamedTuple):
             yield self._draw_block(everybody[start:end], activity[start:end], orders, rng, whole)
 
     def _crowd(self, n_people: int, rng: np.random.Generator) -> tuple[Numbers, Small]:
-        """Return people's numbers of ratings, and their tastes, spread as exactly as they can be."""
+        """Return people's numbers of ratings, and their tastes, spread exactly."""
         activity = np.quantile(self.activity, (np.arange(n_people) + 0.5) / n_people)
         activity = rng.permutation(activity)
         spread = float(np.log(self.activity).std()) or 1.0
