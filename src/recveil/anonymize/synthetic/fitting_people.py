@@ -118,7 +118,7 @@ def _crowd(told: Told, n_directions: int, rng: np.random.Generator) -> tuple[Sma
 def _orthonormal(tastes: Numbers) -> Numbers:
     columns = np.column_stack([np.ones(len(tastes)), tastes])
     found, upper = linalg.qr(columns, mode="economic")
-    return (found * np.sign(np.diag(upper)))[:, 1:]
+    return np.asarray((found * np.sign(np.diag(upper)))[:, 1:], np.float64)
 
 
 def _start(told: Told, activity: Small, found: Directions) -> FittedItems:

@@ -69,8 +69,8 @@ def item_means(measured: Measured) -> Numbers:
     if clear.sum() < 2:
         clear = popularity >= np.median(popularity)
     mean = np.average(off[clear], weights=popularity[clear])
-    between = np.average((off[clear] - mean) ** 2 - unsure[clear], weights=popularity[clear])
-    between = max(float(between), _LEAST_VARIANCE)
+    squares = (off[clear] - mean) ** 2 - unsure[clear]
+    between = max(float(np.average(squares, weights=popularity[clear])), _LEAST_VARIANCE)
     pulled = mean + (off - mean) * between / (between + unsure)
     return np.clip(measured.centre + pulled, -1, 1)
 

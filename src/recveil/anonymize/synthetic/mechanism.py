@@ -279,7 +279,22 @@ class WithoutNoise:
     ) -> NDArray[np.float64]:
         """Return the exact answer; see `Mechanism.measure`."""
         del name, what
-        return exact * grid
+        return np.asarray(exact * grid, np.float64)
+
+    def measure_items(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        *,
+        delta: float,
+        most_items: int,
+        weight: float,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the exact answer of all items; see `Mechanism.measure_items`."""
+        del name, what, delta, most_items, weight
+        return np.arange(len(exact)), np.asarray(exact * grid, np.float64)
 
     def measure_symmetric(
         self, name: str, what: str, exact: NDArray[np.int64], grid: float
@@ -287,4 +302,4 @@ class WithoutNoise:
         """Return the exact answer, symmetric; see `Mechanism.measure_symmetric`."""
         del name, what
         upper = np.triu(exact) * grid
-        return upper + np.triu(upper, 1).T
+        return np.asarray(upper + np.triu(upper, 1).T, np.float64)

@@ -146,8 +146,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
                     f"may have more than {_MOST_ITEMS:,}; give one (--catalogue), or leave them out"
                 )
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
-            # Without noise nothing is promised, so that all items may be told.
-            return Public(self.epsilon is None, _MOST_ITEMS, share), ratings
+            return Public(False, _MOST_ITEMS, share), ratings
         if isinstance(self.catalogue, str) and self.catalogue == AS_RATED:
             return Public(True, ratings.n_items), ratings
         items = np.sort(np.asarray(self.catalogue, ratings.items.dtype))
