@@ -1,6 +1,5 @@
 """Attributes: what a release tells about somebody because they are in it."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +12,8 @@ from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
-from recveil.attack.statistics import Mean, mean_interval
+from recveil.attack.statistics import Mean, difference_of_means, mean_interval
 from recveil.ratings import Ratings
-
-_Z = 1.96
 
 
 class Attributes(NamedTuple):
@@ -100,10 +97,7 @@ def tell_attributes(
     ]
     name, (inside, outside) = max(tried, key=lambda way: _lead(*way[1]))
     members, strangers = mean_interval(inside[1::2]), mean_interval(outside[1::2])
-    half = math.hypot(members.high - members.mean, strangers.high - strangers.mean)
-    excess = members.mean - strangers.mean
-    people = members.trials + strangers.trials
-    return Attributes(members, strangers, Mean(excess, excess - half, excess + half, people), name)
+    return Attributes(members, strangers, difference_of_means(members, strangers), name)
 
 
 def describe_attributes(told: Attributes) -> str:

@@ -55,6 +55,9 @@ class ReleasedTable:
     co_rated : bool
         Whether the release claims that records share their items only, so that labels are filled
         in.
+    holds_people : bool
+        Whether each record is of somebody in the data; if not, nobody is in any, and all who were
+        in the data may still be told from others.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class ReleasedTable:
     k: int
     promised: NDArray[np.int64]
     co_rated: bool = False
+    holds_people: bool = True
 
     @staticmethod
     def from_release(release: Sides, ratings: Ratings) -> "ReleasedTable":
@@ -92,12 +96,21 @@ class ReleasedTable:
             If an item or a user of the release is unknown to the ratings.
         """
         published, private = release.published, release.private
-        item_of = positions(pa.array(release.items), ratings.items, "item", "the release")
+        holds_people = published.claim.about.holds_people
+        # A public catalogue may name items that nobody rated.
+        item_of = positions(
+            *(pa.array(release.items), ratings.items, "item", "the release"),
+            missing=None if holds_people else -1,
+        )
         classes = _Classes(ratings.n_items)
         class_of_group: list[int] = []
         for block in published.blocks():
-            class_of_group += classes.add(block, item_of[block.indices])
+            known = block if holds_people else block.only(item_of[block.indices] >= 0)
+            class_of_group += classes.add(known, item_of[known.indices])
         users = positions(pa.array(private.users), ratings.users, "user", "the release")
+        if not holds_people:
+            nobody = np.full(ratings.n_users, -1, np.int64)
+            return classes.released(ratings, nobody, published.claim)
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of = np.full(ratings.n_users, -1, np.int64)
         record_of[users[private.groups.members]] = class_of
@@ -110,7 +123,8 @@ class ReleasedTable:
         Parameters
         ----------
         folder : path
-            The published folder; its private twin must lie beside it.
+            The published folder; its private twin must lie beside it, unless no record of it is
+            anybody's.
         ratings : Ratings
             The ratings that it was made from; further users may stand in them.
 
@@ -123,6 +137,8 @@ class ReleasedTable:
         """
         published = Path(folder).resolve()  # its name is needed, and . has none
         manifest, private = known_manifest(published), private_twin(published)
+        if not manifest.holds_people:
+            return ReleasedTable.from_published(published, ratings)
         twin = read_twin(published)
         classes, class_of_id = _read_classes(published, manifest, ratings)
         with reading_release(published):
@@ -169,8 +185,7 @@ class ReleasedTable:
 
         nan for an item that no record carries.
         """
-        # Everybody in the release has his class in record_of, so that counts a class's people.
-        sizes = np.bincount(self.record_of[self.record_of >= 0], minlength=self.indptr.size - 1)
+        sizes = self.candidates.sizes
         people = np.repeat(sizes, np.diff(self.indptr)).astype(np.float64)
         n_items = self.candidates.indptr.size - 1
         total = np.bincount(self.indices, weights=people * self.values, minlength=n_items)
@@ -236,6 +251,7 @@ class _Classes:
             k=k,
             promised=self.promised(k),
             co_rated=claim.about.holds_fills,
+            holds_people=claim.about.holds_people,
         )
 
 

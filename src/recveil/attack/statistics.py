@@ -190,6 +190,20 @@ about the table'
     )
 
 
+def difference_of_means(first: Mean, second: Mean) -> Mean:
+    """Return how far one mean lies above another, of other people; `trials` counts both.
+
+    Examples
+    --------
+    >>> found = difference_of_means(Mean(0.6, 0.57, 0.63, 90), Mean(0.5, 0.46, 0.54, 90))
+    >>> round(found.low, 6), round(found.high, 6)
+    (0.05, 0.15)
+    """
+    half = math.hypot(first.high - first.mean, second.high - second.mean)
+    apart = first.mean - second.mean
+    return Mean(apart, apart - half, apart + half, first.trials + second.trials)
+
+
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return how often a member's score beats an outsider's (AUC), with DeLong's interval.
 

@@ -64,12 +64,20 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
     Raises
     ------
     RecveilError
-        If the ratings are not those that were written, or cannot be read, or an item is unknown.
+        If the ratings are not those that were written, or cannot be read, or an item is unknown:
+        but for drawn people, whose labels of such items are left out.
     """
+    if manifest.layout == "model":
+        raise RecveilError(
+            f"{folder.name}: it holds a model and no people; draw some (recveil sample "
+            f"{folder.name} --people N -o OUT), and take these"
+        )
     with reading_release(folder):
         file = _ratings_file(folder, manifest)
         for table in _whole_records(_batches(file, manifest)):
-            yield _named_records(table, items, file)
+            # A public catalogue may name items that nobody rated.
+            missing = None if manifest.holds_people else -1
+            yield _named_records(table, items, file, missing)
 
 
 @contextmanager
@@ -283,7 +291,9 @@ def _starts(table: pa.Table) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [codes.size]])
 
 
-def _named_records(table: pa.Table, items: NDArray[Any], file: Path) -> NamedRecords:
+def _named_records(
+    table: pa.Table, items: NDArray[Any], file: Path, missing: int | None
+) -> NamedRecords:
     """Return published ids and records; without the column, one person stands behind each."""
     starts = _starts(table)
     firsts = pa.array(starts[:-1])
@@ -293,8 +303,10 @@ def _named_records(table: pa.Table, items: NDArray[Any], file: Path) -> NamedRec
     records = Records(
         sizes=sizes,
         indptr=starts,
-        indices=positions(table["item_id"], items, "item", file),
+        indices=positions(table["item_id"], items, "item", file, missing=missing),
         values=table["rating"].to_numpy(),
         promised=table["k"].take(firsts).to_numpy() if "k" in table.column_names else None,
     )
+    if missing is not None:
+        records = records.only(records.indices != missing)
     return NamedRecords(table["user_id"].take(firsts).to_pylist(), records)

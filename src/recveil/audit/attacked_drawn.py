@@ -1,0 +1,201 @@
+"""AttackedDrawn: adversaries against a release in which no record is anybody's."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from recveil.attack import Adversary, Anonymizer, ReleasedTable, hold_out, memberships
+from recveil.attack.attributes import tell_attributes
+from recveil.attack.drawn_people import Resemblance, infer_tastes, tell_nearest
+from recveil.attack.members import KNOWN
+from recveil.audit.attacked import AttackedRelease
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.manifest import Manifest
+from recveil.release.told_claim import bounds_of
+
+# Who looks at drawn records: they know eight exact ratings, and nothing else.
+_WHO = Adversary(known=8, name="adversary with 8 exact ratings")
+_STRONGEST = "strongest"
+
+DOES_NOT_APPLY = (
+    "Attacks that look for somebody's record do not apply: no record of this release is anybody's. "
+    "That nobody is found in it is no measurement, and is not counted as one.",
+    "What is asked of groups, of labels behind which ratings stand, and of fills does not apply "
+    "either.",
+)
+
+
+@brief
+@dataclass(frozen=True)
+class AttackedDrawn(AttackedRelease):
+    """What adversaries achieve against a release in which no record is anybody's.
+
+    Nobody is looked for in it, so that `attacks` is empty. What is measured is what being in the
+    data tells: membership, and what is guessed of members beyond what is guessed of strangers.
+
+    Parameters
+    ----------
+    nearest : Resemblance or None
+        How much of the drawn record that fits somebody best is true of them.
+    inference : Resemblance or None
+        How well tastes are guessed by what the whole release teaches.
+    """
+
+    nearest: Resemblance | None = None
+    inference: Resemblance | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        claim, bounds = self.manifest.claim, bounds_of(self.manifest.claim)
+        return {
+            **super().to_dict(),
+            "epsilon": claim.epsilon,
+            "delta": claim.delta,
+            "does_not_apply": list(DOES_NOT_APPLY),
+            "drawn": {
+                "nearest": self.nearest and self.nearest.to_dict(),
+                "inference": self.inference and self.inference.to_dict(),
+            },
+            "membership_bound": {
+                "auc": bounds.get("most_auc"),
+                "tpr_at_5": bounds.get("most_recognized"),
+            },
+        }
+
+    def headline(self) -> str:
+        """Say in one sentence what is left to tell, and what is promised."""
+        told = "what is told of who was in the data was not measured"
+        if (found := self.best_membership) is not None:
+            who, auc = found
+            told = (
+                f"who was in the data at all is told with AUC {auc.rate:.2f} ({auc.low:.2f} to "
+                f"{auc.high:.2f}; 0.5 is a coin) by {who}"
+            )
+        return f"In the release no record is anybody's; {told}; {_promise(self.manifest)}."
+
+    def verdict(self) -> list[str]:
+        """Say in plain words what does not apply, what was found, and what it means."""
+        told = [*DOES_NOT_APPLY, *self.warnings(), *self.about_membership()]
+        if bounds := bounds_of(self.manifest.claim):
+            told.append(
+                f"Whatever anybody knows and does, the promise allows at most AUC "
+                f"{bounds['most_auc']:.3f}, and {bounds['most_recognized']:.1%} of the members "
+                f"recognized while 5 % of the others are taken for members, if the noise was drawn "
+                f"as the ledger says."
+            )
+        told += [] if self.nearest is None else [_describe_nearest(self.nearest)]
+        told += [] if self.inference is None else [_describe_inference(self.inference)]
+        method = self.manifest.known_method
+        return told + ([] if method is None else list(method.undone_by(self.manifest.settings)))
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "claim": self.manifest.claim.kind,
+            "epsilon": self.manifest.claim.epsilon,
+            "looked for": "nobody: no record is anybody's",
+        }
+
+
+def attack_drawn(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: Manifest,
+    seed: int = 0,
+    *,
+    name: str = "release",
+    anonymizer: Anonymizer | None = None,
+) -> AttackedDrawn:
+    """Measure what a release of drawn people tells because somebody was in the data.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that it was drawn from.
+    table : ReleasedTable
+    manifest : Manifest
+        What it says of itself.
+    seed : int
+    name : str
+        As in `AttackedRelease`.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it nothing can be measured, as all is measured on a release
+        that is drawn in the same way without a fifth of the people.
+
+    Raises
+    ------
+    RecveilError
+        If records of the release are people's.
+    """
+    if table.holds_people:
+        raise RecveilError(
+            "the records of this release are people's, who can be looked for; attack it with "
+            "attack_table"
+        )
+    found: dict[str, Any] = {}
+    unmeasured = ""
+    if anonymizer is not None:
+        try:
+            held_out = hold_out(ratings, anonymizer, seed=seed)
+            told = memberships(ratings, held_out, {_STRONGEST: _WHO, **KNOWN}, seed)
+            found = {
+                "membership": told.pop(_STRONGEST),
+                "by_known": told,
+                "attributes": tell_attributes(ratings, held_out, _WHO, seed),
+                "nearest": tell_nearest(ratings, held_out, _WHO, seed),
+                "inference": infer_tastes(ratings, held_out, _WHO, seed),
+            }
+        except RecveilError as error:  # four fifths of the people may be too few
+            unmeasured = str(error)
+    return AttackedDrawn(
+        name=name,
+        manifest=manifest,
+        attacks=[],
+        membership=found.pop("membership", None),
+        lone_share=None,
+        unmeasured=unmeasured,
+        **found,
+    )
+
+
+def _promise(manifest: Manifest) -> str:
+    claim = manifest.claim
+    if claim.epsilon is None or claim.delta is None:
+        return "nothing is promised about that"
+    return f"the promise is epsilon {claim.epsilon:g} with delta {claim.delta:g}, for whole people"
+
+
+def _describe_nearest(told: Resemblance) -> str:
+    """Say how much of the nearest drawn record is true, beside the same for strangers.
+
+    Examples
+    --------
+    >>> some = Mean(0.3, 0.25, 0.35, 90)
+    >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-45:]
+    'which is no evidence that nothing is told.'
+    """
+    return (
+        f"Who takes the drawn record that fits somebody best for a picture of them is right about "
+        f"{told.members.mean:.1%} of its other items for members, and {told.strangers.mean:.1%} "
+        f"for people who are not in the data: {_excess(told)}"
+    )
+
+
+def _describe_inference(told: Resemblance) -> str:
+    """Say how well tastes are guessed from the whole release, beside the same for strangers."""
+    return (
+        f"Who learns from the whole release what goes with what guesses rightly whether somebody "
+        f"liked another item more than most in {told.members.mean:.1%} of cases for members, and "
+        f"in {told.strangers.mean:.1%} for people who are not in the data: {_excess(told)}"
+    )
+
+
+def _excess(told: Resemblance) -> str:
+    excess = told.excess
+    points = (
+        f"being in it tells {100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
+        f"{100 * excess.high:.1f})"
+    )
+    if excess.low > 0:
+        return f"{points}."
+    return f"{points}, which is no evidence that nothing is told."
