@@ -96,11 +96,9 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
     from recveil.io import write_ratings
 
     write_ratings(ratings, tmp_path / "r.csv")
+    release = ("--release", str(folder / "noisy"))
     with pytest.raises(SystemExit):
-        main(
-            ["audit", str(tmp_path / "r.csv"), "--release", str(folder / "noisy")]
-            + ["--targets", "40", "--no-curves"]
-        )
+        main(["audit", str(tmp_path / "r.csv"), *release, "--targets", "40", "--no-curves"])
     told = " ".join(capsys.readouterr().out.split())
     assert "In the release no record is anybody's" in told
     assert "do not apply" in told

@@ -107,12 +107,11 @@ class ReleasedTable:
         for block in published.blocks():
             known = block if holds_people else block.only(item_of[block.indices] >= 0)
             class_of_group += classes.add(known, item_of[known.indices])
-        users = positions(pa.array(private.users), ratings.users, "user", "the release")
-        if not holds_people:
-            nobody = np.full(ratings.n_users, -1, np.int64)
-            return classes.released(ratings, nobody, published.claim)
-        class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of = np.full(ratings.n_users, -1, np.int64)
+        if not holds_people:
+            return classes.released(ratings, record_of, published.claim)
+        users = positions(pa.array(private.users), ratings.users, "user", "the release")
+        class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of[users[private.groups.members]] = class_of
         return classes.released(ratings, record_of, published.claim)
 

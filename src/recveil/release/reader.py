@@ -80,6 +80,25 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
             yield _named_records(table, items, file, missing)
 
 
+def read_model(folder: Path, manifest: Manifest) -> pa.Table:
+    """Return what people are drawn from: one row an item, its id first, then numbers.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    manifest : Manifest
+        Its own; the layout is `model`.
+
+    Raises
+    ------
+    RecveilError
+        If the model is not the one that was written, or cannot be read.
+    """
+    with reading_release(folder):
+        return pq.read_table(_ratings_file(folder, manifest))
+
+
 @contextmanager
 def reading_release(folder: Path) -> Iterator[None]:
     """Say of whatever goes wrong that the folder is no good release."""
