@@ -20,6 +20,7 @@ TWINS = {
     "demo": ("recveil.demo", []),
     "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),
+    "sample": ("recveil.anonymize", ["out", "-o", "drawn", "--people", "9"]),
     "selftest": ("recveil.audit", ["r.csv"]),
     "verify": ("recveil.verify", ["r.csv"]),
 }

@@ -13,6 +13,7 @@ from recveil.anonymize.reconstruction import (
     reconstruct_distribution,
 )
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.anonymize.sampling import sample
 from recveil.publish.release import Release
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
@@ -42,4 +43,5 @@ __all__ = [
     "homogenize_padded",
     "homogenize_simple",
     "reconstruct_distribution",
+    "sample",
 ]

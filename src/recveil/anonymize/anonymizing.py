@@ -141,7 +141,7 @@ def anonymize(
     refuse_likes(ratings, PUBLISHED)
     is_secret = maker.is_secret(given)
     if is_secret:
-        _refuse_unpaid_scale(maker, found)
+        _refuse_unpaid_scale(maker, ratings)
     # Before the work: an older release at the same place is gone after it.
     earlier = find_earlier(ratings.users, Path(output), against)
     for name, read in maker.read.items():
@@ -190,13 +190,13 @@ def _refuse_idle(
         )
 
 
-def _refuse_unpaid_scale(maker: Maker, found: Reading) -> None:
+def _refuse_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
     """Refuse a scale that was read off the ratings where everything that is told must be paid."""
-    if not found.scale_given:
+    if ratings.scale.inferred:
         raise RecveilError(
-            f"scale (--scale): {found.ratings.scale} was read off the ratings, and the lowest and "
+            f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
             f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
-            f"person, so name the scale, such as --scale {found.ratings.scale}"
+            f"person, so name the scale, such as --scale {ratings.scale}"
         )
 
 

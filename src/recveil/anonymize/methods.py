@@ -274,6 +274,25 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
     return _maker(manifest.method).again(manifest, seed)
 
 
+def sampler_of(
+    manifest: Manifest,
+) -> Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]]:
+    """Return what draws people from the model of a release; see `Maker.sample`.
+
+    Raises
+    ------
+    RecveilError
+        If its method has no model.
+    """
+    draw = _maker(manifest.method).sample
+    if draw is None:
+        raise RecveilError(
+            f"method {manifest.method.name!r}: no people can be drawn from its releases; name one "
+            f"that was written with layout model"
+        )
+    return draw
+
+
 def tell_owner(release: Sides, ratings: Ratings) -> list[str]:
     """Return what the owner of a release is to be told of it, in sentences.
 

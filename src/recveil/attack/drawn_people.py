@@ -202,7 +202,7 @@ def _guessed(
     ratings: Ratings, apart: sparse.csc_array, means: _Shares, known: Knowledge, damping: float
 ) -> _Shares:
     """Return for each target the share of the unknown ratings whose side is guessed rightly."""
-    spread = float((apart.data**2).mean()) if apart.nnz else 1.0
+    spread = float((apart.data**2).mean() or 1.0) if apart.nnz else 1.0
     right = np.full(known.targets.size, 0.5)
     for place, target in enumerate(known.targets.tolist()):
         own = slice(known.indptr[place], known.indptr[place + 1])

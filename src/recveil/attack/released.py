@@ -96,17 +96,25 @@ class ReleasedTable:
             If an item or a user of the release is unknown to the ratings.
         """
         published, private = release.published, release.private
-        item_of = positions(pa.array(release.items), ratings.items, "item", "the release")
+        holds_people = published.claim.about.holds_people
+        # A public catalogue may name items that nobody rated.
+        item_of = positions(
+            *(pa.array(release.items), ratings.items, "item", "the release"),
+            missing=None if holds_people else -1,
+        )
         classes = _Classes(ratings.n_items)
         class_of_group: list[int] = []
         for block in published.blocks():
-            class_of_group += classes.add(block, item_of[block.indices])
+            known = block if holds_people else block.only(item_of[block.indices] >= 0)
+            class_of_group += classes.add(known, item_of[known.indices])
+        record_of = np.full(ratings.n_users, -1, np.int64)
+        if not holds_people:
+            return classes.released(ratings, record_of, published.claim)
         users = positions(pa.array(private.users), ratings.users, "user", "the release")
         if not published.claim.about.holds_people:
             nobody = np.full(ratings.n_users, -1, np.int64)
             return classes.released(ratings, nobody, published.claim)
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
-        record_of = np.full(ratings.n_users, -1, np.int64)
         record_of[users[private.groups.members]] = class_of
         return classes.released(ratings, record_of, published.claim)
 

@@ -193,6 +193,11 @@ def hold_against(
     folder = Path(other).resolve()
     again = known_manifest(folder)
     second = ReleasedTable.from_folder(folder, ratings)
+    if not second.holds_people:
+        raise RecveilError(
+            f"against (--against) is {quoted(folder.name)}: no record of it is anybody's, so that "
+            f"there is nobody to be found in both; what the two tell adds up. Leave it out"
+        )
     common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
     if common.size < 2:
         raise RecveilError(

@@ -8,7 +8,7 @@ from recveil.attack import Adversary, Membership, ReleaseAttack
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.hidden_items import HiddenItems, describe_hidden_items
 from recveil.attack.members import describe_membership
-from recveil.attack.statistics import no_better
+from recveil.attack.statistics import Interval, no_better
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
@@ -103,7 +103,7 @@ class AttackedRelease:
             **(Content([], None, None) if self.content is None else self.content).to_dict(),
             "against": self.against and self.against.to_dict(),
             "hidden_items": self.hidden_items and self.hidden_items.to_dict(),
-            "headline": headline(self),
+            "headline": self.headline(),
             "verdict": self.verdict(),
             "warnings": self.warnings(),
         }
@@ -135,6 +135,24 @@ class AttackedRelease:
     def verdict(self) -> list[str]:
         """Say in plain words what was found, and what it means."""
         return write_release_verdict(self)
+
+    def headline(self) -> str:
+        """Say in one sentence how many are found, and what is promised."""
+        return headline(self)
+
+    def about_membership(self) -> list[str]:
+        """Say how well somebody tells who was in the data at all, by how much they know."""
+        return _in_the_data(self)
+
+    @property
+    def best_membership(self) -> tuple[str, Interval] | None:
+        """Who tells best who was in the data, and their area; None if nobody was measured."""
+        told = {
+            f"who knows {known} ratings": found.auc
+            for known, found in self.by_known.items()
+            if found.auc.trials
+        }
+        return max(told.items(), key=lambda each: each[1].rate) if told else None
 
     def _facts(self) -> dict[str, object]:
         found = max((attack.person_found.rate for _, attack in self.attacks), default=None)

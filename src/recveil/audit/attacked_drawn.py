@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from recveil.attack import Adversary, Anonymizer, ReleasedTable, hold_out, memberships
 from recveil.attack.attributes import tell_attributes
 from recveil.attack.drawn_people import Resemblance, infer_tastes, tell_nearest

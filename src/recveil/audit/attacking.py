@@ -25,6 +25,7 @@ from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.strikes import left_untried
 from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
+from recveil.audit.attacked_drawn import attack_drawn
 from recveil.audit.content import look_for_fills, measure_content
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -82,6 +83,14 @@ def attack_published(
             f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
             f"leave the catalogue out (--catalogue)"
         )
+    if not table.holds_people:
+        if against is not None:
+            raise RecveilError(
+                f"against (--against): no record of {folder.name} is anybody's, so that there is "
+                f"nobody to be found in both; what the two tell adds up. Leave it out"
+            )
+        again = same_again(manifest, seed)
+        return attack_drawn(ratings, table, manifest, seed, name=folder.name, anonymizer=again)
     # The other one first: if it cannot be read, nobody should wait for the attacks to hear it.
     both = None
     if against is not None:
@@ -135,6 +144,8 @@ def attack_table(
     catalogue : Catalogue, optional
         As in `attack_published`.
     """
+    if not table.holds_people:
+        return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=anonymizer)
     # Whoever is not in the release cannot be found in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
     inside = targets[np.isin(targets, released)]

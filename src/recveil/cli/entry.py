@@ -17,11 +17,12 @@ from recveil.cli.endings import code_of, interruptible, orderly_signals, patient
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.method_options import with_method_options
+from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
 
-VERBS = (demo, audit, anonymize, verify, evaluate, compare, selftest, convert, generate)
+VERBS = (demo, audit, anonymize, sample, verify, evaluate, compare, selftest, convert, generate)
 
 
 def make_app() -> typer.Typer:

@@ -112,7 +112,8 @@ def _show_release(console: Console, release: dict[str, Any]) -> None:
             _share(_capped(attack["person_found"], bound)),
             f"{attack['bound']:.1%}",
         )
-    console.print(table)
+    if release["attacks"]:  # else no record is anybody's, and the sentences say so
+        console.print(table)
     if release["against"] is not None:
         _show_against(console, release["against"])
     for sentence in release["verdict"]:

@@ -130,6 +130,21 @@ def _show_disclosure(console: Console, disclosure: dict[str, Any] | None) -> Non
     """Print what adversaries still find in the release."""
     if disclosure is None:
         return
+    if disclosure["attacks"]:
+        _show_found(console, disclosure)
+    for sentence in disclosure["verdict"]:
+        console.print(escape(sentence))
+    if disclosure["links"] is not None:
+        links = disclosure["links"]
+        console.print(
+            f"That an item stands in a row makes it {_number(links['mean'], 2)} probable on "
+            f"average, and {_number(links['highest'], 2)} at most, that a given member rated it, "
+            f"if people rate independently of each other."
+        )
+
+
+def _show_found(console: Console, disclosure: dict[str, Any]) -> None:
+    """Print whom each adversary finds."""
     names = disclosure["columns"]
     rates = (names["group_found"], names["person_found"], names["bound"])
     table = Table("adversary", "looked for", *rates)
@@ -142,15 +157,6 @@ def _show_disclosure(console: Console, disclosure: dict[str, Any] | None) -> Non
             _share(attack["bound"]),
         )
     console.print(table)
-    for sentence in disclosure["verdict"]:
-        console.print(escape(sentence))
-    if disclosure["links"] is not None:
-        links = disclosure["links"]
-        console.print(
-            f"That an item stands in a row makes it {_number(links['mean'], 2)} probable on "
-            f"average, and {_number(links['highest'], 2)} at most, that a given member rated it, "
-            f"if people rate independently of each other."
-        )
 
 
 def _show_notes(console: Console, plain: dict[str, Any]) -> None:

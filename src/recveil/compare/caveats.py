@@ -55,10 +55,11 @@ def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
     >>> print(*warnings_of([Row("padded", 5, "k-anonymity", None, risk=0.1)]))
     The raw data were not attacked: add raw to the methods, to see that the attacks work here.
     """
+    rows = list(rows)
+    warnings = _nobody_to_be_found(rows, axis)
     attacked = [row for row in rows if axis.of(row) is not None]
     if not attacked:
-        return []
-    warnings = []
+        return warnings
     raw = [row for row in attacked if variant_of(row.method).is_control]
     if not raw:
         warnings.append(
@@ -77,6 +78,20 @@ def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
             f"people; the others count as not found, so that all risks come out too low."
         )
     return warnings
+
+
+def _nobody_to_be_found(rows: list[Row], axis: Axis) -> list[str]:
+    """Say whose risk is not told on an axis that looks for people, as it has none to be found."""
+    drawn = [row for row in rows if not variant_of(row.method).about_claim.holds_people]
+    if not axis.is_search or not drawn:
+        return []
+    names = ", ".join(f"“{row.title}”" for row in drawn[:_NAMED])
+    more = f" and {len(drawn) - _NAMED} more" if len(drawn) > _NAMED else ""
+    return [
+        f"By this risk nothing is told of {names}{more}: no record of theirs is anybody's, so that "
+        f"nobody can be looked for in it. That is no low risk; compare by the risk that all share "
+        f"(--risk membership)."
+    ]
 
 
 def say_question(max_risk: float | None, min_k: int | None, axis: Axis = PERSON) -> str:

@@ -90,8 +90,13 @@ class Cell:
 
     @property
     def counted_k(self) -> int | None:
-        """How many people share each row (or set of items), as counted in the written files."""
-        return None if self.verified is None else self.verified.k_achieved
+        """How many people share each row (or set of items), as counted in the written files.
+
+        None where nothing was written, and where no row is anybody's.
+        """
+        if self.verified is None or not claim_kind(self.verified.claim).holds_people:
+            return None
+        return self.verified.k_achieved
 
     @property
     def bound(self) -> float | None:

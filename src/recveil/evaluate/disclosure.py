@@ -14,6 +14,7 @@ from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose
 from recveil.attack.fitting import with_likes, with_wrong_items
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.attacked import AttackedRelease
+from recveil.audit.attacked_drawn import attack_drawn
 from recveil.audit.attacking import attack_table
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -48,6 +49,8 @@ class Opened:
         With simple homogenizing, the share of the ratings that are published as they are.
     unknown : str
         Why `released` is None.
+    drawn : ReleasedTable or None
+        The release, if no record of it is anybody's; then `released` is None.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Opened:
     manifest: Manifest
     lone_share: float | None = None
     unknown: str = ""
+    drawn: ReleasedTable | None = None
 
     @classmethod
     def open(cls, release: Released, train: Ratings) -> Self:
@@ -86,6 +90,8 @@ class Opened:
                 folder.name, table, train, manifest, None, f"{private.name} is not there"
             )
         table = ReleasedTable.from_folder(folder, train)
+        if not table.holds_people:
+            return cls._of(folder.name, table, train, manifest, None)
         return cls._of(folder.name, table, train, manifest, read_twin(folder).lone_share)
 
     @classmethod
@@ -106,6 +112,8 @@ class Opened:
                 f"it was built with"
             )
         table = TrainingTable.from_released(released, train.scale)
+        if not released.holds_people:
+            return cls(name, table, None, manifest, None, "no record is anybody's", released)
         if (released.record_of < 0).all():
             return cls(name, table, None, manifest, lone_share, unknown)
         _check_source(released, train, manifest)
@@ -143,6 +151,10 @@ def disclose(
     anonymizer : Anonymizer, optional
         Makes such releases; without it membership is not measured.
     """
+    if opened.drawn is not None:
+        return attack_drawn(
+            train, opened.drawn, opened.manifest, seed, name=opened.name, anonymizer=anonymizer
+        )
     if opened.released is None:
         return None
     targets = choose_targets(train.n_users, n_targets, seed)

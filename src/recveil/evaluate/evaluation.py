@@ -209,6 +209,8 @@ class Evaluation:
     def _disclosure(self) -> dict[str, Any] | None:
         if self.disclosure is None:
             return None
+        if not self.disclosure.attacks:  # no record is anybody's, so that nobody was looked for
+            return {**self.disclosure.to_dict(), "worst": None, "links": None}
         adversary, worst = max(self.disclosure.attacks, key=lambda pair: pair[1].person_found.rate)
         links = self.links and {
             "mean": self.links.mean,

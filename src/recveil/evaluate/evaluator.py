@@ -196,6 +196,9 @@ class Evaluator:
             chosen = anonymizer_of(opened, self.seed)
         links = disclose_links(train, opened)
         attacked = disclose(train, opened, self.n_targets, self.seed, chosen)
+        if opened.drawn is not None:
+            warned = () if attacked is None else attacked.warnings()
+            return _Disclosed(attacked, links, (_DRAWN, *warned))
         if opened.released is None:
             return _Disclosed(attacked, links, (_unknown_rows(opened),))
         notes = [_NO_MEMBERSHIP] if self.with_membership and chosen is None else []
@@ -253,6 +256,10 @@ class _Absent(NamedTuple):
 _NO_MEMBERSHIP = (
     "Whether an adversary can tell who was in the data was not measured: the release does not say "
     "how to make another such one."
+)
+_DRAWN = (
+    "No record of this release is anybody's, so that what needs a person's own row does not apply: "
+    "deviations, self-ranks, filled cells, who is found, and links."
 )
 _NO_LINKS = (
     "All rows hold the same items, so that no probability follows from an item's standing in a "

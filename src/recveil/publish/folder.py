@@ -85,6 +85,40 @@ def write_release(
     return result
 
 
+def write_drawn(
+    published: Published, folder: Path, file_format: FileFormat = "parquet", *, force: bool = False
+) -> Verification:
+    """Write people who were drawn from a published model: there is nothing private about them.
+
+    Raises
+    ------
+    RecveilError
+        As `Release.write`; or if records are people's, or a private twin stands at that place.
+    """
+    check_form("users", file_format)
+    if published.claim.about.holds_people:
+        raise RecveilError("these records are people's; write them with their private twin")
+    folder, private = _targets(folder)
+    check_target(folder, force=force)
+    if private.exists():
+        raise RecveilError(
+            f"{private} exists, and would seem to belong to what is drawn; choose another output"
+        )
+    with folder_beside(folder.parent, _prefix(folder)) as staging:
+        # Not "published": what a killed run leaves under that name is whole, and finished later.
+        new = staging / "drawn"
+        new.mkdir()
+        _write_published(published, new, file_format, "users")
+        result = verify(new)
+        if not result.holds:
+            problem = result.violations[0].problem
+            raise RecveilError(f"what was drawn does not hold: {problem}; {_remedy(published)}")
+        if folder.exists():
+            folder.rename(staging / "old")
+        new.rename(folder)
+    return result
+
+
 def check_form(layout: str, file_format: str) -> None:
     """Raise a RecveilError unless there are such a layout and such a file format."""
     if layout not in get_args(Layout):

@@ -64,7 +64,8 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
     Raises
     ------
     RecveilError
-        If the ratings are not those that were written, or cannot be read, or an item is unknown.
+        If the ratings are not those that were written, or cannot be read, or an item is unknown:
+        but for drawn people, whose labels of such items are left out.
     """
     if manifest.layout == "model":
         raise RecveilError(
@@ -74,7 +75,28 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
     with reading_release(folder):
         file = _ratings_file(folder, manifest)
         for table in _whole_records(_batches(file, manifest)):
-            yield _named_records(table, items, file)
+            # A public catalogue may name items that nobody rated.
+            missing = None if manifest.holds_people else -1
+            yield _named_records(table, items, file, missing)
+
+
+def read_model(folder: Path, manifest: Manifest) -> pa.Table:
+    """Return what people are drawn from: one row an item, its id first, then numbers.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    manifest : Manifest
+        Its own; the layout is `model`.
+
+    Raises
+    ------
+    RecveilError
+        If the model is not the one that was written, or cannot be read.
+    """
+    with reading_release(folder):
+        return pq.read_table(_ratings_file(folder, manifest))
 
 
 @contextmanager
@@ -288,7 +310,9 @@ def _starts(table: pa.Table) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [codes.size]])
 
 
-def _named_records(table: pa.Table, items: NDArray[Any], file: Path) -> NamedRecords:
+def _named_records(
+    table: pa.Table, items: NDArray[Any], file: Path, missing: int | None
+) -> NamedRecords:
     """Return published ids and records; without the column, one person stands behind each."""
     starts = _starts(table)
     firsts = pa.array(starts[:-1])
@@ -298,8 +322,10 @@ def _named_records(table: pa.Table, items: NDArray[Any], file: Path) -> NamedRec
     records = Records(
         sizes=sizes,
         indptr=starts,
-        indices=positions(table["item_id"], items, "item", file),
+        indices=positions(table["item_id"], items, "item", file, missing=missing),
         values=table["rating"].to_numpy(),
         promised=table["k"].take(firsts).to_numpy() if "k" in table.column_names else None,
     )
+    if missing is not None:
+        records = records.only(records.indices != missing)
     return NamedRecords(table["user_id"].take(firsts).to_pylist(), records)

@@ -39,6 +39,20 @@ class Records:
     def __len__(self) -> int:
         return self.sizes.size
 
+    def only(self, kept: NDArray[np.bool_]) -> "Records":
+        """Return the same records with some of their labels.
+
+        Examples
+        --------
+        >>> block = Records(np.array([1]), np.array([0, 2]), np.array([0, 3]), np.array([4.0, 2.5]))
+        >>> block.only(np.array([False, True])).indices
+        array([3])
+        """
+        before = np.concatenate([[0], np.cumsum(kept)])
+        indptr = before[self.indptr].astype(np.int64)
+        labels = self.indices[kept], self.values[kept]
+        return Records(self.sizes, indptr, *labels, self.promised)
+
     def digests(self, keys: NDArray[np.uint64], *, items_only: bool = False) -> list[bytes]:
         """Return 16 bytes for each record that equal another record's only if all labels do.
 

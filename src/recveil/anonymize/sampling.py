@@ -1,0 +1,100 @@
+"""sample: from a model that was released to a release of people drawn from it."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recveil.anonymize.base import check_seed, drawn_seed
+from recveil.anonymize.methods import sampler_of
+from recveil.errors import RecveilError, quoted
+from recveil.io.pipes import refuse_no_path
+from recveil.publish.folder import check_target, write_drawn
+from recveil.release.form import known_manifest
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.reader import read_model
+from recveil.release.sides import FileFormat, Published
+from recveil.verify import Verification, verify
+
+
+def sample(
+    release: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    people: int,
+    file_format: FileFormat = "parquet",
+    seed: int | None = None,
+    force: bool = False,
+) -> Verification:
+    """Draw people from a release of the layout `model`, and write them as a release.
+
+    Nothing is asked of anybody's ratings: what is drawn follows from what was published. So the new
+    release repeats claim and ledger of the model, has no private twin, and may be drawn as often as
+    anybody likes, with a seed or without.
+
+    Parameters
+    ----------
+    release : path
+        A folder that holds a model.
+    output : path
+        The folder to be written: a release of the layout `users`.
+    people : int
+        How many to draw.
+    file_format : {"parquet", "csv"}
+    seed : int, optional
+        The same seed draws the same people; drawn from the system if not given.
+    force : bool
+        Replace an older release at the same place.
+
+    Returns
+    -------
+    Verification
+        What the checker says of the written files; it always holds.
+
+    Raises
+    ------
+    RecveilError
+        If the folder holds no model, or does not verify; if people are none; or if the output
+        exists or cannot be written.
+    """
+    refuse_no_path("a release folder", release=release)
+    refuse_no_path("a release", is_output=True, output=output)
+    check_seed(seed)
+    _check_people(people)
+    folder = Path(release).resolve()
+    manifest = known_manifest(folder)
+    if manifest.layout != "model":
+        raise RecveilError(
+            f"{folder.name}: it holds people already, in the layout {manifest.layout}; name a "
+            f"release that was written with layout model (--layout model)"
+        )
+    check_target(output, force=force)
+    found = verify(folder)
+    if not found.holds:
+        raise RecveilError(
+            f"{folder.name}: it does not hold ({found.violations[0].problem}); ask recveil verify "
+            f"what is wrong with it, and draw from no model that was changed"
+        )
+    model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), drawn_seed(seed)
+    settings: dict[str, Any] = dict(manifest.settings)
+    if "people" in settings:
+        settings["people"] = "asked for"
+    published = Published(
+        claim=manifest.claim,
+        items=model.column(0).combine_chunks().to_numpy(zero_copy_only=False),
+        scale=manifest.scale,
+        settings=settings,
+        n_users=people,
+        prefix=fresh_prefix(np.empty(0), np.random.default_rng([drawing, 1])),
+        blocks=lambda: draw(manifest, model, people, np.random.default_rng(drawing)),
+        default_layout="users",
+    )
+    return write_drawn(published, Path(output), file_format, force=force)
+
+
+def _check_people(people: Any) -> None:
+    if type(people) is not int or people < 1:
+        raise RecveilError(
+            f"people (--people) is {quoted(people)}; expected how many to draw, at least 1"
+        )
