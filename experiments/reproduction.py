@@ -5,7 +5,8 @@
 
 Writes PAGE (docs/reproduction.md if not given), and its charts into a folder of the same name
 beside it. Seeds are fixed: the same data give the same page, but for the times of GeCom. Without
-MovieLens 1M (a folder with ratings.csv), its sections are left out.
+MovieLens 1M (a folder with ratings.csv), its sections are left out. What needs other packages that
+are not there is not run: its section stays as it is.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from page import Row, draw, table
 
 SCRIPTS = (
-    "outside_attacks",
+    *("outside_attacks", "outside_lists"),
     *(f"narayanan_{name}" for name in ("figure_1", "figures_2_3", "figure_4", "figure_5")),
     *(f"narayanan_{name}" for name in ("figure_6", "figure_7", "figure_8", "figure_9")),
     *(f"narayanan_{name}" for name in ("figure_10", "figure_11", "figure_12", "table")),
@@ -80,17 +81,28 @@ class Part(NamedTuple):
         title: str = importlib.import_module(self.name).TITLE
         return f"{title}, on MovieLens 1M" if self.is_again else title
 
+    def missing(self) -> str:
+        """Say which other packages it needs that are not there; empty if none."""
+        script = importlib.import_module(self.name)
+        found: str = script.missing() if hasattr(script, "missing") else ""
+        return found
+
 
 def main(folder: Path, folder_1m: Path | None, page: Path, only: list[str]) -> None:
     """Run all scripts, or some of them, and write the page."""
     parts = [Part(name, folder, False) for name in SCRIPTS]
     parts += [Part(name, folder_1m, True) for name in SCRIPTS_1M]
-    old = read_sections(page) if only else {}
+    old = read_sections(page) if page.is_file() else {}
     sections = []
     for part in parts:
-        if part.folder is not None and (not only or part.name in only):
+        is_asked = part.folder is not None and (not only or part.name in only)
+        missing = part.missing() if is_asked else ""
+        if is_asked and not missing:
             sections.append(write_section(part, page))
-        elif part.title() in old:
+            continue
+        if missing:
+            print(f"{part.name}: not run; {missing}", flush=True)
+        if (only or missing) and part.title() in old:
             sections.append(old[part.title()])
     summary = ["| table or figure | claims that hold | claims that fail |", "|---|---:|---:|"]
     summary += [section.line() for section in sections]

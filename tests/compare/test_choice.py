@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.compare import Row, cheapest, frontier
+from recveil.compare import Row, cheapest, frontier, worth_of
 from recveil.compare.caveats import warnings_of
 from recveil.errors import RecveilError
 
@@ -121,6 +121,24 @@ class TestWorth:
         )
         assert choice.worth == "both"
         assert any("worth the smaller of its two shares" in caveat for caveat in choice.caveats)
+
+    @pytest.mark.parametrize("worth", ["both", "lists"])
+    def test_lists_worse_than_popular_items_are_not_kept(self, worth):
+        """Nine tenths of the best lists, and yet nothing that takes a release."""
+        worse = {"lists_gain_kept": -0.1, "lists_gain_low": -0.2, "lists_gain_high": -0.05}
+        row = self.EVEN._replace(**worse)
+        better = self.EVEN._replace(k=5, ndcg_kept=0.4, lists_gain_kept=0.1)
+        assert worth_of(row, worth)[:3] == (-0.1, -0.2, -0.05)
+        assert worth_of(row, "ratings").value == 0.5
+        choice = cheapest([row, better], 0.1, worth=worth)
+        assert choice.row == better
+        rule = "Lists that are no better than popular items alone count as nothing kept."
+        assert any(rule in caveat for caveat in choice.caveats)
+        assert frontier([row, better], worth)[-1] == better
+        alone = cheapest([row], 0.1, worth=worth)
+        assert "lists 90% of raw, which is no better than popular items alone" in alone.sentence
+        assert "(worse than popular items alone)" in alone.advice
+        assert ("nothing collaborative is left" in alone.sentence) == (worth == "lists")
 
     def test_who_asks_for_ratings_is_told_of_the_lists_in_the_same_sentence(self):
         choice = cheapest(self.ROWS, 0.1, worth="ratings")

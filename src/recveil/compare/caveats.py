@@ -27,9 +27,15 @@ _WORKS = 0.5
 # At most so many settings are named in a sentence.
 _NAMED = 4
 _NAMES: dict[Worth, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
+_POPULAR = "Lists that are no better than popular items alone count as nothing kept."
 _RULES: dict[Worth, str] = {
-    "both": "Both lists and ratings count: a setting is worth the smaller of its two shares.",
-    "lists": "Only lists count here: what the setting does to ratings was not asked for.",
+    "both": (
+        f"Both lists and ratings count: a setting is worth the smaller of its two shares. "
+        f"{_POPULAR}"
+    ),
+    "lists": (
+        f"Only lists count here: what the setting does to ratings was not asked for. {_POPULAR}"
+    ),
     "ratings": "Only ratings count here: what the setting does to lists was not asked for.",
 }
 _WIDE = (

@@ -65,6 +65,9 @@ def worth_of(row: Row, worth: Worth = "both") -> Share | None:
     """Return what a setting is worth: with "both", the smaller of its two shares.
 
     None if a share of it means nothing. Which shares count among several settings, `deciding` says.
+    Lists that are no better than popular items alone keep nothing, however near they come to the
+    raw data's: popularity takes no release. So there the share of the gain counts, which is 0 or
+    less, in place of the share of the nDCG.
 
     Parameters
     ----------
@@ -78,6 +81,8 @@ def worth_of(row: Row, worth: Worth = "both") -> Share | None:
     ...           ndcg_kept=0.18, is_ndcg_told=True)
     >>> worth_of(row).value, worth_of(row, "ratings").value
     (0.18, 1)
+    >>> worth_of(row._replace(lists_gain_kept=-0.3)).value
+    -0.3
     """
     counted = [share for share in wanted(row, worth) if share is not None]
     if not counted:
@@ -91,9 +96,13 @@ def worth_of(row: Row, worth: Worth = "both") -> Share | None:
 
 
 def wanted(row: Row, worth: Worth) -> tuple[Share | None, ...]:
-    """Return the shares that were asked for."""
+    """Return the shares that were asked for, as they count; see `worth_of`."""
     shares = shares_of(row)
-    return shares if worth == "both" else (getattr(shares, worth),)
+    lists, gain = shares.lists, row.lists_gain_kept
+    if lists is not None and gain is not None and gain <= 0:
+        lists = Share(gain, row.lists_gain_low, row.lists_gain_high, lists.is_told)
+    counted = shares._replace(lists=lists)
+    return counted if worth == "both" else (getattr(counted, worth),)
 
 
 def deciding(rows: Iterable[Row], worth: Worth) -> Worth | None:
@@ -156,6 +165,8 @@ def say_lists(row: Row) -> str:
     >>> row = Row("padded", 5, "k-anonymity", None, ndcg=0.03, ndcg_kept=0.18, is_ndcg_told=True)
     >>> say_lists(row), say_lists(row._replace(ndcg_kept=1.01))
     ('lists only 18% of raw', 'lists as good as raw')
+    >>> say_lists(row._replace(lists_gain_kept=-0.3))
+    'lists only 18% of raw, which is no better than popular items alone'
     """
     share = shares_of(row).lists
     if share is None:
@@ -167,7 +178,10 @@ def say_lists(row: Row) -> str:
         return f"lists not told ({say_interval(share)} of raw)"
     if share.value >= 1:
         return "lists as good as raw"
-    return f"lists {_only(share)}{percent(share.value)} of raw"
+    kept = f"lists {_only(share)}{percent(share.value)} of raw"
+    if row.lists_gain_kept is None or row.lists_gain_kept > 0:
+        return kept
+    return f"{kept}, which is no better than popular items alone"
 
 
 def say_ratings(row: Row) -> str:

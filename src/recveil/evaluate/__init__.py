@@ -29,6 +29,7 @@ from recveil.evaluate.gain import (
     raw_lists,
     release_gain,
 )
+from recveil.evaluate.likely_lists import EaseOnLikely
 from recveil.evaluate.list_makers import Ease, ItemCosine, ListMaker, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
@@ -76,6 +77,7 @@ __all__ = [
     "CarryOver",
     "Deviation",
     "Ease",
+    "EaseOnLikely",
     "Evaluated",
     "Evaluation",
     "Evaluator",

@@ -94,13 +94,7 @@ class Ease(ListMaker):
         return spectrum_of(table, self._numbers)
 
     def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
-        vectors, squares = learnt.vectors, learnt.squares
-        own = learnt.of_people(people)
-        # strength · P = 1 - V diag(weight) Vᵀ
-        weight = squares / (squares + setting[0])
-        diagonal = 1 - (vectors**2) @ weight
-        left = own - ((own @ vectors) * weight) @ vectors.T
-        return np.asarray(learnt.spread(own - left / diagonal), np.float64)
+        return serve_ease(learnt, people, setting[0])
 
 
 class PureSVD(ListMaker):
@@ -161,6 +155,17 @@ class ItemCosine(ListMaker):
         spectrum, similar = learnt
         own = spectrum.of_people(people)
         return np.asarray(spectrum.spread(own @ similar), np.float64)
+
+
+def serve_ease(learnt: Spectrum, people: UserRows, strength: float) -> Numbers:
+    """Score every item for each person by EASE with a strength; see `Ease`."""
+    vectors, squares = learnt.vectors, learnt.squares
+    own = learnt.of_people(people)
+    # strength · P = 1 - V diag(weight) Vᵀ
+    weight = squares / (squares + strength)
+    diagonal = 1 - (vectors**2) @ weight
+    left = own - ((own @ vectors) * weight) @ vectors.T
+    return np.asarray(learnt.spread(own - left / diagonal), np.float64)
 
 
 def _mean(lists: NDArray[np.float64]) -> float:

@@ -28,7 +28,7 @@ class GlobalMean(Recommender):
     """
 
     name = "global mean + user bias"
-    ranks: ClassVar[bool] = False
+    ranks = False
     serving_settings: ClassVar[tuple[Setting, ...]] = tuple((damping,) for damping in DAMPINGS)
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:

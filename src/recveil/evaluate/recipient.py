@@ -15,6 +15,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
+from recveil.evaluate.likely_lists import EaseOnLikely
 from recveil.evaluate.list_makers import Ease, ItemCosine, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
@@ -35,8 +36,8 @@ from recveil.ratings import RatingScale
 AVERAGES = ItemMeansAndBias.name
 # What lists are good for without any release; their gain is counted from here.
 POPULARITY = Popularity.name
-# Who makes the lists where a table cannot tell.
-USUAL_LISTS = Ease("labels").name
+# Who makes the lists where a table cannot tell: the first of them that can.
+USUAL_LISTS = (EaseOnLikely.name, Ease("labels").name)
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
 # Fewer differences have no standard error worth the name.
@@ -129,9 +130,9 @@ class Served(NamedTuple):
         a recipient would take to predict ratings: they have no test cells.
     ranker : str
         The one with the highest nDCG@10 there, which they would take to make lists; of those that
-        the held-out rows do not tell from it, the one with the lowest RMSE; EASE on labels where
-        the table is full, so that they tell nothing; `chosen` if nothing was listed, and if not
-        given.
+        the held-out rows do not tell from it, the one with the lowest RMSE; EASE on likely ratings,
+        or on labels, where the table is full, so that they tell nothing; `chosen` if nothing was
+        listed, and if not given.
     people : PersonUtility or None
         Of the people who were served, in the order of their positions.
     """
@@ -181,6 +182,7 @@ def default_recommenders() -> tuple[Recommender, ...]:
         Ease("labels"),
         ItemCosine(),
         PureSVD(),
+        EaseOnLikely(),
     )
 
 
@@ -278,12 +280,14 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 
     In rows that hold nearly all items, everybody's inner lists are nearly right, and which ones
     are better there says nothing of people who have rated few items. So of a full table a
-    recipient takes what serves best of full tables in general: EASE on labels (see `ListMaker`).
+    recipient takes what serves best of full tables in general: EASE on likely ratings where rows
+    are those of groups (see `EaseOnLikely`), else EASE on labels (see `ListMaker`).
     """
     if any(r.is_full_ for r in fitted):
-        known = [r.name for r in fitted if r.name == USUAL_LISTS]
-        if known:
-            return known[0]
+        able = {r.name for r in fitted if r.ranks}
+        for name in USUAL_LISTS:
+            if name in able:
+                return name
     lists = {r.name: r.inner_lists_ for r in fitted if not np.isnan(r.inner_ndcg_)}
     means = {r.name: round(r.inner_ndcg_, 9) for r in fitted if r.name in lists}
     if not means:

@@ -36,7 +36,8 @@ class Recommender(ABC):
     rates : bool
         Whether its scores are ratings, so that they have an error.
     ranks : bool
-        Whether its scores order a person's items, so that a list of them means something.
+        Whether its scores order a person's items, so that a list of them means something; known
+        once it is fitted, where that depends on the table.
     setting_ : tuple of float
         What was chosen, first for learning, then for serving.
     inner_rmse_ : float
@@ -53,7 +54,7 @@ class Recommender(ABC):
 
     name: str
     rates: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
+    ranks: bool = True
     learning_settings: ClassVar[tuple[Setting, ...]] = ((),)
     serving_settings: ClassVar[tuple[Setting, ...]] = ((),)
 

@@ -95,13 +95,21 @@ class Spectrum(NamedTuple):
         array([4., 1.])
         """
         rooted = form(table.rows, table.scale) * np.sqrt(table.weights)
-        matrix = table.rows.matrix(table.n_items, rooted)
-        told = np.arange(table.n_items)
+        return cls.of_matrix(table.rows.matrix(table.n_items, rooted), table.scale, form)
+
+    @classmethod
+    def of_matrix(cls, matrix: sparse.csr_array, scale: RatingScale, form: Form) -> "Spectrum":
+        """Take numbers apart that a table was turned into, shape (n_rows, n_items).
+
+        People are served by `form`, whatever the numbers of the rows are.
+        """
+        n_items = matrix.shape[1]
+        told = np.arange(n_items)
         if min(matrix.shape) > MOST_TOLD:
-            mass = np.bincount(table.rows.indices, rooted**2, minlength=table.n_items)
+            mass = np.bincount(matrix.indices, matrix.data**2, minlength=n_items)
             told = np.sort(np.argsort(-mass, kind="stable")[:MOST_TOLD])
             matrix = matrix[:, told]
-        return cls(*_take_apart(matrix), told, table.n_items, table.scale, form)
+        return cls(*_take_apart(matrix), told, n_items, scale, form)
 
     def of_people(self, people: UserRows) -> Numbers:
         """Return rows of people on the items that are told apart, shape (n_users, n_told)."""
