@@ -11,7 +11,7 @@ from recveil.anonymize.drawing_options import (
     draws_in_secret,
     epsilon_given,
 )
-from recveil.anonymize.methods import Maker, forget, register
+from recveil.anonymize.methods import Maker, forget, maker_of, register
 from recveil.datasets import make_ratings
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
@@ -92,6 +92,9 @@ class DrawnByShares:
             "people": "counted" if self.people is None else "asked for",
             "label_step": step,
             "pooled_share": 0.0,
+            "activity": [8.0],
+            "cuts": [0.0],
+            "spreads": [1.0, 1.0],
         }
         drawing = int(rng.integers(1 << 60))
         published = Published(
@@ -136,7 +139,7 @@ def draw_by_shares(manifest, model, n_people, seed):
     size, scale = min(8, shares.size), manifest.scale
     for _ in range(n_people):
         items = np.sort(rng.choice(shares.size, size, replace=False, p=shares))
-        drawn = model["mean"].to_numpy()[items] + rng.normal(size=size)
+        drawn = model["worth"].to_numpy()[items] + rng.normal(size=size)
         labels = scale.round(np.clip(drawn, scale.low, scale.high), manifest.settings["label_step"])
         indptr = np.array([0, size], np.int64)
         yield Records(np.ones(1, np.int64), indptr, items.astype(np.int32), labels)
@@ -161,6 +164,10 @@ def synthetic():
             manifest.claim.epsilon, manifest.claim.delta or 1e-6, seed=seed
         ),
     )
+    # The registered maker gives way while the tests run.
+    own = maker_of(SYNTHETIC.name)
+    forget(own)
     register(maker)
     yield DrawnByShares
     forget(maker)
+    register(own)

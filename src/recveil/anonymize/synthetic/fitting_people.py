@@ -14,8 +14,9 @@ from numba import prange
 from numpy.typing import NDArray
 from scipy import linalg
 
-from recveil.anonymize.synthetic.measured import LEAST_NOISE
+from recveil.anonymize.synthetic.noisy_sums import LEAST_NOISE
 from recveil.anonymize.synthetic.standing_out import Directions, Told, directions
+from recveil.brief import brief
 from recveil.compiled import compiled
 
 # The crowd that stands for everybody while items are fitted.
@@ -35,6 +36,7 @@ Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
 
 
+@brief
 class FittedItems(NamedTuple):
     """Items as the people who are drawn see them.
 

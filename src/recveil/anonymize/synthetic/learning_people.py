@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.synthetic.bounded import RATED
+from recveil.anonymize.synthetic.bounded_vectors import RATED
+from recveil.anonymize.synthetic.drawn_labels import Labels, learn_labels
 from recveil.anonymize.synthetic.fitting_people import FittedItems, fit_items, on_told
-from recveil.anonymize.synthetic.labels import Labels, learn_labels
-from recveil.anonymize.synthetic.measured import Measured
+from recveil.anonymize.synthetic.noisy_sums import NoisySums
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.standing_out import Told
 from recveil.ratings import RatingScale
@@ -19,12 +19,12 @@ _LEAST_VARIANCE = 0.01
 _WELL_TOLD = 10.0
 
 
-def learn_people(measured: Measured, scale: RatingScale, rng: np.random.Generator) -> PeopleModel:
+def learn_people(measured: NoisySums, scale: RatingScale, rng: np.random.Generator) -> PeopleModel:
     """Fit the rule by which people are drawn to noisy sums.
 
     Parameters
     ----------
-    measured : Measured
+    measured : NoisySums
     scale : RatingScale
     rng : Generator
         Draws the crowd that stands for everybody while items are fitted.
@@ -54,7 +54,7 @@ def learn_people(measured: Measured, scale: RatingScale, rng: np.random.Generato
     return _model(measured, labels, offsets, tastes, scale)
 
 
-def item_means(measured: Measured) -> Numbers:
+def item_means(measured: NoisySums) -> Numbers:
     """Return items' mean ratings, moved to -1 to 1, pulled towards the mean of all by their noise.
 
     Returns
@@ -75,7 +75,7 @@ def item_means(measured: Measured) -> Numbers:
     return np.clip(measured.centre + pulled, -1, 1)
 
 
-def _fit(measured: Measured, weights: Numbers, rng: np.random.Generator) -> FittedItems:
+def _fit(measured: NoisySums, weights: Numbers, rng: np.random.Generator) -> FittedItems:
     told = Told(
         moments=measured.moments,
         moments_noise=measured.moments_noise,
@@ -98,7 +98,7 @@ def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedI
 
 
 def _model(
-    measured: Measured,
+    measured: NoisySums,
     labels: Labels,
     offsets: Numbers,
     tastes: NDArray[np.float32],

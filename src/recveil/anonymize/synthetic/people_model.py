@@ -8,7 +8,8 @@ from numba import prange
 from numpy.typing import NDArray
 from scipy import linalg
 
-from recveil.anonymize.synthetic.labels import Sides, label_levels
+from recveil.anonymize.synthetic.drawn_labels import LabelSides, label_levels
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
@@ -27,6 +28,7 @@ _ORDERS = 64
 _MANY = 5
 
 
+@brief
 class PeopleModel(NamedTuple):
     """A rule by which people are drawn: public in all its parts.
 
@@ -39,7 +41,7 @@ class PeopleModel(NamedTuple):
     activity : ndarray of float64, shape (n_activities,)
         Numbers of ratings, equally likely, ascending.
     worth : ndarray of float64, shape (n_items,)
-        Of items, on the hidden scale of `recveil.anonymize.synthetic.labels`.
+        Of items, on the hidden scale of `recveil.anonymize.synthetic.drawn_labels`.
     cuts : ndarray of float64, shape (n_levels - 1,)
     strictness, chance : float
         How much people differ there, and how much ratings of one person of equal items do.
@@ -124,7 +126,7 @@ class PeopleModel(NamedTuple):
         if whole:
             hidden = hidden + rng.normal(size=hidden.size) * self.chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
-        sides = Sides.of(self.cuts, self.chance, levels, self.scale)
+        sides = LabelSides.of(self.cuts, self.chance, levels, self.scale)
         likes = rng.random(hidden.size) < np.interp(hidden, sides.places, sides.liked)
         liked = np.interp(hidden, sides.places, sides.if_liked)
         labels = np.where(likes, liked, np.interp(hidden, sides.places, sides.if_not))

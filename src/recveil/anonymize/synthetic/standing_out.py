@@ -56,6 +56,7 @@ class Told(NamedTuple):
         return np.asarray(share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean()))
 
 
+@brief
 class Directions(NamedTuple):
     """Directions that stand out, the longest last.
 

@@ -14,9 +14,9 @@ from recveil.anonymize.drawing_options import AS_RATED
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
-from recveil.anonymize.synthetic.measured import SHARES, Measured, Public, measure
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.model_table import model_settings, model_table
+from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
 from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
 from recveil.brief import BriefParameters
 from recveil.errors import RecveilError, quoted
@@ -154,7 +154,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
     def _measure(
         self, ratings: Ratings, public: Public, source: NoiseSource
-    ) -> tuple[Measured, Claim]:
+    ) -> tuple[NoisySums, Claim]:
         if self.epsilon is None:
             measured = measure(ratings, WithoutNoise(), public, dict.fromkeys(SHARES, 0.0))
             return measured, Claim("aggregates", ratings.n_users)
@@ -172,7 +172,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         ratings: Ratings,
         items: NDArray[Any],
         model: PeopleModel,
-        measured: Measured,
+        measured: NoisySums,
         claim: Claim,
         rng: np.random.Generator,
     ) -> Release:

@@ -1,4 +1,4 @@
-"""Bounded: sums over people of one bounded vector each, exact, as whole steps of a grid.
+"""Bounded vectors: sums over people of one bounded vector each, exact, as whole steps of a grid.
 
 Each person gives one vector of length at most 1 to each sum. So whoever comes or goes with all
 their ratings moves a sum by at most 1, whatever they rated: its sensitivity. Every number of a
@@ -13,6 +13,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
 
@@ -114,6 +115,7 @@ def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
     return sums
 
 
+@brief
 class ItemSums(NamedTuple):
     """What noisy item sums say, in plain units.
 

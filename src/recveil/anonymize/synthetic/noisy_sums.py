@@ -1,4 +1,4 @@
-"""Measured: the only questions that a synthetic release asks of people's ratings, with noise.
+"""Noisy sums: the only questions that a synthetic release asks of people's ratings, with noise.
 
 Everything that is done afterwards sees what is here, and nothing else of anybody.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.synthetic.bounded import (
+from recveil.anonymize.synthetic.bounded_vectors import (
     FINE,
     SPREAD_SHARE,
     WHICH,
@@ -23,7 +23,7 @@ from recveil.anonymize.synthetic.bounded import (
     spread_sums,
     taste_grid,
 )
-from recveil.anonymize.synthetic.labels import label_levels, liked_from
+from recveil.anonymize.synthetic.drawn_labels import label_levels, liked_from
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -98,7 +98,7 @@ class Public(NamedTuple):
 
 
 @brief
-class Measured(NamedTuple):
+class NoisySums(NamedTuple):
     """Noisy sums over people, each of which was paid for.
 
     Attributes
@@ -147,7 +147,7 @@ class Measured(NamedTuple):
 
 def measure(
     ratings: Ratings, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
-) -> Measured:
+) -> NoisySums:
     """Ask all questions of the people, once each.
 
     Parameters
@@ -183,7 +183,7 @@ def measure(
     sums = moments(ratings, chosen, liked_from(ratings.scale), grid)
     what = "for each two items, how much people who like the one like the other"
     noisy = mechanism.measure_symmetric("moments", what, sums, grid**2)
-    return Measured(
+    return NoisySums(
         n_people=n_people,
         activity=activity,
         levels=levels,

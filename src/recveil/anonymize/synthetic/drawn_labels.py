@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from recveil.anonymize.synthetic.bounded import moved
+from recveil.anonymize.synthetic.bounded_vectors import moved
+from recveil.brief import brief
 from recveil.ratings import RatingScale
 
 Numbers = NDArray[np.float64]
@@ -50,6 +51,7 @@ def liked_from(scale: RatingScale) -> float:
     return scale.low + 0.75 * scale.range
 
 
+@brief
 class Labels(NamedTuple):
     """How ratings come about on the hidden scale, whose spread over all ratings is 1.
 
@@ -141,7 +143,8 @@ def _worth(means: Numbers, at: Numbers, cuts: Numbers, spread: float) -> Numbers
     return np.asarray(np.interp(means, told, places))
 
 
-class Sides(NamedTuple):
+@brief
+class LabelSides(NamedTuple):
     """What labels are to be expected of somebody who liked an item, and who did not.
 
     Each is told at places of the hidden scale, for lookup between them.
@@ -158,7 +161,7 @@ class Sides(NamedTuple):
     if_not: Numbers
 
     @classmethod
-    def of(cls, cuts: Numbers, chance: float, levels: Numbers, scale: RatingScale) -> "Sides":
+    def of(cls, cuts: Numbers, chance: float, levels: Numbers, scale: RatingScale) -> "LabelSides":
         """Work them out for a scale."""
         places = np.linspace(-_FAR, _FAR, _PLACES)
         above = ndtr((places[:, None] - cuts) / chance)
