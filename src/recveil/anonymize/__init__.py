@@ -13,6 +13,7 @@ from recveil.anonymize.reconstruction import (
     reconstruct_distribution,
 )
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.anonymize.sparse_rows import SparseRows
 from recveil.publish.release import Release
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
@@ -37,6 +38,7 @@ __all__ = [
     "RawRelease",
     "Release",
     "RotationPerturbation",
+    "SparseRows",
     "anonymize",
     "histogram_recovery",
     "homogenize_padded",

@@ -4,6 +4,7 @@ from recveil.anonymize.fills import FILLS
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.parts import GROUPINGS, PREDICTORS, told
 from recveil.anonymize.predictive import PredictiveAnonymizer
+from recveil.anonymize.sparse_rows import SparseRows
 from recveil.release.manifest import Manifest
 
 
@@ -25,6 +26,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         round_labels="none" if step is None else step,
         b=claim.b,
         l=claim.l,
+        labels=settings.get("labels", "rated"),
         seed=seed,
     )
 
@@ -42,3 +44,8 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
         protect=settings["protect"],
         seed=seed,
     )
+
+
+def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
+    """Return one for sparse rows."""
+    return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)

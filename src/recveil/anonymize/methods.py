@@ -10,16 +10,17 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from recveil.anonymize.again import k_corating_again, predictive_again
+from recveil.anonymize.again import k_corating_again, predictive_again, sparse_again
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.noise import AdditiveNoise
 from recveil.anonymize.perturbation import GlobalItemMeans, RandomValues, RawRelease
 from recveil.anonymize.predictive import PredictiveAnonymizer, label_step
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
-from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive
+from recveil.anonymize.sparse_rows import SparseRows
+from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive, tell_of_sparse
 from recveil.errors import RecveilError
 from recveil.io import read_levels, read_trust, understand
-from recveil.publish.expected import Expected, expect_padded
+from recveil.publish.expected import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.level_rules import levels_by_rule
 from recveil.release.anonymizer import Anonymizer
@@ -36,6 +37,7 @@ from recveil.release.registry import (
     register_method,
 )
 from recveil.release.sides import Sides
+from recveil.release.sparse_words import SPARSE
 
 Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
@@ -120,6 +122,14 @@ def _expect_predictive(
     return expect_padded(ratings, k, levels, layout, file_format, step)
 
 
+def _expect_sparse(
+    ratings: Ratings, k: int, _options: Options, layout: str, file_format: str
+) -> Expected | None:
+    if not 1 <= k <= ratings.n_users:
+        return None
+    return expect_sparse(ratings, k, layout, file_format, label_step("tenth", ratings.scale))
+
+
 def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
     def make_it(_: int | None, **options: Any) -> Anonymizer:
         return make(**options)
@@ -156,6 +166,13 @@ _MAKERS: dict[str, Maker] = {
             people_in={"trust": "trust"},
             tell=tell_of_k_corating,
         ),
+        Maker(
+            method=SPARSE,
+            make=SparseRows,
+            again=sparse_again,
+            expect=_expect_sparse,
+            tell=tell_of_sparse,
+        ),
         *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
     )
 }
@@ -191,7 +208,7 @@ def method_names() -> tuple[str, ...]:
     Examples
     --------
     >>> method_names()
-    ('predictive', 'k-corating')
+    ('predictive', 'k-corating', 'sparse')
     """
     return tuple(method.name for method in all_methods() if method.card)
 

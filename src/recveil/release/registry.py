@@ -6,9 +6,10 @@ from recveil.release.claim import claim_kind
 from recveil.release.k_corating_words import K_CORATING
 from recveil.release.method import Method, Settings, Variant
 from recveil.release.predictive_words import PREDICTIVE
+from recveil.release.sparse_words import SPARSE
 
 _METHODS: dict[str, Method] = {
-    method.title: method for method in (PREDICTIVE, K_CORATING, *BASELINES)
+    method.title: method for method in (PREDICTIVE, K_CORATING, SPARSE, *BASELINES)
 }
 
 
