@@ -1,5 +1,6 @@
 """SparseRows: identical rows for at least k people, drawn from groups of at least twenty."""
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -89,9 +90,9 @@ class SparseRows:
         Raises
         ------
         RecveilError
-            If k is below 2 or above the number of users, the crowd is not 20 to 256, a user has no
-            rating, all ratings are equal, or nobody named the scale and fewer than k people used
-            one of its ends.
+            If k is below 2, k or the crowd is above the number of users, the crowd is not 20 to
+            256, a user has no rating, all ratings are equal, or nobody named the scale and fewer
+            than k people used one of its ends.
         """
         self._check(ratings)
         seed = drawn_seed(self.seed)
@@ -138,6 +139,12 @@ class SparseRows:
                 f"people, from whose tastes rows are drawn"
             )
         check_people(ratings, self.k)
+        if ratings.n_users < self.crowd:
+            raise RecveilError(
+                f"{ratings.n_users} users cannot form a crowd of {self.crowd}, from whose tastes "
+                f"rows are drawn; lower crowd (--crowd, at least {LEAST_CROWD}), or take method "
+                f"predictive (--method predictive)"
+            )
 
 
 @brief
@@ -280,11 +287,9 @@ def _blocks(
 ) -> Iterator[Records]:
     """Yield the rows in the order in which they are published."""
     lengths = np.diff(drawn.indptr)[order]
-    ends = np.cumsum(lengths)
-    n_blocks = int(ends[-1]) // _BLOCK_LABELS + 1
-    cuts = np.unique(np.searchsorted(ends, np.linspace(0, ends[-1], n_blocks + 1), side="left") + 1)
-    cuts = np.concatenate([[0], np.minimum(cuts[1:], order.size)])
-    for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+    block_of = (np.cumsum(lengths) - lengths) // _BLOCK_LABELS
+    cuts = [0, *(np.flatnonzero(np.diff(block_of)) + 1).tolist(), order.size]
+    for start, end in itertools.pairwise(cuts):
         rows = order[start:end]
         indptr = np.concatenate([[0], np.cumsum(lengths[start:end])])
         indices = np.empty(indptr[-1], np.int32)

@@ -110,25 +110,29 @@ def fit_choices(
     )
     weights = sizes.astype(np.float32)
 
-    def sweep(tile: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of_rows(tile: slice) -> NDArray[np.float64]:
         likely = choices.likely(tile)
         expected = likely.sum(axis=1, dtype=np.float64)
-        vary = np.maximum(expected - np.einsum("ci,ci->c", likely, likely), 1e-6)
-        step = np.clip((lengths[tile] - expected) / vary, -_LONGEST, _LONGEST)
-        return step, (weights[tile] @ likely).astype(np.float64)
+        return _step(lengths[tile] - expected, expected - np.einsum("ci,ci->c", likely, likely))
+
+    def of_items(tile: slice) -> NDArray[np.float64]:
+        likely = choices.likely(tile)
+        people = weights[tile] @ likely
+        np.multiply(likely, likely, out=likely)
+        return np.array([people, people - weights[tile] @ likely], np.float64)
 
     tiles = list(choices.tiles())
     with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
         for _ in range(_SWEEPS):
-            for of_items in (False, True):
-                steps, counts = zip(*pool.map(sweep, tiles), strict=True)
-                if of_items:
-                    counted = np.maximum(np.sum(counts, axis=0), 1e-9)
-                    moved = np.clip(np.log(totals / counted), -_LONGEST, _LONGEST)
-                    choices.of_items[:] += moved.astype(np.float32)
-                else:
-                    choices.of_rows[:] += np.concatenate(steps).astype(np.float32)
+            choices.of_rows[:] += np.concatenate(list(pool.map(of_rows, tiles)))
+            people, vary = np.sum(list(pool.map(of_items, tiles)), axis=0)
+            choices.of_items[:] += _step(totals - people, vary)
     return choices
+
+
+def _step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Newton's step in log odds towards what is missing."""
+    return np.clip(missing / np.maximum(vary, 1e-6), -_LONGEST, _LONGEST)
 
 
 def draw_supports(

@@ -27,7 +27,16 @@ PADDED_UNDONE = (
     "one member alone gave; and found the right group of 24 % of the people by eight items without "
     "ratings. An audit of a release runs it, and says what it finds there."
 )
-MODEL_UNDONE = "TODO"
+# The same for labels of predictions alone: by `recveil audit` (seed 1), and with forty releases of
+# 471 of the 943 people, where for each person those with them were held against those without.
+MODEL_UNDONE = (
+    "Padded rows of predictions alone leave nothing over that tells who rated what, and still tell "
+    "of their people: on MovieLens 100K, k = 5, the right group of 13 % of the people was found by "
+    "eight exact ratings and of 29 % by sixteen (one of 188 groups). On half of the people, "
+    "somebody who made forty such releases of people whom they knew told members from others with "
+    "an area under the curve of 0.95 by all of somebody's ratings, and 0.69 by eight (0.5 is a "
+    "coin)."
+)
 _PROMISE = "Promise"
 
 

@@ -6,6 +6,16 @@ from recveil.release.method import Method, Option, PublicSetting, Variant
 # Tastes are never taken from fewer people than this; the larger number bounds what can be asked.
 LEAST_CROWD, MOST_CROWD = 20, 256
 
+# Rows are drawn from sums over people without any noise. What that tells of who is in the data was
+# measured with forty releases of 471 of the 943 people of MovieLens 100K, k = 5: for each person,
+# those with them were held against those without.
+SPARSE_UNDONE = (
+    "Sparse rows carry no noise, and do not hide who is in the data: on half of the people of "
+    "MovieLens 100K, k = 5, somebody who made forty such releases of people whom they knew told "
+    "members from others with an area under the curve of at least 0.72 by all of somebody's "
+    "ratings, and 0.58 by eight (0.5 is a coin). Better attacks may tell more."
+)
+
 SPARSE = Method(
     name="sparse",
     title="sparse rows",
@@ -39,6 +49,13 @@ SPARSE = Method(
             in_all=True,
         ),
     ),
+    first_format=3,
     label_grid=lambda settings, _: settings.get("label_step"),
-    no_links="",
+    publishers_word=lambda _: (
+        "That rows were drawn from the tastes of at least 20 people, and that labels are "
+        "predictions, is the publisher's word.",
+    ),
+    undone_by=lambda _: (SPARSE_UNDONE,),
+    no_links="How sure a row makes it that a member rated an item is not told of sparse rows: its "
+    "items were drawn, and nobody behind it need have rated any of them.",
 )
