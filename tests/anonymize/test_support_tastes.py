@@ -51,3 +51,18 @@ def test_items_that_nobody_rated_are_left_out():
     tastes = learn_tastes(ratings, place_people(ratings, 4, 0), np.zeros(30, np.int64))
     assert np.array_equal(tastes.items, np.flatnonzero(ratings.support))
     assert len(tastes.slopes) == tastes.items.size
+
+
+def test_drawn_tastes_vary_as_people_do_within_groups():
+    rng = np.random.default_rng(1)
+    ratings = make_ratings(n_users=400, n_items=40, n_ratings=6_000, seed=1)
+    labels = np.arange(400) % 4
+    people = rng.standard_normal((400, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
+    people = (people + 5 * rng.standard_normal((4, 2))[labels]).astype(np.float32)
+    tastes = learn_tastes(ratings, people, labels)
+    groups = np.repeat(np.arange(4), 5_000)
+    drawn = tastes.drawn(groups, np.full(groups.size, 9.0), rng)[:, 1:-1]
+    apart = drawn - tastes.places[groups]
+    exact = people / people.std(axis=0)
+    exact -= np.array([exact[labels == group].mean(axis=0) for group in range(4)])[labels]
+    assert np.allclose(np.cov(apart.T), np.cov(exact.T), atol=0.02)

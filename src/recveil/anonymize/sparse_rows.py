@@ -243,7 +243,7 @@ def _draw(
 ) -> _Drawn:
     tastes = learn_tastes(ratings, places, crowd_of)
     choices = fit_choices(
-        tastes.regressors(classes.crowd_of, classes.lengths),
+        tastes.drawn(classes.crowd_of, classes.lengths, rng),
         tastes.slopes,
         classes.lengths,
         ratings.support[tastes.items].astype(np.float64),

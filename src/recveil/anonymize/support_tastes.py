@@ -22,8 +22,8 @@ from recveil.ratings import Ratings
 Numbers = NDArray[np.float64]
 
 # How many numbers tell what somebody chooses. Eight serve lists of MovieLens 100K clearly worse,
-# twenty-four no better.
-RANK = 16
+# sixteen a little.
+RANK = 24
 # A rating says that somebody chose the item; one from three quarters up the scale, that they liked
 # it, too, which is what lists are made of.
 _OF_RATED, _LIKED_FROM = 0.4, 0.75
@@ -46,6 +46,9 @@ class GroupTastes(NamedTuple):
     ----------
     places : ndarray of float64, shape (n_groups, n_tastes)
         Mean tastes of the members, in units of how far people differ.
+    within : ndarray of float64, shape (n_tastes, n_tastes)
+        Normal random numbers times this vary as the tastes of people do within their groups, all
+        groups taken together.
     activity_mean, activity_spread : float
         Of the logarithm of the number of ratings, over people.
     items : ndarray of int32, shape (n_rated,)
@@ -55,6 +58,7 @@ class GroupTastes(NamedTuple):
     """
 
     places: Numbers
+    within: Numbers
     activity_mean: float
     activity_spread: float
     items: NDArray[np.int32]
@@ -64,6 +68,18 @@ class GroupTastes(NamedTuple):
         """Return what `slopes` multiplies, for rows of some groups and numbers of ratings."""
         spread = (np.log(activity) - self.activity_mean) / self.activity_spread
         return np.hstack([np.ones((groups.size, 1)), self.places[groups], spread[:, None]])
+
+    def drawn(
+        self, groups: NDArray[np.int64], activity: Numbers, rng: np.random.Generator
+    ) -> Numbers:
+        """Return the same for rows whose tastes are drawn about their group's.
+
+        Rows of a group differ as people of a group do. If all had the group's tastes, who learns
+        from the rows would take the groups for all that there is.
+        """
+        rows = self.regressors(groups, activity)
+        rows[:, 1:-1] += rng.standard_normal((groups.size, len(self.within))) @ self.within
+        return rows
 
     def _facts(self) -> dict[str, object]:
         return {"groups": len(self.places), "items": self.items.size}
@@ -137,11 +153,13 @@ def learn_tastes(
     apart = coordinates.std(axis=0, dtype=np.float64)
     apart[apart < 1e-9] = 1.0
     centred = (coordinates - coordinates.mean(axis=0, dtype=np.float64)) / apart
+    places = (member @ centred) / sizes[:, None]
     activity = np.log(ratings.activity)
     mean, spread = float(activity.mean()), float(activity.std()) or 1.0
     items = np.flatnonzero(ratings.support).astype(np.int32)
     tastes = GroupTastes(
-        places=(member @ centred) / sizes[:, None],
+        places=places,
+        within=_root(centred - places[labels]),
         activity_mean=mean,
         activity_spread=spread,
         items=items,
@@ -153,6 +171,12 @@ def learn_tastes(
     counts = (member @ rated).tocsc()[:, items]
     known = tastes.regressors(np.arange(sizes.size), usual)
     return tastes._replace(slopes=fit_log_odds(known, counts, sizes))
+
+
+def _root(apart: Numbers) -> Numbers:
+    """Return the symmetric root of the covariance of rows whose mean is 0."""
+    squares, directions = np.linalg.eigh(apart.T @ apart / len(apart))
+    return np.asarray((directions * np.sqrt(np.maximum(squares, 0))) @ directions.T)
 
 
 def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) -> Numbers:

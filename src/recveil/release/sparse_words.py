@@ -12,8 +12,8 @@ LEAST_CROWD, MOST_CROWD = 20, 256
 SPARSE_UNDONE = (
     "Sparse rows carry no noise, and do not hide who is in the data: on half of the people of "
     "MovieLens 100K, k = 5, somebody who made forty such releases of people whom they knew told "
-    "members from others with an area under the curve of at least 0.72 by all of somebody's "
-    "ratings, and 0.58 by eight (0.5 is a coin). Better attacks may tell more."
+    "members from others with an area under the curve of at least 0.71 by all of somebody's "
+    "ratings, and 0.59 by eight (0.5 is a coin). Better attacks may tell more."
 )
 
 SPARSE = Method(
