@@ -76,7 +76,7 @@ class SparseRows:
     >>> release.published.claim
     Claim(kind='identical-rows', k=5, levels=False, b=1, l=1)
     >>> sum(int(block.sizes @ np.diff(block.indptr)) for block in release.published.blocks())
-    401
+    405
     """
 
     def __init__(self, k: int, crowd: int = LEAST_CROWD, *, seed: int | None = None) -> None:
@@ -148,7 +148,7 @@ class SparseRows:
 
 
 @brief
-class Classes(NamedTuple):
+class Dealt(NamedTuple):
     """Who shares a row with whom, crowd after crowd.
 
     Attributes
@@ -176,7 +176,7 @@ def deal_classes(
     activity: NDArray[Any],
     k: int,
     rng: np.random.Generator,
-) -> Classes:
+) -> Dealt:
     """Deal each crowd at random into as many classes of at least k people as it has room for.
 
     The rows of a crowd are as long as its people are active: the ratings of the least active ones
@@ -214,7 +214,7 @@ def deal_classes(
     class_of[dealt] = part
     sizes = np.bincount(part)
     lengths = np.bincount(part, weights=activity[by_activity]) / sizes
-    return Classes(class_of, np.repeat(np.arange(people.size), n_classes), sizes, lengths)
+    return Dealt(class_of, np.repeat(np.arange(people.size), n_classes), sizes, lengths)
 
 
 @brief
@@ -238,7 +238,7 @@ def _draw(
     ratings: Ratings,
     places: NDArray[np.float32],
     crowd_of: NDArray[np.int64],
-    classes: Classes,
+    classes: Dealt,
     rng: np.random.Generator,
 ) -> _Drawn:
     tastes = learn_tastes(ratings, places, crowd_of)
@@ -281,7 +281,7 @@ def _blocks(
     ratings: Ratings,
     drawn: _Drawn,
     order: NDArray[np.int64],
-    classes: Classes,
+    classes: Dealt,
     labels: _Labels,
     step: float,
 ) -> Iterator[Records]:

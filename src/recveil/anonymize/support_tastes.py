@@ -144,7 +144,7 @@ def learn_tastes(
     >>> coordinates = np.array([[1], [1], [-1], [-1]], np.float32)
     >>> tastes = learn_tastes(ratings, coordinates, np.array([0, 0, 1, 1]))
     >>> tastes.slopes[:, 1].round(1) + 0.0  # the first group alone rates 7, the other one 8
-    array([ 0.8, -0.8,  0. ])
+    array([ 0.5, -0.5,  0. ])
     """
     sizes = np.bincount(labels).astype(np.float64)
     member = sparse.csr_array(
