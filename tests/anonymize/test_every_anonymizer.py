@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer
+from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import item_keys
+from recveil.release.sparse_words import LEAST_CROWD
 
 GROUPINGS = ("k-gather", "bisecting", "predictive", "bounded-t-means")
 PREDICTIVE = {
@@ -57,7 +58,10 @@ K_CORATERS = {
         ("supports", "random", "none"),
     )
 }
-ANONYMIZERS = PREDICTIVE | K_CORATERS
+PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, labels="model", **more)
+# Their labels are predictions, which are near to what all people gave, and not just that.
+OF_PREDICTIONS = {"sparse": SparseRows, "padded model": PREDICTIVE["padded model"]}
+ANONYMIZERS = PREDICTIVE | K_CORATERS | OF_PREDICTIONS
 
 # They have no k, and share the other properties.
 WITH_BASELINES = ANONYMIZERS | {
@@ -156,6 +160,10 @@ class TestEveryAnonymizer:
             with pytest.raises(RecveilError, match="likes, not supported yet"):
                 ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
             return
+        if name == "sparse" and n_users < LEAST_CROWD:
+            with pytest.raises(RecveilError, match=f"^{n_users} users cannot form a crowd of 20"):
+                ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
+            return
         release = ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
         assert min(_people(release, ratings).values()) >= k
         for block in release.published.blocks():
@@ -170,11 +178,15 @@ class TestEveryAnonymizer:
             ANONYMIZERS[name](3, seed=0).anonymize(ratings)
 
     def test_all_people_alike(self, name):
-        users, items = np.divmod(np.arange(40), 4)
-        ratings = Ratings.from_columns(users, items, np.tile([1, 2, 3, 5], 10))
+        users, items = np.divmod(np.arange(160), 4)
+        ratings = Ratings.from_columns(users, items, np.tile([1, 2, 3, 5], 40))
         release = ANONYMIZERS[name](3, seed=0).anonymize(ratings)
         for block in release.published.blocks():
-            assert np.array_equal(block.values, np.tile([1, 2, 3, 5], len(block)))
+            if name in OF_PREDICTIONS:
+                assert np.array_equal(block.indices, np.tile(range(4), len(block)))
+                assert np.abs(block.values - np.tile([1, 2, 3, 5], len(block))).max() < 0.5
+            else:
+                assert np.array_equal(block.values, np.tile([1, 2, 3, 5], len(block)))
 
 
 class FitsAndReturnsNothing:

@@ -7,7 +7,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -42,6 +42,7 @@ METHODS = {
     ),
     "simple": lambda: PredictiveAnonymizer(5, "simple", seed=1),
     "simple diverse": lambda: PredictiveAnonymizer(5, "simple", l=3, seed=1),
+    "sparse": lambda: SparseRows(5, seed=1),
     "co-rated": lambda: KCoRater(5, seed=1),
     "co-rated mean": lambda: KCoRater(5, protect="mean", seed=1),
 }

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
 
 LONGER = "activity>=40:1,activity<12:9,else:4"
 
@@ -40,6 +40,14 @@ def test_fills_off_the_scale_promise_nothing(card_of, protect):
 
 
 SEEN = {
+    "sparse": (
+        SparseRows(5, seed=1),
+        "to find people of their tastes, sees what such people choose",
+    ),
+    "model": (
+        PredictiveAnonymizer(5, labels="model", seed=1),
+        "0.95 by all of somebody's ratings, and 0.69 by eight",
+    ),
     "k-coRating": (KCoRater(5, seed=1), "to find the record, sees their real ratings."),
     "shuffle": (
         KCoRater(5, protect="shuffle", seed=1),

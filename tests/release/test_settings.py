@@ -2,7 +2,7 @@
 
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.anonymize.fills import make_fill
 from recveil.anonymize.parts import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
 from recveil.datasets import make_ratings
@@ -52,6 +52,9 @@ def test_all_groupings_and_predictors_are_known():
         PredictiveAnonymizer(4, "simple", FunkSVD(rank=3), KGather(4, n_rounds=2), seed=1),
         PredictiveAnonymizer(4, predictor=UserKNN(), seed=1),
         PredictiveAnonymizer(4, privacy_levels="activity<9:6,else:1", seed=1),
+        PredictiveAnonymizer(4, labels="model", seed=1),
+        SparseRows(4, seed=1),
+        SparseRows(4, 40, seed=1),
         KCoRater(3, seed=1),
         KCoRater(3, "trust", protect="shuffle", seed=1),
         KCoRater(3, "random", "supports", protect="mean", round_fills=False, seed=1),

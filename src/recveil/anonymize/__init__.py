@@ -14,6 +14,7 @@ from recveil.anonymize.reconstruction import (
 )
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.anonymize.sampling import sample
+from recveil.anonymize.sparse_rows import SparseRows
 from recveil.publish.release import Release
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
@@ -38,6 +39,7 @@ __all__ = [
     "RawRelease",
     "Release",
     "RotationPerturbation",
+    "SparseRows",
     "anonymize",
     "histogram_recovery",
     "homogenize_padded",

@@ -5,6 +5,7 @@ from recveil.anonymize.fills import FILLS
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.parts import GROUPINGS, PREDICTORS, told
 from recveil.anonymize.predictive import PredictiveAnonymizer
+from recveil.anonymize.sparse_rows import SparseRows
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.release.manifest import Manifest
 
@@ -27,6 +28,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         round_labels="none" if step is None else step,
         b=claim.b,
         l=claim.l,
+        labels=settings.get("labels", "rated"),
         seed=seed,
     )
 
@@ -60,3 +62,8 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
         rating_grid="whole" if is_whole else "tenths",
         seed=seed,
     )
+
+
+def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
+    """Return one for sparse rows."""
+    return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)

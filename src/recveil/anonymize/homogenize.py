@@ -58,11 +58,21 @@ def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
         yield Records(groups.sizes[first:last], indptr, indices, values)
 
 
-def homogenize_padded(ratings: Ratings, padding: Padded, groups: Groups) -> Iterator[Records]:
+def homogenize_padded(
+    ratings: Ratings, padding: Padded, groups: Groups, *, predictions_only: bool = False
+) -> Iterator[Records]:
     """Label every item with the mean of the members' padded rows.
 
     A padded row holds the user's own ratings and, where he has none, the clipped prediction. Items
     that nobody at all rated get no label: a prediction for them would rest on nothing.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    padding : Padded
+    groups : Groups
+    predictions_only : bool
+        Average the predictions alone, also of what somebody rated.
 
     Notes
     -----
@@ -87,7 +97,8 @@ def homogenize_padded(ratings: Ratings, padding: Padded, groups: Groups) -> Iter
     items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
-        labels = _average_members(ratings, padding, groups, rated, *block)
+        own = ratings.indptr[:-1] if predictions_only else ratings.indptr[1:]
+        labels = _average_members(ratings, padding, groups, rated, own, *block)
         n_groups = len(labels)
         indptr = np.arange(n_groups + 1, dtype=np.int64) * rated.size
         if n_groups not in items_of:
@@ -127,17 +138,21 @@ def _average_members(
     padding: Padded,
     groups: Groups,
     items: NDArray[np.int32],
+    own_end: NDArray[np.int64],
     first: int,
     last: int,
 ) -> NDArray[np.float64]:
-    """Average the members' padded rows of some groups over some items, a row a group."""
+    """Average the members' padded rows of some groups over some items, a row a group.
+
+    Of the ratings of each user, those before `own_end` stand over predictions.
+    """
     labels = np.empty((last - first, items.size))
     starts = groups.starts[first : last + 1]
     members = groups.members[starts[0] : starts[-1]]
     starts = starts - starts[0]
     column_of = np.zeros(ratings.n_items, dtype=np.int32)
     column_of[items] = np.arange(items.size)
-    own = Own(ratings.indptr[members], ratings.indptr[members + 1], ratings.indices, ratings.values)
+    own = Own(ratings.indptr[members], own_end[members], ratings.indices, ratings.values)
     ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
     taken = padding.take(members)
     width = max(1, _TILE_CELLS // members.size)

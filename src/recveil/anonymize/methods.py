@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from recveil.anonymize.again import k_corating_again, predictive_again, synthetic_again
+from recveil.anonymize.again import (
+    k_corating_again,
+    predictive_again,
+    sparse_again,
+    synthetic_again,
+)
 from recveil.anonymize.drawing_options import (
     catalogue_given,
     check_drawing,
@@ -25,12 +30,18 @@ from recveil.anonymize.noise import AdditiveNoise
 from recveil.anonymize.perturbation import GlobalItemMeans, RandomValues, RawRelease
 from recveil.anonymize.predictive import PredictiveAnonymizer, label_step
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.anonymize.sparse_rows import SparseRows
 from recveil.anonymize.synthetic.model_table import sample_people
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
-from recveil.anonymize.telling import tell_of_k_corating, tell_of_predictive, tell_of_synthetic
+from recveil.anonymize.telling import (
+    tell_of_k_corating,
+    tell_of_predictive,
+    tell_of_sparse,
+    tell_of_synthetic,
+)
 from recveil.errors import RecveilError
 from recveil.io import read_levels, read_trust, understand
-from recveil.publish.expected import Expected, expect_padded
+from recveil.publish.expected import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.level_rules import levels_by_rule
 from recveil.release.anonymizer import Anonymizer
@@ -48,6 +59,7 @@ from recveil.release.registry import (
     register_method,
 )
 from recveil.release.sides import Sides
+from recveil.release.sparse_words import SPARSE
 from recveil.release.synthetic_words import SYNTHETIC
 
 Options = Mapping[str, Any]
@@ -143,6 +155,14 @@ def _expect_predictive(
     return expect_padded(ratings, k, levels, layout, file_format, step)
 
 
+def _expect_sparse(
+    ratings: Ratings, k: int, _options: Options, layout: str, file_format: str
+) -> Expected | None:
+    if not 1 <= k <= ratings.n_users:
+        return None
+    return expect_sparse(ratings, k, layout, file_format, label_step("tenth", ratings.scale))
+
+
 def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
     def make_it(_: int | None, **options: Any) -> Anonymizer:
         return make(**options)
@@ -196,6 +216,13 @@ _MAKERS: dict[str, Maker] = {
             is_secret=draws_in_secret,
             sample=sample_people,
         ),
+        Maker(
+            method=SPARSE,
+            make=SparseRows,
+            again=sparse_again,
+            expect=_expect_sparse,
+            tell=tell_of_sparse,
+        ),
         *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
     )
 }
@@ -231,7 +258,7 @@ def method_names() -> tuple[str, ...]:
     Examples
     --------
     >>> method_names()
-    ('predictive', 'k-corating')
+    ('predictive', 'k-corating', 'sparse')
     """
     return tuple(method.name for method in all_methods() if method.card)
 

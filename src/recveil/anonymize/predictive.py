@@ -43,6 +43,7 @@ from recveil.release.records import Records
 from recveil.verify.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
+Labels = Literal["rated", "model"]
 
 
 class PredictiveAnonymizer:
@@ -78,6 +79,9 @@ class PredictiveAnonymizer:
     b, l : int
         Diversity: every set of b items (1 to 3) that stands in a published row shall stand in at
         least l different ones. What is missing is added.
+    labels : {"rated", "model"}
+        What padded rows average: "rated", each member's own ratings, and predictions where they
+        have none; "model", predictions alone, so that no rating stands out of them.
     seed : int, optional
         Fixes everything random, but for predictors and groupings that are given as objects: they
         keep their own. Drawn from the system if not given, and kept in the private side alone.
@@ -116,6 +120,7 @@ class PredictiveAnonymizer:
         privacy_levels: str | ArrayLike | None = None,
         b: int = 1,
         l: int = 1,  # noqa: E741
+        labels: Labels = "rated",
         seed: int | None = None,
     ) -> None:
         self.k = k
@@ -126,6 +131,7 @@ class PredictiveAnonymizer:
         self.privacy_levels = privacy_levels
         self.b = b
         self.l = l
+        self.labels = labels
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
@@ -174,7 +180,8 @@ class PredictiveAnonymizer:
                 "predictor": told(predictor),
                 "grouping": told(grouping),
                 "label_step": step,
-            },
+            }
+            | ({"labels": "model"} if self.labels == "model" else {}),
             groups=groups,
             blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",
@@ -202,7 +209,25 @@ class PredictiveAnonymizer:
         check_parameters(self.b, self.l)
         if self.homogenize not in get_args(Homogenize):
             raise RecveilError(f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'")
+        self._check_labels()
         check_people(ratings, self.k)
+
+    def _check_labels(self) -> None:
+        if self.labels not in get_args(Labels):
+            raise RecveilError(f"labels (--labels) is {self.labels!r}; expected 'rated' or 'model'")
+        if self.labels == "rated":
+            return
+        if self.homogenize != "padded":
+            raise RecveilError(
+                f"labels (--labels) is 'model', but homogenize (--homogenize) is "
+                f"{self.homogenize!r}, whose labels average ratings; take homogenize padded, or "
+                f"method sparse (--method sparse)"
+            )
+        if self.privacy_levels is not None:
+            raise RecveilError(
+                "labels (--labels) is 'model': who has privacy level 1 asks for their ratings as "
+                "they are, which it does not publish; leave out privacy_levels (--privacy-levels)"
+            )
 
     def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:
         if self.privacy_levels is None:
@@ -242,7 +267,8 @@ class PredictiveAnonymizer:
         promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
-            homogenized = homogenize_padded(ratings, padding, groups)
+            alone = self.labels == "model"
+            homogenized = homogenize_padded(ratings, padding, groups, predictions_only=alone)
         else:
             homogenized = homogenize_simple(ratings, groups)
         if added is not None:

@@ -1,5 +1,7 @@
 """Telling: what the owner of a release is told of it when it is made."""
 
+import numpy as np
+
 from recveil.ratings import Ratings
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
@@ -114,3 +116,26 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
             f"as too few people rated them."
         )
     return told + list(method_of(public.settings).undone_by(public.settings))
+
+
+def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
+    """Say how far the release's counts of items are off, and what attacks are known to undo.
+
+    Parameters
+    ----------
+    release : Sides
+    ratings : Ratings
+        What it was made of.
+    """
+    people = np.zeros(ratings.n_items)
+    for block in release.published.blocks():
+        behind = np.repeat(block.sizes, np.diff(block.indptr))
+        people += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
+    off = np.abs(people - ratings.support)[ratings.support > 0]
+    settings = release.published.settings
+    return [
+        f"No rating is published: items were drawn, and labels are predictions. The rows count "
+        f"each item {off.mean():.1f} people too often or too rarely on average, and "
+        f"{off.max():.0f} at most.",
+        *method_of(settings).undone_by(settings),
+    ]

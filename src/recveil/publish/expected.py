@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 
-Kind = Literal["padded", "simple", "co-rated"]
+Kind = Literal["padded", "simple", "co-rated", "sparse"]
 # More labels than so many times the ratings are refused, unless somebody wants them.
 _MOST_FOR_A_RATING = 100
 # A column of Parquet takes for a value what is needed to tell it from the others of its kind, and
 # zstd makes it less. Measured on MovieLens (100K, latest-small), also with text for items, and on
 # invented tables; docs/performance.md has the large ones. The part that is left of it, about:
 _LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
-_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7}
+_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8}
 # Labels that are not rounded are all different: a dictionary was begun in vain, and they stand as
 # they are; in copies of a row they repeat.
 _BYTES_UNROUNDED = 10.5
@@ -53,7 +53,7 @@ class Expected(NamedTuple):
         What must be free on the disk for that.
     seconds : float
         For the whole work on two cores; about.
-    kind : {"padded", "simple", "co-rated"}
+    kind : {"padded", "simple", "co-rated", "sparse"}
         What the rows are.
     """
 
@@ -119,6 +119,26 @@ def expect_padded(
     return expect(ratings, "padded", rated, sizes, layout, file_format, step)
 
 
+def expect_sparse(
+    ratings: Ratings, k: int, layout: str, file_format: str, step: float | None
+) -> Expected:
+    """Say what sparse rows will take, before anybody is grouped: as many labels as ratings.
+
+    The parameters are those of `expect_padded`.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> [expect_sparse(ratings, 5, layout, "csv", 0.1).labels for layout in ("auto", "groups")]
+    [400, 80]
+    """
+    n_classes = max(1, ratings.n_users // k)
+    widths = np.full(n_classes, ratings.n_ratings / ratings.n_users)
+    sizes = np.full(n_classes, ratings.n_users / n_classes)
+    return expect(ratings, "sparse", widths, sizes, layout, file_format, step)
+
+
 def expect(
     ratings: Ratings,
     kind: Kind,
@@ -133,7 +153,7 @@ def expect(
     Parameters
     ----------
     ratings : Ratings
-    kind : {"padded", "simple", "co-rated"}
+    kind : {"padded", "simple", "co-rated", "sparse"}
         What the rows are.
     widths : ndarray, shape (n_groups,)
         How many labels the row of each group has.
@@ -153,7 +173,11 @@ def expect(
     [290, 1450]
     """
     # People with co-rated rows have each a label of their own, whatever the layout.
-    each = layout == "users" or kind == "co-rated" or (layout == "auto" and kind == "simple")
+    each = (
+        layout == "users"
+        or kind == "co-rated"
+        or (layout == "auto" and kind in ("simple", "sparse"))
+    )
     labels = round(float((widths * sizes if each else widths).sum()))
     if file_format == "csv":
         of_label = _bytes_of_line(ratings, kind, step)
@@ -223,6 +247,8 @@ def _remedy(kind: Kind, layout: str) -> str:
         return f"{groups}, {smaller}" if layout == "users" else smaller
     if kind == "simple":
         return groups if layout != "groups" else "a smaller k (--k)"
+    if kind == "sparse":
+        return groups if layout != "groups" else "a larger k (--k)"
     return "grouping supports (--grouping supports), or a smaller k (--k)"
 
 

@@ -27,11 +27,27 @@ PADDED_UNDONE = (
     "one member alone gave; and found the right group of 24 % of the people by eight items without "
     "ratings. An audit of a release runs it, and says what it finds there."
 )
+# The same for labels of predictions alone: by `recveil audit` (seed 1), and with forty releases of
+# 471 of the 943 people, where for each person those with them were held against those without.
+MODEL_UNDONE = (
+    "Padded rows of predictions alone leave nothing over that tells who rated what, and still tell "
+    "of their people: on MovieLens 100K, k = 5, the right group of 13 % of the people was found by "
+    "eight exact ratings and of 29 % by sixteen (one of 188 groups). On half of the people, "
+    "somebody who made forty such releases of people whom they knew told members from others with "
+    "an area under the curve of 0.95 by all of somebody's ratings, and 0.69 by eight (0.5 is a "
+    "coin)."
+)
 _PROMISE = "Promise"
 
 
 def _is_padded(settings: Settings) -> bool:
     return settings.get("homogenize") == "padded"
+
+
+def _undone_by(settings: Settings) -> tuple[str, ...]:
+    if not _is_padded(settings):
+        return ()
+    return (MODEL_UNDONE,) if settings.get("labels") == "model" else (PADDED_UNDONE,)
 
 
 def _variant(homogenize: str, grouping: str | None) -> Variant:
@@ -68,6 +84,7 @@ PREDICTIVE = Method(
         PublicSetting("predictor", PREDICTORS, any_class=True),
         PublicSetting("grouping", GROUPINGS, any_class=True),
         PublicSetting("label_step", (None,), any_step=True),
+        PublicSetting("labels", ("model",), when=lambda given: "labels" in given),
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive.md.jinja"),
@@ -100,6 +117,13 @@ PREDICTIVE = Method(
             "step.",
         ),
         Option(
+            name="labels",
+            choices=("rated", "model"),
+            metavar="HOW",
+            help="What padded rows average: rated (default): ratings, and predictions where there "
+            "are none; model: predictions alone, so that no rating stands out.",
+        ),
+        Option(
             name="privacy_levels",
             metavar="FILE|RULE",
             panel=_PROMISE,
@@ -126,6 +150,15 @@ PREDICTIVE = Method(
     variants=(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
+        Variant(
+            name="padded-model",
+            description="Groups of at least k people get the mean of their predictions for all "
+            "items; no rating stands in them.",
+            options={"homogenize": "padded", "labels": "model"},
+            claim="identical-rows",
+            kind="padded",
+            colour="#0072B2",
+        ),
     ),
     first_format=1,
     takes_levels=True,
@@ -136,6 +169,6 @@ PREDICTIVE = Method(
     beside_real_ratings=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""
     ),
-    undone_by=lambda settings: (PADDED_UNDONE,) if _is_padded(settings) else (),
+    undone_by=_undone_by,
     why_not_again="the release's predictor or grouping was given as an object, and is not at hand",
 )

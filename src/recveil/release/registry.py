@@ -6,10 +6,11 @@ from recveil.release.claim import claim_kind
 from recveil.release.k_corating_words import K_CORATING
 from recveil.release.method import Method, Settings, Variant
 from recveil.release.predictive_words import PREDICTIVE
+from recveil.release.sparse_words import SPARSE
 from recveil.release.synthetic_words import SYNTHETIC
 
 _METHODS: dict[str, Method] = {
-    method.title: method for method in (PREDICTIVE, K_CORATING, SYNTHETIC, *BASELINES)
+    method.title: method for method in (PREDICTIVE, K_CORATING, SPARSE, SYNTHETIC, *BASELINES)
 }
 
 

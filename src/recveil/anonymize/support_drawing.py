@@ -1,0 +1,214 @@
+"""Support drawing: which items stand in the row of each class.
+
+The likely choices of a class are fitted to how many ratings its row shall have, and how often each
+item is rated at all. Then the rows are drawn by systematic sampling: an item's probabilities are
+added up from class to class, and whenever they have come to a whole class more, it stands in that
+row. So the release counts each item nearly as often as the ratings did.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from recveil.brief import brief
+from recveil.compiled import compiled
+
+Floats = NDArray[np.float32]
+
+# How often rows and items are fitted in turn; and how far one of them moves at most, in log odds.
+_SWEEPS, _LONGEST = 10, 1.5
+# Log odds beyond this are as good as sure.
+_SURE = 30.0
+# Cells of a tile of classes times items: it stays in the cache.
+_TILE_CELLS = 1 << 19
+
+
+@brief
+class Choices(NamedTuple):
+    """How likely each class is to rate each item, never written out.
+
+    The probability is that of the log odds ``rows @ slopes.T + of_rows + of_items``.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (n_classes, n)
+    slopes : ndarray of float32, shape (n_items, n)
+    of_rows : ndarray of float32, shape (n_classes,)
+    of_items : ndarray of float32, shape (n_items,)
+    """
+
+    rows: Floats
+    slopes: Floats
+    of_rows: Floats
+    of_items: Floats
+
+    def tiles(self) -> Iterator[slice]:
+        """Cut the classes into tiles, which do not depend on the number of threads."""
+        height = max(1, _TILE_CELLS // len(self.slopes))
+        for start in range(0, len(self.rows), height):
+            yield slice(start, min(start + height, len(self.rows)))
+
+    def likely(self, tile: slice) -> Floats:
+        """Return the probabilities of some classes, shape (n, n_items)."""
+        odds = self.rows[tile] @ self.slopes.T
+        odds += self.of_rows[tile, None]
+        odds += self.of_items
+        np.clip(odds, -_SURE, _SURE, out=odds)
+        np.negative(odds, out=odds)
+        np.exp(odds, out=odds)
+        odds += 1
+        return np.reciprocal(odds, out=odds)
+
+    def _facts(self) -> dict[str, object]:
+        return {"classes": len(self.rows), "items": len(self.slopes)}
+
+
+def fit_choices(
+    rows: NDArray[Any],
+    slopes: NDArray[Any],
+    lengths: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> Choices:
+    """Move rows and items until rows are as long, and items as frequent, as they shall be.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n_classes, n)
+        What `slopes` multiplies.
+    slopes : ndarray, shape (n_items, n)
+    lengths : ndarray of float64, shape (n_classes,)
+        How many items are expected in each row.
+    totals : ndarray of float64, shape (n_items,)
+        How many people shall have each item; ``lengths @ sizes == totals.sum()``.
+    sizes : ndarray of float64, shape (n_classes,)
+        How many people share each row.
+
+    Notes
+    -----
+    Source: iterative proportional fitting (Deming and Stephan 1940), on log odds.
+
+    Examples
+    --------
+    >>> choices = fit_choices(
+    ...     np.ones((2, 1)), np.zeros((3, 1)), np.array([1.0, 2.0]),
+    ...     np.array([9.0, 3.0, 3.0]), np.array([5.0, 5.0]))
+    >>> likely = choices.likely(slice(0, 2))
+    >>> likely.sum(axis=1).round(2), (5 * likely.sum(axis=0)).round(1)
+    (array([1., 2.], dtype=float32), array([9., 3., 3.], dtype=float32))
+    """
+    choices = Choices(
+        np.asarray(rows, np.float32),
+        np.asarray(slopes, np.float32),
+        np.zeros(len(rows), np.float32),
+        np.zeros(len(slopes), np.float32),
+    )
+    weights = sizes.astype(np.float32)
+
+    def of_rows(tile: slice) -> NDArray[np.float64]:
+        likely = choices.likely(tile)
+        expected = likely.sum(axis=1, dtype=np.float64)
+        return _step(lengths[tile] - expected, expected - np.einsum("ci,ci->c", likely, likely))
+
+    def of_items(tile: slice) -> NDArray[np.float64]:
+        likely = choices.likely(tile)
+        people = weights[tile] @ likely
+        np.multiply(likely, likely, out=likely)
+        return np.array([people, people - weights[tile] @ likely], np.float64)
+
+    tiles = list(choices.tiles())
+    with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
+        for _ in range(_SWEEPS):
+            choices.of_rows[:] += np.concatenate(list(pool.map(of_rows, tiles)))
+            people, vary = np.sum(list(pool.map(of_items, tiles)), axis=0)
+            choices.of_items[:] += _step(totals - people, vary)
+    return choices
+
+
+def _step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Newton's step in log odds towards what is missing."""
+    return np.clip(missing / np.maximum(vary, 1e-6), -_LONGEST, _LONGEST)
+
+
+def draw_supports(
+    choices: Choices, sizes: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Draw which items stand in the row of each class; no row is empty.
+
+    Parameters
+    ----------
+    choices : Choices
+    sizes : ndarray of int64, shape (n_classes,)
+        How many people share each row.
+    rng : Generator
+        Draws where each item's count begins.
+
+    Returns
+    -------
+    indptr : ndarray of int64, shape (n_classes + 1,)
+    indices : ndarray of int32
+        Positions among the items of `choices`, ascending in each row.
+
+    Notes
+    -----
+    Source: systematic sampling (Madow and Madow 1944), over classes, item by item. Rows that follow
+    each other share an item's count: where neighbours are alike, each crowd has its share of it.
+    What an item is counted too often or too rarely is less than one class, but where a row would
+    be empty, and gets what has come nearest.
+
+    Examples
+    --------
+    >>> choices = Choices(*(np.zeros(shape, np.float32) for shape in ((4, 1), (3, 1), 4, 3)))
+    >>> indptr, indices = draw_supports(choices, np.full(4, 5), np.random.default_rng(0))
+    >>> np.bincount(indices)  # each stands in a row of four with probability one half
+    array([2, 2, 2])
+    """
+    carried = rng.random(len(choices.slopes)) * sizes.min()
+    found, lengths = [], []
+    with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
+        tiles = list(choices.tiles())
+        for tile, likely in zip(tiles, _few_ahead(pool, choices, tiles), strict=True):
+            drawn, length = _draw(likely, sizes[tile], carried)
+            found.append(drawn)
+            lengths.append(length)
+    return np.concatenate([[0], np.cumsum(np.concatenate(lengths))]), np.concatenate(found)
+
+
+def _few_ahead(
+    pool: ThreadPoolExecutor, choices: Choices, tiles: list[slice]
+) -> Iterator[NDArray[np.float32]]:
+    """Yield the probabilities of each tile in turn, worked out ahead by all threads."""
+    at_once = 2 * get_num_threads()
+    for first in range(0, len(tiles), at_once):
+        yield from pool.map(choices.likely, tiles[first : first + at_once])
+
+
+@compiled()
+def _draw(
+    likely: NDArray[Any], sizes: NDArray[Any], carried: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw the rows of a tile; `carried` holds what each item has come to, in people."""
+    found = np.empty(likely.size, np.int32)
+    lengths = np.zeros(sizes.size, np.int64)
+    place = 0
+    for row in range(sizes.size):
+        size, begin, nearest = sizes[row], place, 0
+        for item in range(likely.shape[1]):
+            carried[item] += size * likely[row, item]
+            if carried[item] > carried[nearest]:
+                nearest = item
+            if carried[item] >= size:
+                carried[item] -= size
+                found[place] = item
+                place += 1
+        if place == begin:
+            carried[nearest] -= size
+            found[place] = nearest
+            place += 1
+        lengths[row] = place - begin
+    return found[:place].copy(), lengths

@@ -1,0 +1,266 @@
+"""Sparse rows: what is drawn, what is promised, and what nobody finds in them."""
+
+import itertools
+
+import numba
+import numpy as np
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer, SparseRows
+from recveil.anonymize.methods import same_again, tell_owner
+from recveil.anonymize.sparse_rows import deal_classes
+from recveil.attack import Adversary
+from recveil.attack.on_release import attack_release
+from recveil.attack.released import ReleasedTable
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import Manifest
+from recveil.verify import verify
+
+
+def rows_of(release):
+    """Items and labels of each published row, in order."""
+    return [
+        (block.indices[start:end], block.values[start:end])
+        for block in release.published.blocks()
+        for start, end in itertools.pairwise(block.indptr)
+    ]
+
+
+def people_of(release, n_items):
+    people = np.zeros(n_items)
+    for block in release.published.blocks():
+        behind = np.repeat(block.sizes, np.diff(block.indptr))
+        people += np.bincount(block.indices, weights=behind, minlength=n_items)
+    return people
+
+
+@pytest.fixture(scope="module")
+def fans():
+    """Eighty people: half of them rate items 0 to 29 with 5, the others 30 to 59 with 1."""
+    rng = np.random.default_rng(3)
+    users, items, values = [], [], []
+    for user in range(80):
+        block = user % 2
+        chosen = 30 * block + rng.choice(30, 12, replace=False)
+        users += [user] * 12
+        items += chosen.tolist()
+        values += [1 if block else 5] * 12
+    return Ratings.from_columns(users, items, values, scale=RatingScale(1, 5, 1))
+
+
+class TestRows:
+    def test_items_are_counted_nearly_as_often_as_rated(self, invented):
+        release = SparseRows(5, seed=1).anonymize(invented)
+        off = np.abs(people_of(release, invented.n_items) - invented.support)
+        assert off.mean() < 2.5
+        assert off.max() <= 2 * release.private.groups.sizes.max()
+
+    def test_rows_are_as_long_as_people_are_active(self, invented):
+        release = SparseRows(5, seed=1).anonymize(invented)
+        lengths = np.array([items.size for items, _ in rows_of(release)])
+        quantiles = np.linspace(0.1, 0.9, 9)
+        drawn, real = np.quantile(lengths, quantiles), np.quantile(invented.activity, quantiles)
+        assert np.abs(drawn - real).max() < 0.35 * invented.activity.mean()
+
+    def test_no_row_is_empty_where_everybody_rated_one_item_of_many(self):
+        ratings = Ratings.from_columns(
+            range(100), np.arange(100) % 50, np.arange(100) % 5 + 1, scale=RatingScale(1, 5, 1)
+        )
+        rows = rows_of(SparseRows(2, seed=1).anonymize(ratings))
+        assert len(rows) == 50
+        assert min(items.size for items, _ in rows) == 1
+
+    def test_planted_tastes_are_kept_apart(self, fans):
+        """Where two crowds share no item, neither do their rows, and labels are their crowd's."""
+        release = SparseRows(5, seed=1).anonymize(fans)
+        groups = release.private.groups
+        kept = []
+        for place, (items, labels) in enumerate(rows_of(release)):
+            members = groups.members[groups.starts[place] : groups.starts[place + 1]]
+            block = members % 2
+            assert np.unique(block).size == 1
+            own = (items >= 30) == (block[0] == 1)
+            kept.append(own.mean())
+            assert np.abs(labels[own] - (1 if block[0] else 5)).max() < 1.5
+        assert np.mean(kept) > 0.85
+        assert min(kept) > 0.6
+
+    def test_one_item_and_one_class(self):
+        ratings = Ratings.from_columns(
+            range(25), [7] * 25, np.arange(25) % 5 + 1, scale=RatingScale(1, 5, 1)
+        )
+        ((items, labels),) = rows_of(SparseRows(25, seed=1).anonymize(ratings))
+        assert items.tolist() == [0]
+        assert 1 <= labels[0] <= 5
+
+    def test_blocks_change_nothing(self, invented, monkeypatch):
+        release = SparseRows(5, seed=1).anonymize(invented)
+        whole = rows_of(release)
+        monkeypatch.setattr("recveil.anonymize.sparse_rows._BLOCK_LABELS", 30)
+        cut = rows_of(release)
+        assert len(list(release.published.blocks())) > 10
+        assert [items.tolist() for items, _ in whole] == [items.tolist() for items, _ in cut]
+        assert [labels.tolist() for _, labels in whole] == [labels.tolist() for _, labels in cut]
+
+    def test_a_continuous_scale(self):
+        rng = np.random.default_rng(1)
+        cells = rng.choice(40 * 10, 200, replace=False)
+        users, items = np.divmod(np.concatenate([np.arange(40) * 10, cells]), 10)
+        kept = np.unique(users * 10 + items, return_index=True)[1]
+        ratings = Ratings.from_columns(
+            users[kept], items[kept], rng.random(kept.size), scale=RatingScale(0, 1, None)
+        )
+        release = SparseRows(4, seed=1).anonymize(ratings)
+        assert release.published.settings["label_step"] == 0.01
+        for _, labels in rows_of(release):
+            assert ((labels >= 0) & (labels <= 1)).all()
+
+    def test_the_number_of_threads_changes_nothing(self, invented):
+        threads = numba.get_num_threads()
+        drawn = []
+        try:
+            for number in (1, threads):
+                numba.set_num_threads(number)
+                drawn.append(rows_of(SparseRows(5, seed=1).anonymize(invented)))
+        finally:
+            numba.set_num_threads(threads)
+        for first, second in zip(*drawn, strict=True):
+            assert np.array_equal(first[0], second[0])
+            assert np.array_equal(first[1], second[1])
+
+
+class TestClasses:
+    def test_by_hand(self):
+        # Crowd 0: people 0, 2, 3, 5 and 6, two classes, of three and two; sorted activities
+        # 1, 2, 3 | 8, 9 make the lengths 2 and 8.5. Crowd 1: people 1 and 4, one class.
+        classes = deal_classes(
+            np.array([0, 1, 0, 0, 1, 0, 0]),
+            np.array([9, 4, 1, 8, 6, 2, 3]),
+            2,
+            np.random.default_rng(0),
+        )
+        assert classes.sizes.tolist() == [3, 2, 2]
+        assert classes.crowd_of.tolist() == [0, 0, 1]
+        assert classes.lengths.tolist() == [2, 8.5, 5]
+        assert np.bincount(classes.class_of).tolist() == [3, 2, 2]
+        assert set(classes.class_of[[1, 4]]) == {2}
+
+    @pytest.mark.parametrize("k", [2, 3, 7, 20])
+    def test_none_is_smaller_than_k_and_lengths_add_up(self, k):
+        rng = np.random.default_rng(k)
+        crowd_of = np.repeat(np.arange(9), rng.integers(20, 40, 9))
+        activity = rng.integers(1, 90, crowd_of.size)
+        classes = deal_classes(crowd_of, activity, k, rng)
+        assert classes.sizes.min() >= k
+        assert classes.sizes.max() < 2 * k
+        assert np.isclose(classes.sizes @ classes.lengths, activity.sum())
+        assert np.array_equal(classes.crowd_of[classes.class_of], crowd_of)
+
+    def test_who_is_in_which_class_has_nothing_to_do_with_activity(self):
+        """Over many draws, the most active person is in each class as often."""
+        crowd_of, activity = np.zeros(40, np.int64), np.arange(1, 41)
+        counts = np.zeros(8)
+        for seed in range(800):
+            classes = deal_classes(crowd_of, activity, 5, np.random.default_rng(seed))
+            counts[classes.class_of[39]] += 1
+        assert counts.min() > 65
+        assert counts.max() < 140
+
+
+class TestPromise:
+    def test_it_is_verified_from_the_files_alone(self, invented, tmp_path):
+        for layout in ("users", "groups"):
+            out = tmp_path / layout
+            SparseRows(5, seed=1).anonymize(invented).write(out, layout=layout)
+            verdict = verify(out)
+            assert verdict.holds
+            assert verdict.k_achieved >= 5
+            card = (out / "README.md").read_text()
+            assert "no differential privacy" in card
+            assert "at least 20 people" in " ".join(verdict.not_covered)
+
+    def test_a_null_release_tells_nothing(self):
+        """Where all are one crowd, no class is found more often than by a blind guess."""
+        ratings = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
+        release = SparseRows(5, crowd=256, seed=1).anonymize(ratings)
+        table = ReleasedTable.from_release(release, ratings)
+        found = attack_release(ratings, table, Adversary(known=8), np.arange(300))
+        assert release.private.groups.sizes.size == 60
+        assert found.group_found.low < 1 / 60
+
+    def test_planted_crowds_are_found(self, fans):
+        """Eight ratings lead to the right crowd of two, whose four classes share the hits."""
+        release = SparseRows(10, seed=1).anonymize(fans)
+        table = ReleasedTable.from_release(release, fans)
+        found = attack_release(fans, table, Adversary(known=8), np.arange(80))
+        assert found.group_found.high > 1 / 4
+
+    def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
+        """Labels do not change when ratings of a class's items do, but through the crowd."""
+        told = tell_owner(SparseRows(5, seed=1).anonymize(invented), invented)
+        assert told[0].startswith("No rating is published: items were drawn")
+        assert "do not hide who is in the data" in told[1]
+
+    def test_it_is_made_again_from_its_settings(self, invented):
+        release = SparseRows(5, crowd=31, seed=1).anonymize(invented)
+        again = same_again(Manifest.of(release.published), seed=1)
+        assert (again.k, again.crowd) == (5, 31)
+        for first, second in zip(rows_of(release), rows_of(again.anonymize(invented)), strict=True):
+            assert np.array_equal(first[1], second[1])
+
+    @pytest.mark.parametrize("crowd", [19, 257, 20.0, True, None])
+    def test_a_crowd_that_is_too_small_is_refused(self, crowd, invented):
+        with pytest.raises(RecveilError, match=r"^crowd \(--crowd\) is .*; expected 20 to 256"):
+            SparseRows(5, crowd=crowd).anonymize(invented)
+
+    def test_too_few_people_for_a_crowd(self):
+        ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
+        with pytest.raises(RecveilError, match=r"^19 users cannot form a crowd of 20"):
+            SparseRows(5).anonymize(ratings)
+
+    def test_crowds_have_at_least_k(self, invented):
+        release = SparseRows(70, seed=1).anonymize(invented)
+        assert release.private.groups.sizes.min() >= 70
+
+
+class TestPaddedOfPredictions:
+    """The papers' padded rows, with predictions alone."""
+
+    def test_labels_differ_from_the_usual_ones_where_somebody_rated(self, invented):
+        model, rated = (
+            PredictiveAnonymizer(5, labels=labels, round_labels="none", seed=1).anonymize(invented)
+            for labels in ("model", "rated")
+        )
+        assert np.array_equal(model.private.groups.members, rated.private.groups.members)
+        rows = [np.array([labels for _, labels in rows_of(one)]) for one in (model, rated)]
+        table = ReleasedTable.from_release(model, invented)
+        cells = np.zeros(rows[0].shape, bool)
+        record = np.repeat(table.record_of, invented.activity)
+        rated_items = np.flatnonzero(invented.support)
+        cells[record, np.searchsorted(rated_items, invented.indices)] = True
+        # Where nobody in the group rated, both are the mean prediction; elsewhere they differ.
+        assert np.allclose(rows[0][~cells], rows[1][~cells])
+        assert (np.abs(rows[0] - rows[1])[cells] > 1e-6).mean() > 0.99
+
+    def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
+        release = PredictiveAnonymizer(5, labels="model", seed=1).anonymize(invented)
+        assert release.published.settings["labels"] == "model"
+        release.write(tmp_path / "out")
+        assert verify(tmp_path / "out").holds
+        assert same_again(Manifest.of(release.published), seed=2).labels == "model"
+        usual = PredictiveAnonymizer(5, seed=1).anonymize(invented)
+        assert "labels" not in usual.published.settings
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            ({"labels": "real"}, r"^labels \(--labels\) is 'real'; expected"),
+            ({"labels": "model", "homogenize": "simple"}, "whose labels average ratings; take"),
+            ({"labels": "model", "privacy_levels": "3"}, "leave out privacy_levels"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, options, problem, invented):
+        with pytest.raises(RecveilError, match=problem):
+            PredictiveAnonymizer(5, **options).anonymize(invented)
