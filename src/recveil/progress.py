@@ -77,6 +77,29 @@ def busy(title: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def stages(title: str, total: float | None = None) -> Iterator[Callable[[], None]]:
+    """Show how many stages of a work are done that is no loop; call what is yielded after each.
+
+    Examples
+    --------
+    >>> with stages("Cooking", 2) as done:
+    ...     done()
+    ...     done()
+    """
+    if not sys.stderr.isatty():
+        with _lines(title, total) as log:
+
+            def count() -> None:
+                log.done += 1
+
+            yield count
+        return
+    with _bar() as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
+
+
 class Log:
     """What a loop has done so far, and the line that says so.
 
