@@ -100,7 +100,9 @@ def attack_published(
     # The other one first: if it cannot be read, nobody should wait for the attacks to hear it.
     both = None
     if against is not None:
-        both = hold_against(ratings, table, manifest, against, adversaries, targets, seed)
+        both = hold_against(
+            *(ratings, table, manifest, against, adversaries, targets, seed), own_name=folder.name
+        )
     attacked = attack_table(
         ratings,
         table,
