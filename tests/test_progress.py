@@ -89,6 +89,12 @@ class TestWithoutTerminal:
             time.sleep(0.15)
         assert capsys.readouterr().err.startswith("Auditing: 2 of 3 in less than a minute, about ")
 
+    def test_the_rest_of_unequal_stages_is_not_estimated_from_the_first(self, capsys):
+        with stages("Auditing", 30) as done:
+            done()
+            time.sleep(0.15)
+        assert capsys.readouterr().err == "Auditing: 1 of 30 in less than a minute\n"
+
     def test_only_the_outermost_loop_speaks(self, capsys):
         for _ in track(range(2), "Outer"):
             for _ in track(range(2), "Inner"):
