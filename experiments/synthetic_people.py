@@ -135,9 +135,8 @@ def main(
     for setting in settings:
         parts_of = list(zip(*found[setting.name], strict=True))
         lists, rmse, order = (list(part) for part in parts_of)
-        print(
-            f"| {setting.name} | {told(lists, '.1%')} | {told(rmse, '.1%')} | {told(order, '.2f')} |"
-        )
+        told_all = told(lists, ".1%"), told(rmse, ".1%"), told(order, ".2f")
+        print(f"| {setting.name} | {' | '.join(told_all)} |")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from recveil import progress
-from recveil.progress import busy, track
+from recveil.progress import busy, stages, track
 
 
 class Terminal(io.StringIO):
@@ -48,6 +48,14 @@ def test_a_list_knows_its_length_and_bars_may_be_nested(monkeypatch):
     assert "2 of 2" in shown(terminal)
 
 
+def test_stages_of_a_work_are_shown(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with stages("Auditing", 2) as done:
+        done()
+        done()
+    assert "2 of 2" in shown(terminal)
+
+
 def test_busy_ends_with_the_work(monkeypatch):
     terminal = open_terminal(monkeypatch)
     with pytest.raises(ZeroDivisionError), busy("Dividing"):
@@ -73,6 +81,19 @@ class TestWithoutTerminal:
         with busy("Reading"):
             time.sleep(0.35)
         assert capsys.readouterr().err.splitlines() == ["Reading: less than a minute so far"] * 3
+
+    def test_stages_of_a_work_are_counted(self, capsys):
+        with stages("Auditing", 3) as done:
+            for _ in track(range(2), "Attacking"):
+                done()
+            time.sleep(0.15)
+        assert capsys.readouterr().err.startswith("Auditing: 2 of 3 in less than a minute, about ")
+
+    def test_the_rest_of_unequal_stages_is_not_estimated_from_the_first(self, capsys):
+        with stages("Auditing", 30) as done:
+            done()
+            time.sleep(0.15)
+        assert capsys.readouterr().err == "Auditing: 1 of 30 in less than a minute\n"
 
     def test_only_the_outermost_loop_speaks(self, capsys):
         for _ in track(range(2), "Outer"):

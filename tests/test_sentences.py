@@ -160,9 +160,9 @@ def test_the_figures_are_those_of_the_documents():
     """One experiment, one set of figures: the sentences, the methods, the card and the README."""
     methods = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
     (section,) = re.findall(r"### What padded rows tell\n(.*?)\n### ", methods, re.DOTALL)
-    for figure in ("60.7%", "50.7%", "24.4%", "92.7%", "0.98", "1.00"):
+    for figure in ("62.6%", "51.7%", "24.4%", "92.7%", "0.98", "1.00"):
         assert figure in section
-    for figure in ("61 %", "51 %", "24 %", "95 %"):
+    for figure in ("63 %", "52 %", "24 %", "95 %"):
         assert figure in PADDED_UNDONE
     assert "lower bound" in MEMBERSHIP
     for name, figures in FIGURES_OF_CARDS.items():

@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# Stages of a work differ: what is left is estimated once so large a part of them is done.
+_ENOUGH = 0.25
+
 # Seconds between two lines, where there is no terminal; what takes less is done in silence.
 _EVERY = 60.0
 # Loops stand in loops: only the outermost one says how far it is.
@@ -77,6 +80,30 @@ def busy(title: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def stages(title: str, total: float | None = None) -> Iterator[Callable[[], None]]:
+    """Show how many stages of a work are done that is no loop; call what is yielded after each.
+
+    Examples
+    --------
+    >>> with stages("Cooking", 2) as done:
+    ...     done()
+    ...     done()
+    """
+    if not sys.stderr.isatty():
+        with _lines(title, total) as log:
+            log.enough = _ENOUGH
+
+            def count() -> None:
+                log.done += 1
+
+            yield count
+        return
+    with _bar() as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
+
+
 class Log:
     """What a loop has done so far, and the line that says so.
 
@@ -89,6 +116,8 @@ class Log:
 
     def __init__(self, title: str, total: float | None) -> None:
         self.title, self.total, self.done = title, total, 0.0
+        # What share must be done before the rest is estimated.
+        self.enough = 0.0
 
     def line(self, seconds: float) -> str:
         """Return the line after so many seconds.
@@ -108,6 +137,8 @@ class Log:
             return f"{self.title}: {much}{spent}{'' if much else ' so far'}"
         if not self.done:
             return f"{self.title}: {spent} so far, nothing of {self.total:,.0f} done yet"
+        if self.done < self.enough * self.total:
+            return f"{self.title}: {self.done:,.0f} of {self.total:,.0f} in {spent}"
         left = seconds * max(self.total - self.done, 0.0) / self.done
         return (
             f"{self.title}: {self.done:,.0f} of {self.total:,.0f} in {spent}, about "

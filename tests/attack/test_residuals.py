@@ -67,11 +67,40 @@ def planted():
 def test_planted_ratings_are_found(planted):
     rows, rated, given_ = planted
     found = find_residuals(listed(rows, np.full(80, 5)), SCALE)
-    marked = _mark(found.score, rated)
+    score, alone = found.told_with(rated.mean(axis=0) / 5)
+    marked = _mark(score, rated)
     assert marked[rated].mean() > 0.4
     far = rated & (np.abs(given_ - found.cells.fitted) > 1)
-    assert (found.alone == given_)[far].mean() > 0.9
-    assert _area(found.score, rated).low > 0.8
+    assert (alone == given_)[far].mean() > 0.9
+    assert _area(score, rated).low > 0.8
+
+
+def test_residuals_tell_more_than_popularity_and_noise_tells_nothing_more(planted):
+    """The same rows with ratings of popular items, and with none in them: a null release."""
+    rows, _, given_ = planted
+    rng = np.random.default_rng(6)
+    popularity = rng.beta(0.5, 3, 120) / 5
+    raters = rng.random((80, 120)) < 5 * popularity
+    shares = np.tile(popularity, (80, 1))
+    smooth = find_residuals(listed(rows, np.full(80, 5)), SCALE).cells.fitted
+    areas = []
+    for told in (smooth + raters * (given_ - smooth) / 5, smooth):
+        labels = np.round(told + rng.normal(scale=0.02, size=told.shape), 1)
+        score, _ = find_residuals(listed(labels, np.full(80, 5)), SCALE).told_with(popularity)
+        areas.append(_area(score, raters))
+    by_popularity = _area(shares, raters)
+    assert areas[0].low > by_popularity.high
+    assert by_popularity.low < areas[1].rate < by_popularity.high
+    assert areas[1].rate > by_popularity.rate - 0.02
+
+
+def test_large_groups_are_marked_as_well_as_by_popularity():
+    """Behind sixty people no residual stands out; that the item is popular still tells."""
+    ratings = make_ratings(n_users=900, n_items=200, n_ratings=6_000, seed=4)
+    release = PredictiveAnonymizer(60, seed=1).anonymize(ratings)
+    told = tell_cells(ratings, ReleasedTable.from_release(release, ratings))
+    assert told.auc.rate > told.popularity_auc - 0.02
+    assert told.recall_at_95.high >= told.popularity_recall_at_95 > 0.1
 
 
 def test_planted_people_are_found_and_strangers_not(planted):

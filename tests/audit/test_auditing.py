@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from recveil import progress
 from recveil.attack import PRESETS, Adversary, Candidates
 from recveil.audit import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
@@ -133,3 +134,14 @@ class TestOutsideKnowledge:
         ratings = make_ratings(20, 10, 60, seed=1)
         with pytest.raises(RecveilError, match="none of its 1 items stands in the table"):
             look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
+
+
+def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, capsys):
+    """A part of it takes less than a minute, and yet all of it may take long."""
+    monkeypatch.setattr(progress, "_EVERY", 0.2)
+    audit(invented, targets=20)
+    told = capsys.readouterr().err.splitlines()
+    assert told
+    assert all(line.startswith("Auditing: ") for line in told)
+    assert " of 11 in " in told[-1]
+    assert told[-1].endswith(" left")

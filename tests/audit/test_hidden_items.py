@@ -16,9 +16,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hidden")
     for name, seed in (("ratings", 1), ("others", 2)):
         generate(folder / f"{name}.csv", users=80, items=30, ratings=900, seed=seed)
-    for name, hide in (("hidden", True), ("named", False)):
+    for name, k, hide in (("hidden", 4, True), ("named", 4, False), ("again", 5, True)):
         anonymize(
-            folder / "ratings.csv", folder / name, k=4, homogenize="simple", seed=1, hide_items=hide
+            folder / "ratings.csv", folder / name, k=k, homogenize="simple", seed=k, hide_items=hide
         )
     return folder
 
@@ -69,3 +69,27 @@ def test_the_command_takes_it(folder, capsys):
     arguments += ["--catalogue", folder / "others.csv", "--targets", "20", "--json", "-"]
     app(list(map(str, arguments)), standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["release"]["hidden_items"]["items"] == 30
+
+
+def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
+    """Each has pseudonyms of its own, which must not be taken for the same items."""
+    both = found(folder, "hidden", against=folder / "again")["release"]["against"]
+    one = found(folder, "named", against=folder / "again")["release"]["against"]
+    assert both["hiding"] == ["hidden", "again"]
+    assert one["hiding"] == ["again"]
+    # Groups differ a little, as items are read in another order.
+    assert both["alone"] == pytest.approx(one["alone"], abs=0.15)
+    assert both["links"]["both"]["mean"] == pytest.approx(one["links"]["both"]["mean"], abs=0.15)
+    for told in (both, one):
+        assert max(finding["both"]["low"] for finding in told["finding"]) > 1 / 16
+    assert any("pseudonyms in “hidden” and “again”" in sentence for sentence in both["verdict"])
+
+
+def test_rows_that_were_not_looked_at_are_told(folder, monkeypatch):
+    whole = found(folder, "hidden")["release"]["hidden_items"]["looked_at"]
+    assert whole["release"]["rows"] == whole["release"]["of_rows"]
+    monkeypatch.setattr("recveil.attack.item_side._MOST_ROWS", 12)
+    release = found(folder, "hidden")["release"]
+    drawn = release["hidden_items"]["looked_at"]["release"]
+    assert drawn["rows"] == 12 < drawn["of_rows"]
+    assert any("12 were looked at to name the items" in said for said in release["verdict"])

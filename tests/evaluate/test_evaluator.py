@@ -382,3 +382,12 @@ class TestEvaluator:
             Evaluator(split, "none")
         with pytest.raises(RecveilError, match="n_targets is 0"):
             Evaluator(split, n_targets=0)
+
+
+def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatch, capsys):
+    monkeypatch.setattr("recveil.progress._EVERY", 0.05)
+    Evaluator(split, n_targets=20, with_membership=False).evaluate(padded)
+    told = capsys.readouterr().err.splitlines()
+    assert told
+    assert all(line.startswith("Judging the release: ") for line in told)
+    assert " of 13" in told[-1]

@@ -11,6 +11,8 @@ from recveil.ratings import Ratings, RatingScale
 
 # As in `AsGiven`: how far a label and a rating in single precision may lie apart and be the same.
 _TOLERANCE = 1e-6
+# Of more labels, those of some records are looked at, drawn at random: all take gigabytes.
+MOST_LABELS = 1 << 23
 
 
 class BehindLabels(NamedTuple):
@@ -38,6 +40,8 @@ class BehindLabels(NamedTuple):
     distance : Mean
         How far the ratings behind a label are from all ratings of the item, from 0 to 1: half the
         sum of the differences of their shares, the t of t-closeness; the mean over records.
+    records, of_records : int
+        Records that were looked at, and all.
     """
 
     whole_exact: Interval
@@ -47,13 +51,18 @@ class BehindLabels(NamedTuple):
     can_stand: Mean | None
     sure: Interval | None
     distance: Mean
+    records: int
+    of_records: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data, for JSON and for the page."""
-        return {
+        counts = {"records": self.records, "of_records": self.of_records}
+        found = {
             name: None if told is None or told.trials < 2 else told._asdict()
             for name, told in self._asdict().items()
+            if name not in counts
         }
+        return {**found, **counts}
 
 
 def measure_behind_labels(
@@ -96,24 +105,29 @@ def measure_behind_labels(
     """
     if ratings.scale.step is None:
         return None
-    rows = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
-    shares = _shares_behind(ratings, table, rows)
+    drawn = _draw_records(table)
+    lengths = np.diff(table.indptr)[drawn]
+    rows = np.repeat(drawn, lengths)
+    first = np.repeat(table.indptr[drawn] - np.cumsum(lengths) + lengths, lengths)
+    labels_at = first + np.arange(rows.size)
+    items, labels = table.indices[labels_at], table.values[labels_at]
+    shares = _shares_behind(ratings, table, rows, items)
     raters = shares.sum(axis=1)
     is_rated = raters > 0
     distinct = (shares > 0).sum(axis=1)
     behind = shares[is_rated] / raters[is_rated, None]
-    overall = _shares_of_items(ratings)[table.indices[is_rated]]
+    overall = _shares_of_items(ratings)[items[is_rated]]
     distance = np.abs(behind - overall).sum(axis=1) / 2
     levels = ratings.scale.levels
-    nearest = np.abs(levels[:, None] - table.values).argmin(axis=0)
-    is_whole = np.abs(levels[nearest] - table.values) <= _TOLERANCE
+    nearest = np.abs(levels[:, None] - labels).argmin(axis=0)
+    is_whole = np.abs(levels[nearest] - labels) <= _TOLERANCE
     alone = distinct == 1
     exact = alone & (shares.argmax(axis=1) == nearest)
-    usual = _shares_of_items(ratings).argmax(axis=1)[table.indices]
+    usual = _shares_of_items(ratings).argmax(axis=1)[items]
     by_usual = alone & (shares.argmax(axis=1) == usual)
     can_stand = None
     if are_means:
-        can_stand = count_possible(table.values, table.candidates.sizes[rows], ratings.scale, grid)
+        can_stand = count_possible(labels, table.candidates.sizes[rows], ratings.scale, grid)
     return BehindLabels(
         whole_exact=_share(exact, rows, is_whole),
         whole_by_commonest=_share(by_usual, rows, is_whole),
@@ -122,6 +136,8 @@ def measure_behind_labels(
         can_stand=None if can_stand is None else _mean(can_stand, rows),
         sure=None if can_stand is None else _share(can_stand == 1, rows, np.ones_like(is_rated)),
         distance=_mean(distance, rows[is_rated]),
+        records=drawn.size,
+        of_records=table.candidates.n_records,
     )
 
 
@@ -165,13 +181,22 @@ def count_possible(
     return counts[place.ravel()]
 
 
+def _draw_records(table: ReleasedTable) -> NDArray[np.int64]:
+    """Return all records, or as many at random as have few enough labels together."""
+    n_records = table.candidates.n_records
+    if table.values.size <= MOST_LABELS:
+        return np.arange(n_records)
+    n_drawn = max(1, MOST_LABELS * n_records // table.values.size)
+    return np.sort(np.random.default_rng(0).choice(n_records, n_drawn, replace=False))
+
+
 def _shares_behind(
-    ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64]
+    ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Count for each label who gave which value; shape (n_labels, n_values)."""
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
-    cells = rows * ratings.n_items + table.indices
+    cells = rows * ratings.n_items + items
     asked = record_of[inside] * ratings.n_items + ratings.indices[inside]
     place = np.minimum(np.searchsorted(cells, asked), cells.size - 1)
     shown = cells[place] == asked

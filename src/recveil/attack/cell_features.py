@@ -117,9 +117,15 @@ def describe_cells(cells: Cells, likely: Numbers | None = None) -> NDArray[np.fl
     ((80, 23), (80, 33))
     """
     weights = np.ones(cells.labels.size) if likely is None else np.maximum(likely, 0.02)
-    features = _lines(cells, weights) + _repeats(cells) + _foretold(cells, weights, likely)
+    # Part by part: of millions of labels, all features in double precision take gigabytes.
+    parts = [_narrow(_lines(cells, weights)), _narrow(_repeats(cells))]
+    parts.append(_narrow(_foretold(cells, weights, likely)))
     if likely is not None:
-        features += _likely(cells, likely)
+        parts.append(_narrow(_likely(cells, likely)))
+    return np.column_stack(parts)
+
+
+def _narrow(features: list[Numbers]) -> NDArray[np.float32]:
     return np.column_stack([np.asarray(feature, np.float32) for feature in features])
 
 

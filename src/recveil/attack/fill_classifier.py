@@ -14,6 +14,8 @@ _LOOKS = 2
 _PARTS = 4
 # Tables of records times items are built; beyond so many cells they take too much memory.
 MOST_CELLS = 1 << 25
+# Labels that are judged at a time.
+_BLOCK = 1 << 17
 
 
 def too_large(cells: Cells) -> bool:
@@ -84,8 +86,7 @@ def _learn(
 ) -> Numbers:
     """Judge everybody by all known people, and each known person by the others."""
     known = np.isin(records, people)
-    likely = np.empty(is_real.size)
-    likely[~known] = judge(features[known], is_real[known], features[~known])
+    likely = judge(features[known], is_real[known], features)
     mixed = np.random.default_rng(0).permutation(people)
     for part in np.array_split(mixed, min(_PARTS, people.size)):
         own = np.isin(records, part)
@@ -125,4 +126,6 @@ def judge(
     # So little is learned at a time that threads would mostly wait for each other.
     with threadpool_limits(1, "openmp"):
         trees.fit(taught, is_real)
-        return np.asarray(trees.predict_proba(asked)[:, 1], np.float64)
+        # scikit-learn makes a copy of what is asked, of twice the size.
+        blocks = (asked[start : start + _BLOCK] for start in range(0, len(asked), _BLOCK))
+        return np.concatenate([trees.predict_proba(block)[:, 1] for block in blocks])

@@ -1,7 +1,7 @@
 """Hidden items: how many can be named again, and how many people are found with these names."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,9 @@ class HiddenItems:
         By adversary.
     left_out : int
         Hidden items that were not looked at, because there are too many.
+    looked_at : dict of str to (int, int)
+        Of how many of its rows the "release" was compared with how many of the "catalogue", and how
+        many each has.
     """
 
     items: int
@@ -100,6 +103,7 @@ class HiddenItems:
     with_known: dict[str, Interval]
     people: list[FoundUnnamed]
     left_out: int = 0
+    looked_at: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
@@ -109,6 +113,10 @@ class HiddenItems:
             "catalogue_is_own": self.catalogue.is_own,
             "shadow": self.shadow,
             "left_out": self.left_out,
+            "looked_at": {
+                table: {"rows": rows[0], "of_rows": rows[1]}
+                for table, rows in self.looked_at.items()
+            },
             "known_items": KNOWN_ITEMS,
             **{
                 name: {tier: found._asdict() for tier, found in named.items()}
@@ -201,6 +209,10 @@ def attack_hidden_items(
         with_known=_named(guesses[2], ratings, np.setdiff1d(released, told)),
         people=_look_for(ratings, table, adversaries, targets, guesses, seed),
         left_out=hidden.n_left_out,
+        looked_at={
+            "release": (hidden.n_rows, hidden.of_rows),
+            "catalogue": (public.n_rows, public.of_rows),
+        },
     )
 
 
@@ -349,11 +361,7 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
             "with half of the people themselves as the public table, which is about what very much "
             "public data would give"
         )
-    top, all_, by_rank = (
-        found.named["100"],
-        found.named["all"],
-        found.by_rank["100"],
-    )
+    top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
     rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"
     said = [
         f"The rates above are those of somebody who knows which item is which. Hidden items are "
@@ -366,6 +374,12 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
             f"{found.left_out:,} hidden items with the fewest labels were not looked at, and count "
             f"as not named."
         )
+    said += [
+        f"Of the {table}'s {of_rows:,} rows, {rows:,} were looked at to name the items, drawn at "
+        f"random; who looks at all of them may name more."
+        for table, (rows, of_rows) in found.looked_at.items()
+        if rows < of_rows
+    ]
     if not found.people:
         return said
     worst = max(found.people, key=lambda one: one.found.rate)

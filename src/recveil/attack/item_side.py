@@ -42,6 +42,8 @@ class ItemSide:
         Whether rows that label one high label the other high, too: a correlation.
     n_left_out : int
         Items that are not described.
+    of_rows : int
+        Rows that the table has; of more than 20,000, so many are drawn at random.
     """
 
     items: NDArray[np.int64]
@@ -52,6 +54,7 @@ class ItemSide:
     together: NDArray[np.float32] | None
     alike: NDArray[np.float32]
     n_left_out: int = 0
+    of_rows: int = 0
 
     @classmethod
     def of_ratings(cls, ratings: Ratings, seed: int = 0) -> "ItemSide":
@@ -120,6 +123,7 @@ def _describe(
         together=together,
         alike=alike,
         n_left_out=n_told - kept.size,
+        of_rows=people.size,
     )
 
 

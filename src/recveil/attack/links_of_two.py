@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from recveil.attack.released import ReleasedTable
+from recveil.attack.residuals import Residuals, find_residuals
 from recveil.attack.statistics import Mean, mean_interval
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -87,11 +88,12 @@ def tell_links(
     Notes
     -----
     Two sparse rows tell the items that stand in both. A row with labels for all items tells those
-    whose label lies far off a smooth fit to all rows of its release (a truncated singular value
-    decomposition), because predictions are smooth and ratings are not; two of them tell the items
-    that lie off both fits to the same side, ranked by the smaller distance. In two co-rated
-    releases real ratings stay as they are, so that only items with the same label are told. A
-    robust fit tells more; so these shares are lower bounds.
+    whose label lies far off a smooth fit to all rows of its release, because predictions are smooth
+    and ratings are not: by `find_residuals` and the items' popularity, or by a truncated singular
+    value decomposition where that does not apply, or rows are so many that it looks at some. Two
+    rows tell the items that lie off both fits to the same side, ranked by the smaller distance. In
+    two co-rated releases real ratings stay as they are, so that only items with the same label are
+    told. Better attacks tell more; so these shares are lower bounds.
 
     Examples
     --------
@@ -115,7 +117,10 @@ def tell_links(
         inside = np.random.default_rng(seed).choice(inside, MOST_PEOPLE, replace=False)
     if any(_is_full(table) and table.values.size > _MOST_LABELS for table in (first, second)):
         return None
-    shares = _shares(ratings, _Rows.of(first), _Rows.of(second), inside, _strangers(inside, seed))
+    shares = _shares(
+        *(ratings, _Rows.of(first, ratings), _Rows.of(second, ratings), inside),
+        _strangers(inside, seed),
+    )
     return LinksOfTwo(**{name: mean_interval(share) for name, share in shares.items()})
 
 
@@ -140,9 +145,15 @@ class _Rows:
         self.table, self._residuals = table, residuals
 
     @classmethod
-    def of(cls, table: ReleasedTable) -> "_Rows":
+    def of(cls, table: ReleasedTable, ratings: Ratings) -> "_Rows":
         """Fit full rows; sparse ones need no fit."""
-        return cls(table, _residuals(table) if _is_full(table) else None)
+        if not _is_full(table):
+            return cls(table, None)
+        explained = find_residuals(table.candidates, ratings.scale)
+        # Where rows are too many, the robust fit is of some of them; of one person each, of none.
+        if explained is None or explained.rows.size < table.candidates.n_records:
+            return cls(table, _residuals(table))
+        return cls(table, _explained(table, explained, ratings.support / ratings.n_users))
 
     def evidence(self, person: int) -> Table:
         """Return how far each item of somebody's row stands out, with its sign, shape (n_items,).
@@ -162,6 +173,20 @@ class _Rows:
         labels = np.full(self.table.candidates.indptr.size - 1, np.nan)
         labels[items] = values
         return labels
+
+
+def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) -> Table:
+    """Return how surely each item of full rows was rated, with the side to which ratings moved it.
+
+    As the square root of the odds, by the residual and the item's popularity, shape (n_records,
+    n_items).
+    """
+    cells = residuals.cells
+    score, _ = residuals.told_with(popularity[residuals.items])
+    off = np.exp(score / 2) * np.sign(cells.labels - cells.fitted)
+    moved = np.zeros((len(off), table.candidates.indptr.size - 1))
+    moved[:, residuals.items] = off
+    return moved
 
 
 def _residuals(table: ReleasedTable) -> Table:

@@ -32,6 +32,8 @@ _MEMBER_SPREADS = (0.025, 0.0625)
 # Misfits of a row or an item are drawn towards that of all by so many cells.
 _DRAWN = 5.0
 _ROW_MISFITS = (0.3, 5.0)
+# Nothing is surer than this.
+_CERTAIN = 1e-15
 _FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
 
 
@@ -62,16 +64,38 @@ class Residuals:
     model: RaterModel
     found: Explained
 
-    @property
-    def score(self) -> Matrix:
-        """How surely, and how much, ratings moved each label; shape (n_rows, n_items)."""
-        off = np.abs(self.cells.labels - self.cells.fitted) * self.cells.people[:, None]
-        return off * (1 - self.found.nobody)
+    def told_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
+        """Weigh each cell by its residual and by how many people rate the item, which is public.
 
-    @property
-    def alone(self) -> Matrix:
-        """The likeliest rating of each cell, if one member alone rated."""
-        return self.levels[self.found.level]
+        Parameters
+        ----------
+        popularity : ndarray of float64, shape (n_items,)
+            Share of the people who rated each of `items`.
+
+        Returns
+        -------
+        score : ndarray of float64, shape (n_rows, n_items)
+            How surely somebody behind the row rated the item.
+        alone : ndarray of float64, of the same shape
+            The likeliest rating, if one member alone rated.
+
+        Notes
+        -----
+        The score is the logarithm of the odds, by the public rates, the rows' rates as learned, and
+        the residual together; plus log(1 + z²), which is what `fit_robustly` takes off the weight
+        of a cell z times the usual residual away. Without it the model, whose misfits are normal,
+        takes too many near residuals for as sure as far ones. Where residuals are noise, the public
+        rates are left, and the order is that of popularity.
+        """
+        cells = self.cells._replace(
+            row_rate=self.cells.row_rate * self.cells.people.sum() / self.cells.row_rate.sum(),
+            item_rate=popularity,
+        )
+        found = explain(cells, self.model, self.levels)
+        nobody = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
+        usual = np.outer(cells.row_misfit, cells.item_misfit) + self.model.half**2 / 3
+        squares = (cells.labels - cells.fitted) ** 2 / usual
+        return np.log1p(-nobody) - np.log(nobody) + np.log1p(squares), self.levels[found.level]
 
     @cached_property
     def weighed(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

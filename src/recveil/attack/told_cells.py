@@ -1,4 +1,4 @@
-"""Told cells: what the residuals of a release tell of who rated what, judged by the truth."""
+"""Told cells: what residuals and popularity tell of who rated what, judged by the truth."""
 
 import math
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ class ToldCells(NamedTuple):
 
 
 def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
-    """Mark cells by what a smooth fit of all rows leaves over, and judge the marks.
+    """Mark cells by what a smooth fit leaves over and the items' popularity, and judge the marks.
 
     Parameters
     ----------
@@ -83,7 +83,11 @@ def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
 
     Notes
     -----
-    How many cells to mark, at 95 % precision, is found by the truth, for the fit and for the
+    How many people rated each item is public, and the adversary knows it, as the baseline does.
+    Where groups are large, it tells more than what the fit leaves over; both together tell more
+    than either.
+
+    How many cells to mark, at 95 % precision, is found by the truth, for the attack and for the
     popularity beside it alike: an adversary who does not know it marks a few more or less.
 
     Examples
@@ -101,13 +105,15 @@ def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
         return None
     raters, total = _truth(ratings, table, residuals.rows, residuals.items)
     rated, lone = raters > 0, raters == 1
-    popularity = np.broadcast_to(ratings.support[residuals.items].astype(np.float64), rated.shape)
+    support = ratings.support[residuals.items].astype(np.float64)
+    score, alone = residuals.told_with(support / max(ratings.n_users, 1))
+    popularity = np.broadcast_to(support, rated.shape)
     usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
     near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
-    marked, by_popularity = _mark(residuals.score, rated), _mark(popularity, rated)
-    exact, by_usual = (np.abs(guess - total) < near for guess in (residuals.alone, usual))
+    marked, by_popularity = _mark(score, rated), _mark(popularity, rated)
+    exact, by_usual = (np.abs(guess - total) < near for guess in (alone, usual))
     return ToldCells(
-        auc=_area(residuals.score, rated),
+        auc=_area(score, rated),
         recall_at_95=_share(marked, rated),
         lone_exact=_share(marked & exact, lone),
         lone_known=_share(exact, lone),
@@ -127,24 +133,25 @@ def describe_cells(told: ToldCells) -> str:
     >>> none = Interval(math.nan, 0.0, 1.0, 0)
     >>> some = Interval(0.5, 0.4, 0.6, 100)
     >>> describe_cells(ToldCells(some, some, some, none, 0.5, 0.03, 0.01, 9, 9))[:70]
-    'Who rated what is not hidden: a smooth fit of all rows, and a look at '
+    'Who rated what is not hidden: a smooth fit of all rows, a look at what'
     """
     recall, lone = told.recall_at_95, told.lone_exact
     if not recall.trials:
         return "Nobody in the records that were looked at had rated anything."
-    nothing_new = no_better(recall, told.popularity_recall_at_95, "their popularity alone gives")
-    beside = f" (the items' popularity alone: {told.popularity_recall_at_95:.1%})"
+    nothing_new = no_better(recall, told.popularity_recall_at_95, "popularity alone gives")
+    beside = f" (popularity alone: {told.popularity_recall_at_95:.1%})"
     sentence = (
-        f"Who rated what is not hidden: a smooth fit of all rows, and a look at what it leaves "
-        f"over, marks {recall.rate:.1%} ({recall.low:.1%} to {recall.high:.1%}) of the pairs of "
-        f"record and item that somebody in the group rated, with 95 % of the marks right"
+        f"Who rated what is not hidden: a smooth fit of all rows, a look at what it leaves over, "
+        f"and the items' popularity, which is public, mark {recall.rate:.1%} ({recall.low:.1%} to "
+        f"{recall.high:.1%}) of the pairs of record and item that somebody in the group rated, "
+        f"with 95 % of the marks right"
         f"{nothing_new or beside}"
     )
     if lone.trials:
         by_popularity = told.popularity_lone_exact
         source = "popularity and the usual rating give"
         sentence += (
-            f"{';' if nothing_new else ', and'} it works out exactly {lone.rate:.1%} "
+            f"{';' if nothing_new else ', and'} they work out exactly {lone.rate:.1%} "
             f"({lone.low:.1%} to {lone.high:.1%}) of the ratings that one member alone gave"
             f"{no_better(lone, by_popularity, source)}; {told.lone_known.rate:.1%} where it is "
             f"known that one did"

@@ -18,6 +18,7 @@ from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import hides_items
 
 
 @brief
@@ -36,6 +37,8 @@ class Against:
         For each adversary, by name, how often they find both rows.
     links : LinksOfTwo or None
         Which items two rows tell; None if the rows are too large.
+    hiding : tuple of str
+        Which of the two hide their items: names of folders.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Against:
     found: Intersection
     finding: list[tuple[str, JointFinding]]
     links: LinksOfTwo | None
+    hiding: tuple[str, ...] = ()
 
     @property
     def strongest(self) -> tuple[str, JointFinding]:
@@ -64,6 +68,7 @@ class Against:
             "mean_people": found.mean_people.mean,
             "mean_people_interval": _of_mean(found.mean_people),
             "finding": [_of_finding(name, finding) for name, finding in self.finding],
+            "hiding": list(self.hiding),
             "links": self.links
             and {
                 "one": _of_mean(self.links.one),
@@ -91,7 +96,7 @@ class Against:
     def verdict(self) -> list[str]:
         """Say what two releases come to in practice; the warnings are apart."""
         sentences = [] if self.found.below_k.rate else [self._nobody_below()]
-        return [*sentences, self._say_found(), self._say_links()]
+        return [*sentences, *self._say_hidden(), self._say_found(), self._say_links()]
 
     def headline(self) -> str:
         """Return a sentence for the release's headline; nothing if nobody more is found by both."""
@@ -109,6 +114,16 @@ class Against:
             f"groups with fewer than k = {self.k} ({self.found.mean_people.mean:.1f} on average). "
             f"This is about groups alone; other labels of the same group may tell more."
         )
+
+    def _say_hidden(self) -> list[str]:
+        """Say that nothing here rests on the belief that items are hidden."""
+        if not self.hiding:
+            return []
+        which = " and ".join(f"“{name}”" for name in self.hiding)
+        return [
+            f"Items stand under pseudonyms in {which}. What follows is what somebody finds who "
+            f"knows which item is which: two releases of the same people help to name them."
+        ]
 
     def _say_found(self) -> str:
         name, finding = self.strongest
@@ -167,6 +182,8 @@ def hold_against(
     adversaries: list[Adversary],
     targets: NDArray[np.int64],
     seed: int = 0,
+    *,
+    own_name: str = "this release",
 ) -> Against:
     """Hold a release against another one of the same people; both twins judge.
 
@@ -183,6 +200,8 @@ def hold_against(
     targets : ndarray of int64
         User positions; those who are not in both releases are left out.
     seed : int
+    own_name : str
+        What the release is called.
 
     Raises
     ------
@@ -192,6 +211,11 @@ def hold_against(
     """
     folder = Path(other).resolve()
     again = known_manifest(folder)
+    hiding = [
+        name
+        for name, told in ((own_name, manifest), (folder.name, again))
+        if hides_items(told.settings)
+    ]
     second = ReleasedTable.from_folder(folder, ratings)
     if not second.holds_people:
         raise RecveilError(
@@ -220,6 +244,7 @@ def hold_against(
             for adversary in adversaries
         ],
         links=tell_links(ratings, table, second, inside, seed),
+        hiding=tuple(hiding),
     )
 
 

@@ -1,5 +1,6 @@
 """Attacking: the adversaries of an audit against a release of the same people."""
 
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -39,6 +40,17 @@ from recveil.release.records import Records
 
 # The strongest adversary of an audit, beside those who know so many ratings.
 _STRONGEST = "strongest"
+# Beside the adversaries: what fills look like, who is in the data, and what its cells tell.
+_STAGES = 3
+
+
+def count_stages(adversaries: Sized) -> int:
+    """Return how often an attack on a release says that it is done with a part."""
+    return len(adversaries) + _STAGES
+
+
+def _nothing() -> None:
+    """Tell nobody."""
 
 
 def attack_published(
@@ -50,6 +62,7 @@ def attack_published(
     *,
     against: str | PathLike[str] | None = None,
     catalogue: Catalogue | None = None,
+    done: Callable[[], None] = _nothing,
 ) -> AttackedRelease:
     """Attack a release with every adversary, and judge by its private twin.
 
@@ -68,6 +81,8 @@ def attack_published(
     catalogue : Catalogue, optional
         Other people's ratings with the names of items, where the release hides them; half of the
         people themselves, if not given.
+    done : callable, optional
+        Is called after each of `count_stages` parts, for whoever shows progress.
 
     Raises
     ------
@@ -94,7 +109,9 @@ def attack_published(
     # The other one first: if it cannot be read, nobody should wait for the attacks to hear it.
     both = None
     if against is not None:
-        both = hold_against(ratings, table, manifest, against, adversaries, targets, seed)
+        both = hold_against(
+            *(ratings, table, manifest, against, adversaries, targets, seed), own_name=folder.name
+        )
     attacked = attack_table(
         ratings,
         table,
@@ -107,6 +124,7 @@ def attack_published(
         lone_share=read_twin(folder).lone_share,
         tell_content=True,
         catalogue=catalogue,
+        done=done,
     )
     return replace(attacked, against=both)
 
@@ -124,6 +142,7 @@ def attack_table(
     lone_share: float | None = None,
     tell_content: bool = False,
     catalogue: Catalogue | None = None,
+    done: Callable[[], None] = _nothing,
 ) -> AttackedRelease:
     """Attack a release that was read already with every adversary.
 
@@ -141,7 +160,7 @@ def attack_table(
     tell_content : bool
         Whether to measure what its cells tell, too, which takes a while where labels were filled
         in; see `measure_content`. And, where items are hidden, what names them again.
-    catalogue : Catalogue, optional
+    catalogue, done
         As in `attack_published`.
     """
     if not table.holds_people:
@@ -157,13 +176,14 @@ def attack_table(
     if tell_content and table.co_rated:
         looked = look_for_fills(table, ratings.scale, seed, anonymizer)
     likely = None if looked is None else looked.likely
-    attacks = [
-        (
-            adversary,
-            attack_release(ratings, table, adversary, inside, seed, strikes=strikes, likely=likely),
+    done()
+    attacks = []
+    for adversary in adversaries:
+        attack = attack_release(
+            ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
         )
-        for adversary in adversaries
-    ]
+        attacks.append((adversary, attack))
+        done()
     strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
     told, attributes, unmeasured = {}, None, ""
     if anonymizer is not None:
@@ -173,6 +193,7 @@ def attack_table(
             attributes = tell_attributes(ratings, held_out, strongest, seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
+    done()
     content = None
     if tell_content:
         content = measure_content(ratings, table, manifest, inside, seed, looked)
@@ -181,6 +202,8 @@ def attack_table(
         hidden = attack_hidden_items(
             ratings, table, adversaries, inside, seed, catalogue=catalogue, anonymizer=anonymizer
         )
+    residual = tell_cells(ratings, table)
+    done()
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
         name=name,
@@ -188,7 +211,7 @@ def attack_table(
         attacks=attacks,
         membership=told.pop(_STRONGEST, None),
         by_known=told,
-        residual=tell_cells(ratings, table),
+        residual=residual,
         attributes=attributes,
         lone_share=lone_share,
         unmeasured=unmeasured,

@@ -15,7 +15,7 @@ from recveil.attack import (
 from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
 from recveil.attack.hidden_items import Catalogue
 from recveil.audit.attacked import AttackedRelease
-from recveil.audit.attacking import attack_published
+from recveil.audit.attacking import attack_published, count_stages
 from recveil.audit.controls import Check, check_attack
 from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
@@ -34,7 +34,11 @@ from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
+from recveil.progress import stages
 from recveil.ratings import Ratings
+
+# Beside the adversaries: curves, how many ratings suffice, and everybody's risk.
+_STAGES = 3
 
 
 @brief
@@ -213,30 +217,42 @@ def audit(
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
     public = None if catalogue is None else _catalogue(catalogue, reading)
-    published = None
-    if release is not None:
-        published = attack_published(
-            *(ratings, release, chosen, users, seed), against=against, catalogue=public
+    total = len(chosen) + _STAGES + (0 if release is None else count_stages(chosen))
+    with stages("Auditing", total) as done:
+        published = None
+        if release is not None:
+            published = attack_published(
+                *(ratings, release, chosen, users, seed),
+                against=against,
+                catalogue=public,
+                done=done,
+            )
+        attacks = []
+        for adversary in chosen:
+            attacks.append(
+                run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
+            )
+            done()
+        figures = draw_figures(ratings, candidates, users, seed) if curves else []
+        done()
+        sufficient = find_sufficient(ratings, candidates, chosen, users, seed) if curves else []
+        done()
+        risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
+        done()
+        return Audit(
+            ratings=ratings,
+            reading=read,
+            attacks=attacks,
+            figures=figures,
+            checks=check_attack(ratings, seed),
+            sufficient=sufficient,
+            risk=risk,
+            suspects=suspects,
+            published=published,
+            knowledge=known,
+            graphs=attack_graphs(ratings, None, users, seed),
+            deanonymized=measure_deanonymized(ratings, candidates, attacks, users, seed),
         )
-    attacks = [
-        run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
-        for adversary in chosen
-    ]
-    figures = draw_figures(ratings, candidates, users, seed) if curves else []
-    return Audit(
-        ratings=ratings,
-        reading=read,
-        attacks=attacks,
-        figures=figures,
-        checks=check_attack(ratings, seed),
-        sufficient=find_sufficient(ratings, candidates, chosen, users, seed) if curves else [],
-        risk=measure_risk(ratings, candidates, attacks, seed) if curves else None,
-        suspects=suspects,
-        published=published,
-        knowledge=known,
-        graphs=attack_graphs(ratings, None, users, seed),
-        deanonymized=measure_deanonymized(ratings, candidates, attacks, users, seed),
-    )
 
 
 def _check_releases(

@@ -232,7 +232,13 @@ def _of_labels(behind: BehindLabels) -> str:
     can = ""
     if behind.can_stand is not None:
         can = f"; as far as the label tells, {behind.can_stand.mean:.1f} can"
+    sampled = ""
+    if behind.records < behind.of_records:
+        sampled = (
+            f" That is of {behind.records:,} of {behind.of_records:,} records, drawn at random."
+        )
     return (
         f"Behind a label stand the ratings of those in the group who rated the item: on average "
         f"{distinct.mean:.1f} different ones, and in {one.rate:.1%} of the labels one only{can}."
+        f"{sampled}"
     )

@@ -1,5 +1,6 @@
 """Disclosure: the audit's attacks on a release, whatever form it is given in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -136,6 +137,7 @@ def disclose(
     n_targets: int,
     seed: int,
     anonymizer: Anonymizer | None,
+    done: Callable[[], None],
 ) -> AttackedRelease | None:
     """Attack a release with every preset adversary; None if nobody knows who is where.
 
@@ -150,6 +152,8 @@ def disclose(
         Draws the targets and what is known of them.
     anonymizer : Anonymizer, optional
         Makes such releases; without it membership is not measured.
+    done : callable
+        Is called after each of `count_stages` parts, if anything is attacked.
     """
     if opened.drawn is not None:
         return attack_drawn(
@@ -168,6 +172,7 @@ def disclose(
         name=opened.name,
         anonymizer=anonymizer,
         lone_share=opened.lone_share,
+        done=done,
     )
 
 

@@ -4,14 +4,15 @@ The split, the people attacked, what is known of them and every seed are fixed o
 concerns the raw ratings is computed once. So the numbers of two releases differ by the releases.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from recveil.attack import Anonymizer
+from recveil.attack import PRESETS, Anonymizer
 from recveil.audit.attacked import AttackedRelease
+from recveil.audit.attacking import count_stages
 from recveil.errors import RecveilError
 from recveil.evaluate.carried import carry_over
 from recveil.evaluate.deviations import (
@@ -36,7 +37,11 @@ from recveil.evaluate.similar_users import SelfRank, find_similar_users, self_ra
 from recveil.evaluate.split import HeldOut, Split
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.evaluate.whole_table import fidelity
+from recveil.progress import stages
 from recveil.verify.link_posterior import LinkPosterior
+
+# Beside the attacks: what the release serves, and what the raw ratings do.
+_STAGES = 2
 
 
 class Evaluator:
@@ -128,24 +133,28 @@ class Evaluator:
         """
         train, test = self.split
         opened = Opened.open(release, train)
-        fitted = fit_all(opened.table, seed=self.seed)
-        served = self._serve(fitted, test)
-        own = self._own_rows(opened)
-        disclosed = self._disclosure(opened, anonymizer)
-        absent = self._absent(opened, fitted)
+        with stages("Judging the release", _STAGES + count_stages(PRESETS)) as done:
+            fitted = fit_all(opened.table, seed=self.seed)
+            served = self._serve(fitted, test)
+            done()
+            own = self._own_rows(opened)
+            disclosed = self._disclosure(opened, anonymizer, done)
+            absent = self._absent(opened, fitted)
+            raw = self.raw
+            done()
         return Evaluation(
             target_deviation=own.target_deviation,
             similar_user_deviation=own.similar_user_deviation,
             self_rank=own.self_rank,
             self_rank_common=own.self_rank_common,
-            raw=self.raw,
+            raw=raw,
             release=served,
             raw_gain=self._raw_gain,
             raw_lists=self._raw_lists,
-            release_gain=release_gain(self.raw, served, seed=self.seed),
-            kept=kept(self.raw, served, seed=self.seed),
-            best_kept=kept(self.raw, served, best=True, seed=self.seed),
-            carry_over=carry_over(self.raw.utilities, served.utilities),
+            release_gain=release_gain(raw, served, seed=self.seed),
+            kept=kept(raw, served, seed=self.seed),
+            best_kept=kept(raw, served, best=True, seed=self.seed),
+            carry_over=carry_over(raw.utilities, served.utilities),
             fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
             disclosure=disclosed.attacked,
             links=disclosed.links,
@@ -188,14 +197,16 @@ class Evaluator:
             self_rank_common=self_rank(find_similar_users(released, train, missing="skip")),
         )
 
-    def _disclosure(self, opened: Opened, anonymizer: Anonymizer | None) -> "_Disclosed":
+    def _disclosure(
+        self, opened: Opened, anonymizer: Anonymizer | None, done: Callable[[], None]
+    ) -> "_Disclosed":
         """Attack the release, and say what could not be attacked."""
         train = self.split.train
         chosen = anonymizer if self.with_membership else None
         if self.with_membership and chosen is None:
             chosen = anonymizer_of(opened, self.seed)
         links = disclose_links(train, opened)
-        attacked = disclose(train, opened, self.n_targets, self.seed, chosen)
+        attacked = disclose(train, opened, self.n_targets, self.seed, chosen, done)
         if opened.drawn is not None:
             warned = () if attacked is None else attacked.warnings()
             return _Disclosed(attacked, links, (_DRAWN, *warned))
