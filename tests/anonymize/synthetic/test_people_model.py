@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic import people_model
-from recveil.anonymize.synthetic.labels import label_levels
+from recveil.anonymize.synthetic.drawn_labels import label_levels
 from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
 from recveil.ratings import RatingScale
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recveil.anonymize.synthetic.bounded import (
+from recveil.anonymize.synthetic.bounded_vectors import (
     FINE,
     HOW,
     RATED,
@@ -25,8 +25,8 @@ from recveil.anonymize.synthetic.bounded import (
     sum_grid,
     taste_grid,
 )
+from recveil.anonymize.synthetic.drawn_labels import label_levels, liked_from
 from recveil.anonymize.synthetic.gaussian import NoiseSource
-from recveil.anonymize.synthetic.labels import label_levels, liked_from
 from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from recveil.anonymize.synthetic.bounded import moved
-from recveil.anonymize.synthetic.labels import (
+from recveil.anonymize.synthetic.bounded_vectors import moved
+from recveil.anonymize.synthetic.drawn_labels import (
     MOST_LEVELS,
     Labels,
     Sides,
