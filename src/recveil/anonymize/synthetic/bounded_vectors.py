@@ -17,12 +17,15 @@ from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
 
-# Numbers of a vector are rounded toward zero to multiples of this.
+# Numbers of a vector are rounded toward zero to multiples of this, or of more where noise is huge.
 FINE = 2.0**-20
-# Tastes are rounded to multiples of a power of two between these, and their products to its square.
-_FINEST, _COARSEST = -15, -8
-# The noise of a product is so many steps of its grid, about.
-_NOISE_STEPS = 28
+# Tastes are rounded to multiples of a power of two from this on, and their products to its square.
+_FINEST = -15
+# The noise of a product is so many doublings of its grid, at most; that of a sum so many.
+_NOISE_STEPS, _MOST_STEPS = 28, 30
+# Numbers are made so much smaller before they are rounded: as roots, quotients and the sum of up to
+# a million squares of one person are worked out, rounding errs by less.
+_SURELY_BOUNDED = 1 - 2.0**-30
 # What an item that was rated and not liked counts beside one that was liked.
 RATED = 0.4
 # So many bins of people, at most, by how much they rated.
@@ -36,6 +39,19 @@ HOW = math.sqrt(0.7)
 SPREAD_SHARE = math.sqrt(0.5)
 
 Whole = NDArray[np.int64]
+
+
+def sum_grid(sigma: float) -> float:
+    """Return the grid of sums for noise of some size, which is public: fine beside the noise.
+
+    Examples
+    --------
+    >>> sum_grid(60.0) == FINE, sum_grid(4096.0) == 4 * FINE
+    (True, True)
+    """
+    if sigma <= 0:
+        return FINE
+    return max(FINE, 2.0 ** math.ceil(math.log2(sigma) - _MOST_STEPS))
 
 
 def activity_edges(most_items: int) -> Whole:
@@ -73,8 +89,8 @@ def people_by_activity(ratings: Ratings, edges: Whole) -> Whole:
     return np.histogram(ratings.activity, edges)[0].astype(np.int64)
 
 
-def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
-    """Add up, by item, how much it was rated and how, in steps of `FINE`.
+def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE) -> Whole:
+    """Add up, by item, how much it was rated and how, in steps of a grid.
 
     A person with n ratings gives each of their items ``1 / sqrt(n)`` times two numbers: c, and
     ``s d`` with d how far the rating is from the centre, and ``s² spread² = 1 - c²``. The squares
@@ -86,6 +102,8 @@ def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
     ratings : Ratings
     centre, spread : float
         Of ratings moved to -1 to 1: public, or known from noisy sums.
+    grid : float
+        From `sum_grid`.
 
     Returns
     -------
@@ -107,10 +125,9 @@ def item_sums(ratings: Ratings, centre: float, spread: float) -> Whole:
     held = np.sqrt(np.minimum(1, spread**2 / np.maximum(squares, 1e-300)))
     which = WHICH / np.sqrt(n)[users]
     how = HOW / spread * off * (held / np.sqrt(n))[users]
-    # Rounding of roots and quotients could reach a length above 1 by a few parts of 2**53.
     sums = np.zeros((ratings.n_items, 2), np.int64)
     for place, numbers in enumerate((which, how)):
-        steps = np.trunc(numbers * (1 - 2.0**-40) / FINE).astype(np.int64)
+        steps = np.trunc(numbers * _SURELY_BOUNDED / grid).astype(np.int64)
         np.add.at(sums[:, place], ratings.indices, steps)
     return sums
 
@@ -153,8 +170,8 @@ def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float6
     return np.clip((np.asarray(values, np.float64) - scale.low) / half - 1, -1, 1)
 
 
-def level_sums(ratings: Ratings, levels: NDArray[np.float64]) -> Whole:
-    """Add up people's shares of ratings at each level, in steps of `FINE`, shape (n_levels,).
+def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE) -> Whole:
+    """Add up people's shares of ratings at each level, in steps of a grid, shape (n_levels,).
 
     A person's shares are at least 0 and add up to 1: a vector of length at most 1.
 
@@ -163,6 +180,8 @@ def level_sums(ratings: Ratings, levels: NDArray[np.float64]) -> Whole:
     ratings : Ratings
     levels : ndarray of float64, shape (n_levels,)
         Ascending; a rating counts for the nearest.
+    grid : float
+        From `sum_grid`.
 
     Examples
     --------
@@ -175,11 +194,11 @@ def level_sums(ratings: Ratings, levels: NDArray[np.float64]) -> Whole:
     cell = ratings.user_positions().astype(np.int64) * levels.size + level_of
     counts = np.bincount(cell, minlength=ratings.n_users * levels.size)
     shares = counts.reshape(ratings.n_users, -1) / np.maximum(ratings.activity, 1)[:, None]
-    return np.trunc(shares / FINE).astype(np.int64).sum(axis=0)
+    return np.trunc(shares / grid).astype(np.int64).sum(axis=0)
 
 
-def spread_sums(ratings: Ratings) -> Whole:
-    """Add up people's mean ratings, and the squares of these, in steps of `FINE`, shape (2,).
+def spread_sums(ratings: Ratings, grid: float = FINE) -> Whole:
+    """Add up people's mean ratings, and the squares of these, in steps of a grid, shape (2,).
 
     With m a person's mean rating, moved to -1 to 1, they give `SPREAD_SHARE` times m and m².
 
@@ -193,7 +212,7 @@ def spread_sums(ratings: Ratings) -> Whole:
     sums = np.bincount(users, moved(ratings.values, ratings.scale), minlength=ratings.n_users)
     means = np.clip(sums / np.maximum(ratings.activity, 1), -1, 1)
     numbers = SPREAD_SHARE * np.stack([means, means**2])
-    return np.trunc(numbers / FINE).astype(np.int64).sum(axis=1)
+    return np.trunc(numbers * _SURELY_BOUNDED / grid).astype(np.int64).sum(axis=1)
 
 
 def taste_grid(sigma: float) -> float:
@@ -205,7 +224,7 @@ def taste_grid(sigma: float) -> float:
     (True, True)
     """
     power = math.ceil((math.log2(sigma) - _NOISE_STEPS) / 2) if sigma > 0 else _FINEST
-    return 2.0 ** min(max(power, _FINEST), _COARSEST)
+    return 2.0 ** max(power, _FINEST)
 
 
 def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid: float) -> Whole:

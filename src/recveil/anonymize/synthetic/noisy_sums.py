@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize.synthetic.bounded_vectors import (
-    FINE,
     SPREAD_SHARE,
     WHICH,
     ItemSums,
@@ -21,6 +20,7 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     moved,
     people_by_activity,
     spread_sums,
+    sum_grid,
     taste_grid,
 )
 from recveil.anonymize.synthetic.drawn_labels import label_levels, liked_from
@@ -167,8 +167,9 @@ def measure(
     n_people, activity = _activity(ratings, mechanism, public, sigmas["people by activity"])
     levels = label_levels(ratings.scale)
     what = "people's shares of ratings at each label"
-    shares = mechanism.measure("labels", what, level_sums(ratings, levels), FINE)
-    spread_of_people = _spread_of_people(ratings, mechanism, n_people)
+    grid = sum_grid(sigmas["labels"])
+    shares = mechanism.measure("labels", what, level_sums(ratings, levels, grid), grid)
+    spread_of_people = _spread_of_people(ratings, mechanism, n_people, sigmas["means of people"])
     centre, spread = _centre(shares, levels, ratings)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     told = np.flatnonzero(items.popularity > _TOLD_FROM * items.popularity_noise)
@@ -220,9 +221,9 @@ def _activity(
     return float(counts.sum()), np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
 
 
-def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float) -> float:
-    what = "people's mean ratings, and the squares of these"
-    noisy = mechanism.measure("means of people", what, spread_sums(ratings), FINE)
+def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float, sigma: float) -> float:
+    what, grid = "people's mean ratings, and the squares of these", sum_grid(sigma)
+    noisy = mechanism.measure("means of people", what, spread_sums(ratings, grid), grid)
     mean, square = noisy / SPREAD_SHARE / n_people
     return float(max(square - mean**2, 0.0))
 
@@ -246,11 +247,12 @@ def _items(
     """Return noisy sums of all items; 0 for those of which nothing may be told."""
     centre, spread = usual
     what = "for each item, how much it was rated, and how its ratings differ from the mean"
-    exact = item_sums(ratings, centre, spread)
+    grid = sum_grid(sigma)
+    exact = item_sums(ratings, centre, spread, grid)
     if public.is_catalogue:
-        return ItemSums.of(mechanism.measure("item sums", what, exact, FINE), spread, sigma)
+        return ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
     named, sums = mechanism.measure_items(
-        *("item sums", what, exact, FINE),
+        *("item sums", what, exact, grid),
         delta=public.threshold_delta,
         most_items=public.most_items,
         weight=WHICH,

@@ -7,6 +7,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 from scipy import linalg
+from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic.drawn_labels import LabelSides, label_levels
 from recveil.brief import brief
@@ -75,7 +76,9 @@ class PeopleModel(NamedTuple):
         Records
             One person each.
         """
-        activity, everybody = self._crowd(n_people, rng)
+        # One thread, so that the last bit of a sum does not depend on the machine.
+        with threadpool_limits(1, "blas"):
+            activity, everybody = self._crowd(n_people, rng)
         orders = np.stack([rng.permutation(len(self.offsets)) for _ in range(_ORDERS)])
         step = max(1, _CELLS // max(1, len(self.offsets)))
         for start in range(0, n_people, step):
@@ -105,7 +108,8 @@ class PeopleModel(NamedTuple):
         rng: np.random.Generator,
         whole: bool,
     ) -> Records:
-        odds = own @ self.tastes.T
+        with threadpool_limits(1, "blas"):
+            odds = own @ self.tastes.T
         leaning = odds - np.outer(own[:, 0], self.tastes[:, 0])
         odds += self.offsets
         order_of = rng.integers(len(orders), size=len(own))

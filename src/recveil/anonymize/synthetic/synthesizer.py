@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from recveil.anonymize.base import check_everybody_rated, check_seed
-from recveil.anonymize.drawing_options import AS_RATED
+from recveil.anonymize.drawing_options import AS_RATED, NO_NOISE, catalogue_given, check_drawing
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
@@ -49,9 +49,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
         The probability that this leaves out.
     people : int, optional
         How many to draw; if not given, as many as there are, as counted with noise.
-    catalogue : array-like or "as-rated", optional
-        The public list of items. "as-rated" if everybody may know which items were rated at all.
-        If not given, items are chosen by their noisy sums, and few rated ones are left out.
+    catalogue : array-like, path or "as-rated", optional
+        The public list of items, or a text file with an id a line. "as-rated" if everybody may know
+        which items were rated at all. If not given, items are chosen by their noisy sums, and few rated ones are left out.
     rating_grid : {"tenths", "whole"}
         Labels are tenths of the scale's step, or levels of the scale, with all their spread.
     seed : int, optional
@@ -119,6 +119,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
     def _check(self, ratings: Ratings) -> None:
         check_seed(self.seed)
+        epsilon = NO_NOISE if self.epsilon is None else self.epsilon
+        check_drawing({"epsilon": epsilon, "people": self.people})
         check_everybody_rated(ratings)
         refuse_likes(ratings, PUBLISHED)
         if self.rating_grid not in ("tenths", "whole"):
@@ -147,9 +149,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 )
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
             return Public(False, _MOST_ITEMS, share), ratings
-        if isinstance(self.catalogue, str) and self.catalogue == AS_RATED:
+        items = catalogue_given(self.catalogue, ratings)
+        if isinstance(items, str):  # as rated
             return Public(True, ratings.n_items), ratings
-        items = np.sort(np.asarray(self.catalogue, ratings.items.dtype))
         return Public(True, items.size), _on_catalogue(ratings, items)
 
     def _measure(
@@ -232,4 +234,4 @@ def _on_catalogue(ratings: Ratings, items: NDArray[Any]) -> Ratings:
 def _catalogue_word(catalogue: Any) -> str:
     if catalogue is None:
         return "chosen"
-    return "as rated" if isinstance(catalogue, str) else "given"
+    return "as rated" if isinstance(catalogue, str) and catalogue == AS_RATED else "given"

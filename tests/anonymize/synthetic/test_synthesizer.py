@@ -1,0 +1,263 @@
+"""A release of synthetic people: its promise, what it names, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from recveil.anonymize.synthetic import synthesizer
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+from recveil.verify import verify
+
+STARS = RatingScale(1, 5, 1)
+RATINGS = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
+
+
+def made(epsilon=20.0, ratings=RATINGS, **options):
+    options = {"catalogue": "as-rated", "seed": 1} | options
+    return Synthesizer(epsilon, **options).anonymize(ratings)
+
+
+def drawn(release):
+    blocks = list(release.published.blocks())
+    return (
+        np.concatenate([np.diff(block.indptr) for block in blocks]),
+        release.published.items[np.concatenate([block.indices for block in blocks])],
+        np.concatenate([block.values for block in blocks]),
+    )
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(*parts) for parts in zip(drawn(one), drawn(other), strict=True))
+
+
+def as_if(ratings, **changed) -> Ratings:
+    parts = ("users", "items", "indptr", "indices", "values", "days", "scale")
+    return Ratings(**({name: getattr(ratings, name) for name in parts} | changed))
+
+
+class TestPromise:
+    @pytest.mark.parametrize("catalogue", ["as-rated", None], ids=str)
+    @pytest.mark.parametrize("epsilon", [8.0, 20.0, 100.0])
+    def test_the_ledger_never_says_more_than_was_asked(self, epsilon, catalogue):
+        claim = made(epsilon, catalogue=catalogue).published.claim
+        assert (claim.kind, claim.epsilon, claim.delta) == ("differentially-private", epsilon, 1e-6)
+        assert claim.ledger.epsilon(1e-6) <= epsilon
+        assert claim.ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
+        assert claim.ledger.threshold_delta == (1e-7 if catalogue is None else 0)
+
+    def test_of_exact_sums_nothing_is_promised(self):
+        claim = made(None).published.claim
+        assert (claim.kind, claim.k, claim.ledger) == ("aggregates", 300, None)
+
+    def test_what_is_published_follows_from_the_answers_alone(self, monkeypatch):
+        """Other people with the same noisy answers have the same release."""
+        answers = []
+
+        def measure(*of, real=synthesizer.measure):
+            answers.append(real(*of))
+            return answers[0]
+
+        monkeypatch.setattr(synthesizer, "measure", measure)
+        first = made()
+        others = make_ratings(320, 40, 4_000, seed=8, scale=STARS)
+        assert (others.items == RATINGS.items).all()
+        second = made(ratings=others)
+        assert answers[1].n_people != answers[0].n_people
+        assert same(first, second)
+        assert first.published.settings == second.published.settings
+        assert first.published.model().equals(second.published.model())
+        assert first.published.n_users == second.published.n_users
+
+    def test_users_ids_and_order_are_no_matter(self):
+        """The sums are the same, to the bit, and so is the release."""
+        back = np.arange(300)[::-1]
+        of = np.concatenate([np.arange(*RATINGS.indptr[[user, user + 1]]) for user in back])
+        turned = as_if(
+            RATINGS,
+            users=np.array([f"secret-{user}" for user in range(300)], object),
+            indptr=np.concatenate([[0], np.cumsum(RATINGS.activity[back])]),
+            indices=RATINGS.indices[of],
+            values=RATINGS.values[of],
+            days=None,
+        )
+        assert same(made(), made(ratings=turned))
+
+
+class TestSeed:
+    def test_the_same_seed_the_same_people(self):
+        assert same(made(), made())
+
+    def test_another_seed_other_noise_and_other_people(self):
+        first, second = made(), made(seed=2)
+        assert not first.published.model().equals(second.published.model())
+        assert not same(first, second)
+
+    def test_reading_it_twice_is_the_same_release(self):
+        release = made(seed=None)
+        assert same(release, release)
+        assert not same(release, made(seed=None))
+
+    def test_a_seeded_one_is_not_written(self, tmp_path):
+        with pytest.raises(RecveilError, match="keep seeds for experiments"):
+            made().write(tmp_path / "out")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("layout", ["users", "model"])
+    def test_one_without_a_seed_is_written_and_verified(self, tmp_path, layout):
+        assert made(seed=None).write(tmp_path / "out", layout=layout).holds
+        verdict = verify(tmp_path / "out")
+        assert verdict.holds
+        assert verdict.epsilon == 20
+
+    def test_exact_sums_may_have_a_seed(self, tmp_path):
+        assert made(None).write(tmp_path / "out").holds
+
+    def test_nothing_private_is_shown(self):
+        release = made(seed=987654321987)
+        public = repr(release) + repr(release.published) + release._repr_html_()
+        shown = public + repr(release.private) + repr(Synthesizer(3.0, seed=987654321987))
+        assert "987654321987" not in shown
+        assert "300" not in public  # the number of people is counted with noise
+
+
+class TestPeople:
+    def test_as_many_as_counted_with_noise(self):
+        counts = {made(8.0, seed=seed).published.n_users for seed in range(6)}
+        assert len(counts) > 3
+        assert all(150 < count < 450 for count in counts)
+        assert made(None).published.n_users == 300
+
+    @pytest.mark.parametrize("people", [1, 7, 1_000])
+    def test_as_many_as_asked_for(self, people):
+        release = made(people=people)
+        assert release.published.n_users == people
+        counts, _, _ = drawn(release)
+        assert counts.size == people
+        assert counts.min() >= 1
+        assert release.published.settings["people"] == "asked for"
+
+    def test_nobody_stands_behind_a_record(self):
+        assert all((block.sizes == 1).all() for block in made().published.blocks())
+
+    @pytest.mark.parametrize("grid", ["tenths", "whole"])
+    def test_labels(self, grid):
+        release = made(rating_grid=grid)
+        labels = drawn(release)[2]
+        step = release.published.settings["label_step"]
+        assert step == {"tenths": 0.1, "whole": 1.0}[grid]
+        assert np.abs(labels / step - np.rint(labels / step)).max() < 1e-6
+        assert 1 <= labels.min() <= labels.max() <= 5
+
+
+class TestItems:
+    def test_without_a_catalogue_no_item_of_a_single_person(self):
+        users = np.concatenate([RATINGS.user_positions(), np.full(5, 300)])
+        items = np.concatenate([RATINGS.items[RATINGS.indices], np.arange(901, 906)])
+        values = np.concatenate([RATINGS.values, np.full(5, 5)])
+        ratings = Ratings.from_columns(users, items, values, scale=STARS)
+        for seed in range(4):
+            release = made(30.0, ratings, catalogue=None, seed=seed)
+            assert release.published.items.max() <= 40
+            assert release.published.settings["catalogue"] == "chosen"
+            assert 0 < release.published.settings["pooled_share"] < 0.8
+
+    def test_of_a_catalogue_items_that_stand_out(self):
+        release = made(catalogue=range(1, 101))
+        assert set(release.published.items) <= set(range(1, 101))
+        assert release.published.settings["catalogue"] == "given"
+        assert set(drawn(release)[1]) <= set(release.published.items)
+
+    def test_a_file_of_items(self, tmp_path):
+        file = tmp_path / "items.txt"
+        file.write_text("".join(f"{item}\n" for item in RATINGS.items))
+        release = made(catalogue=str(file))
+        assert release.published.settings["catalogue"] == "given"
+        assert same(release, made())
+
+    def test_text_ids(self):
+        ids = np.array([f"film {item}" for item in RATINGS.items], object)
+        order = np.argsort(ids)
+        place = np.argsort(order)
+        rows = [np.sort(place[RATINGS.row(user)[0]]) for user in range(300)]
+        ratings = as_if(RATINGS, items=ids[order], indices=np.concatenate(rows), days=None)
+        release = made(ratings=ratings, catalogue=[*ids, "a film with a much longer name"])
+        assert set(release.published.items) <= {*ids, "a film with a much longer name"}
+
+
+class TestEdges:
+    @pytest.mark.parametrize("epsilon", [None, 50.0], ids=["exact", "noisy"])
+    @pytest.mark.parametrize("scale", [RatingScale(0, 10), RatingScale(0, 1, 1)], ids=str)
+    def test_other_scales(self, scale, epsilon):
+        values = scale.round((RATINGS.values - 1) / 4 * scale.range + scale.low)
+        release = made(epsilon, as_if(RATINGS, values=values, scale=scale))
+        labels = drawn(release)[2]
+        assert scale.low <= labels.min() <= labels.max() <= scale.high
+
+    @pytest.mark.parametrize("epsilon", [None, 50.0], ids=["exact", "noisy"])
+    def test_everybody_rated_both_items(self, epsilon):
+        ratings = Ratings.from_columns(
+            np.repeat(np.arange(300), 2), np.tile([5, 6], 300), np.tile([1, 4], 300), scale=STARS
+        )
+        assert made(epsilon, ratings).published.items.tolist() == [5, 6]
+
+    def test_one_person_is_drawn_from_without_a_promise_alone(self):
+        alone = Ratings.from_columns(["ann"] * 3, [5, 6, 7], [4, 2, 1], scale=STARS)
+        assert made(None, alone).published.claim.k == 1
+        with pytest.raises(RecveilError, match="noise"):
+            made(5.0, alone)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("options", "named"),
+        [
+            ({"catalogue": []}, "is empty"),
+            ({"catalogue": [1, 2, 2]}, "twice"),
+            ({"catalogue": ["one", "two"]}, "whole numbers"),
+            ({"catalogue": [1.5, 2.5]}, "whole numbers"),
+            ({"catalogue": range(1, 31)}, "are not in it, such as '31'"),
+            ({"people": 0}, "at least 1"),
+            ({"people": -3}, "at least 1"),
+            ({"people": 2.5}, "at least 1"),
+            ({"rating_grid": "halves"}, "expected tenths or whole"),
+            ({"seed": -1}, "at least 0"),
+            ({"delta": 0.7}, "delta"),
+            ({"delta": 0.0}, "delta"),
+        ],
+        ids=str,
+    )
+    def test_by_name(self, options, named):
+        with pytest.raises(RecveilError, match=named) as error:
+            made(**options)
+        assert len(str(error.value)) < 300
+
+    @pytest.mark.parametrize("epsilon", ["many", 0.0, -1.0, 2_000.0, float("nan")], ids=str)
+    def test_an_epsilon_that_is_none(self, epsilon):
+        with pytest.raises(RecveilError, match="epsilon"):
+            made(epsilon)
+
+    def test_a_scale_that_was_read_off_the_ratings(self):
+        scale = RatingScale(1, 5, 1, inferred=True)
+        with pytest.raises(RecveilError, match="may be one person's"):
+            made(ratings=as_if(RATINGS, scale=scale))
+        assert made(None, as_if(RATINGS, scale=scale)).published.n_users == 300
+
+    def test_whole_ratings_of_a_scale_without_steps(self):
+        ratings = as_if(RATINGS, scale=RatingScale(1, 5))
+        with pytest.raises(RecveilError, match="no steps"):
+            made(ratings=ratings, rating_grid="whole")
+
+    def test_likes(self):
+        with pytest.raises(RecveilError, match="likes"):
+            made(ratings=as_if(RATINGS, values=np.full(RATINGS.n_ratings, 5.0)))
+
+    def test_noise_that_hides_everything(self):
+        with pytest.raises(RecveilError, match="give a larger epsilon"):
+            made(0.01)
+
+    def test_more_items_than_anybody_may_have_rated(self, monkeypatch):
+        monkeypatch.setattr(synthesizer, "_MOST_ITEMS", 20)
+        with pytest.raises(RecveilError, match="--catalogue"):
+            made(catalogue=None)
