@@ -30,8 +30,8 @@ _OF_SLOPES, _OF_SQUARES = 0.9, 0.99
 _PRIOR_SPREAD = 0.8
 # A person rates at most this share of the items that are told.
 _MOST_RATED = 0.7
-# Of more items than that, only directions that stand out are compared.
-_AT_ONCE = 3_000
+# Of more items than that, so many are compared with all others at a time.
+_AT_ONCE, _AT_A_TIME = 1_800, 600
 _FAR = 1.5
 # Products of matrices are worked out in so many parts, each by one thread.
 _PARTS = 8
@@ -74,7 +74,7 @@ def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
         found = directions(told)
         activity, crowd = _crowd(told, found.squares.size, rng)
         items = _start(told, activity, found)
-        _descend(items, _Fit(told, found, activity, crowd))
+        _descend(items, _Fit(told, activity, crowd, rng))
     return items
 
 
@@ -163,12 +163,12 @@ def _start(told: Told, activity: Small, found: Directions) -> FittedItems:
 class _Fit:
     """The slopes of the misfit, for a crowd that stays the same."""
 
-    def __init__(self, told: Told, found: Directions, activity: Small, crowd: Small) -> None:
+    def __init__(self, told: Told, activity: Small, crowd: Small, rng: np.random.Generator) -> None:
         self._crowd, self._activity = crowd, activity
         noise = max(told.moments_noise, LEAST_NOISE)
         self._stands_for = np.float32(told.n_people / len(crowd))
-        off = _off_all if len(told.moments) <= _AT_ONCE else _off_directions
-        self._off = off(told, found)
+        few = len(told.moments) <= _AT_ONCE
+        self._off = _off_all(told) if few else _off_some(told, rng)
         self._believed = np.float32(1 / noise**2)
         self._popularity = told.popularity.astype(np.float32)
         popular_noise = max(told.popularity_noise, LEAST_NOISE)
@@ -194,7 +194,7 @@ class _Fit:
         return of_tastes.sum(axis=0), of_items
 
 
-def _off_all(told: Told, _found: Directions) -> Callable[[Small], Small]:
+def _off_all(told: Told) -> Callable[[Small], Small]:
     """Return how far all cells of a crowd's moments are off, times its tastes."""
     moments = told.moments.astype(np.float32)
     np.fill_diagonal(moments, 0)
@@ -208,20 +208,27 @@ def _off_all(told: Told, _found: Directions) -> Callable[[Small], Small]:
     return off
 
 
-def _off_directions(told: Told, found: Directions) -> Callable[[Small], Small]:
-    """Return the same of what popularity and the directions that stand out say of the moments.
+def _off_some(told: Told, rng: np.random.Generator) -> Callable[[Small], Small]:
+    """Return the same, guessed from the columns of some items: others each time, all in turn.
 
-    Of many items, that takes far less work than all cells do.
+    Of many items, that takes far less work, and on average it is as far off as all cells are.
     """
-    columns = [np.sqrt(told.n_people) * told.usual, *(found.vectors * np.sqrt(found.squares)).T]
-    low_rank = np.column_stack(columns).astype(np.float32)
-    diagonal = (low_rank**2).sum(axis=1)
+    n = len(told.moments)
+    moments = told.moments.astype(np.float32)
+    np.fill_diagonal(moments, 0)
+    waiting: list[NDArray[np.int64]] = []
 
     def off(tastes: Small) -> Small:
-        products = _product(_product(tastes, tastes.T), tastes)
-        products -= _product(_product(tastes, low_rank), low_rank.T)
-        products += tastes * (diagonal - (tastes**2).sum(axis=0))
-        return products
+        if not waiting:
+            waiting.extend(np.array_split(rng.permutation(n), -(-n // _AT_A_TIME)))
+        some = waiting.pop()
+        of_some = np.ascontiguousarray(tastes[:, some])
+        found = of_some.T @ tastes
+        found -= moments[some]
+        found[np.arange(some.size), some] = 0
+        products = of_some @ found
+        products *= np.float32(n / some.size)
+        return np.asarray(products)
 
     return off
 
@@ -244,7 +251,7 @@ def _to_chances(odds, activity, offsets, weights):  # type: ignore[no-untyped-de
                 slope += chance * (1 - chance)
             step = min(2.0, max(-2.0, (total - activity[person]) / slope))
             offset -= np.float32(step)
-            if abs(step) < 1e-3:
+            if abs(step) < 1e-2:  # the next one would be its square
                 break
         offsets[person] = offset
         square = 0.0

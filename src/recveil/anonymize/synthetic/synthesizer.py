@@ -50,8 +50,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
     people : int, optional
         How many to draw; if not given, as many as there are, as counted with noise.
     catalogue : array-like, path or "as-rated", optional
-        The public list of items, or a text file with an id a line. "as-rated" if everybody may know
-        which items were rated at all. If not given, items are chosen by their noisy sums, and few rated ones are left out.
+        The public list of items, or a text file with an id a line. "as-rated" if everybody may
+        know which items were rated at all. If not given, items are chosen by their noisy sums, and
+        those that few people rated are left out.
     rating_grid : {"tenths", "whole"}
         Labels are tenths of the scale's step, or levels of the scale, with all their spread.
     seed : int, optional
