@@ -9,9 +9,13 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
+
+from recveil.anonymize.synthetic.gaussian import NoiseSource
+from recveil.anonymize.synthetic.mechanism import Mechanism
 
 # In `make test` a minute at most; `make torture` looks longer.
 RUNS = 20_000 if os.environ.get("RECVEIL_TORTURE") else 1_000
@@ -98,7 +102,66 @@ def look_for(
     )
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tests of little tables run beside each other; threads would wait for each other."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def canary():
     """Return `look_for`: what a mechanism kept at most, of somebody extreme."""
     return look_for
+
+
+class Heard(Mechanism):
+    """A mechanism whose answers can be looked up."""
+
+    def __init__(self, seed, sigmas):
+        super().__init__(NoiseSource.repeatable(seed), sigmas)
+        self.answers = {}
+
+    def measure(self, name, *query, **options):
+        self.answers[name] = super().measure(name, *query, **options)
+        return self.answers[name]
+
+    def measure_symmetric(self, name, *query, **options):
+        self.answers[name] = super().measure_symmetric(name, *query, **options)
+        return self.answers[name].copy()
+
+    def measure_items(self, name, *query, **options):
+        self.answers[name] = super().measure_items(name, *query, **options)
+        return self.answers[name]
+
+
+class ToldAgain:
+    """Answers with what was told before, and remembers what the exact answers are."""
+
+    def __init__(self, answers):
+        self.answers, self.exact = dict(answers), {}
+
+    def measure(self, name, what, exact, grid, **_):
+        assert name not in self.exact
+        self.exact[name] = exact * grid
+        return self.answers[name]
+
+    measure_items = measure
+
+    def measure_symmetric(self, name, what, exact, grid):
+        upper = np.triu(exact)
+        return self.measure(name, what, upper + np.triu(upper, 1).T, grid)
+
+
+@pytest.fixture(scope="session")
+def heard_by():
+    """Return a mechanism whose answers can be looked up, of a seed and sigmas."""
+    return Heard
+
+
+@pytest.fixture(scope="session")
+def told_again():
+    """Return what answers as before, and keeps the exact answers."""
+    return ToldAgain

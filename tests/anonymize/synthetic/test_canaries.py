@@ -1,14 +1,24 @@
 """Somebody extreme shows no more than was promised; where half of the noise is missing, they do."""
 
+import contextlib
 import math
+import os
 
 import numpy as np
 import pytest
 
+from recveil.anonymize.synthetic import fitting_people, synthesizer
+from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism
+from recveil.anonymize.synthetic.noisy_sums import SHARES, Public, measure
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.errors import RecveilError
-from recveil.release.ledger import Ledger, Query
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.ledger import Ledger, Query, epsilon_of
+
+# Of single queries, and of whole releases, which take longer.
+RUNS, FEW_RUNS = (20_000, 4_000) if os.environ.get("RECVEIL_TORTURE") else (1_000, 200)
 
 GRID = 2.0**-20
 DELTA = 0.05  # far too large to publish with; so is the share of canaries that 500 runs can tell
@@ -103,6 +113,103 @@ class TestNamedItems:
     def test_a_threshold_that_is_too_low_is_caught(self, canary):
         shown = canary(self.names(0.3), DELTA, threshold_delta=self.PAID)
         assert shown.epsilon > self.PROMISED.epsilon(DELTA)
+
+
+class TestAllQueries:
+    """Thirty people with three of twelve items each, and one who gave all twelve the highest.
+
+    The score is the best there is: the likelihood ratio of all answers together. Each query after
+    the first follows from answers before, so that whoever looks asks with the same answers again
+    what the exact sums would have been, with and without the canary.
+    """
+
+    PROMISED = 2.0  # mu: less noise hides how many people there are, of so few
+    PUBLIC = Public(True, N_ITEMS)
+
+    def table(self, is_there):
+        rng = np.random.default_rng(5)
+        rows = [np.sort(rng.choice(N_ITEMS, 3, replace=False)) for _ in range(30)]
+        rows += [np.arange(N_ITEMS)] * is_there
+        values = np.concatenate([rng.integers(1, 5, 90), np.full(N_ITEMS * is_there, 5)])
+        users, items = np.arange(len(rows)), np.arange(N_ITEMS)
+        indptr = np.concatenate([[0], np.cumsum([row.size for row in rows])])
+        scale = RatingScale(1, 5, 1)
+        return Ratings(users, items, indptr, np.concatenate(rows), values, None, scale)
+
+    def asked(self, ratings, mechanism, sigmas):
+        with contextlib.suppress(RecveilError):  # what is refused was decided by answers, too
+            measure(ratings, mechanism, self.PUBLIC, sigmas)
+        return mechanism
+
+    def likelihood_ratio(self, heard_by, told_again, noise=1.0):
+        tables = self.table(False), self.table(True)
+        whole = {name: 1 / self.PROMISED / math.sqrt(share) for name, share in SHARES.items()}
+        sigmas = {name: noise * sigma for name, sigma in whole.items()}
+
+        def score(seed, is_there):
+            told = self.asked(tables[is_there], heard_by(seed, sigmas), sigmas).answers
+            out, within = (self.asked(of, told_again(told), sigmas).exact for of in tables)
+            return sum(
+                np.vdot(told[name] - (out[name] + within[name]) / 2, within[name] - out[name])
+                / sigmas[name] ** 2
+                for name in told
+            )
+
+        return score
+
+    def test_the_canary_is_nearly_as_extreme_as_can_be(self, heard_by, told_again):
+        sigmas = dict.fromkeys(SHARES, 1e-3)
+        told = self.asked(self.table(True), heard_by(1, sigmas), sigmas).answers
+        out, within = (
+            self.asked(self.table(there), told_again(told), sigmas).exact for there in (False, True)
+        )
+        lengths = {name: np.linalg.norm(within[name] - out[name]) for name in SHARES}
+        assert max(lengths.values()) <= 1
+        assert min(lengths.values()) > 0.99
+
+    def test_no_more_than_promised_and_most_of_it(self, canary, heard_by, told_again):
+        shown = canary(self.likelihood_ratio(heard_by, told_again), DELTA)
+        assert 0.6 * self.PROMISED < shown.mu <= self.PROMISED
+        assert shown.epsilon <= epsilon_of(self.PROMISED, DELTA)
+
+    def test_half_of_the_noise_is_caught(self, canary, heard_by, told_again):
+        shown = canary(
+            self.likelihood_ratio(heard_by, told_again, noise=0.5), DELTA, runs=RUNS // 2
+        )
+        assert shown.mu > self.PROMISED
+
+
+class TestDrawnPeople:
+    """The same somebody, looked for in the people that a whole release draws."""
+
+    EPSILON = 6.0
+
+    def ratings_drawn(self, seed, is_there):
+        """How much a release rates, and how highly."""
+        ratings = TestAllQueries().table(is_there)
+        drawing = Synthesizer(self.EPSILON, DELTA, catalogue="as-rated", people=200, seed=seed)
+        try:
+            blocks = list(drawing.anonymize(ratings).published.blocks())
+        except RecveilError:
+            return 0.0
+        return float(sum((block.values - 1).sum() for block in blocks))
+
+    @pytest.fixture(autouse=True)
+    def _rough_fit(self, monkeypatch):
+        """What is done after the noise cannot tell more; a rough fit leaves time for more runs."""
+        monkeypatch.setattr(fitting_people, "_CROWD", 200)
+        monkeypatch.setattr(fitting_people, "_ROUNDS", 20)
+
+    def test_no_more_than_promised(self, canary):
+        shown = canary(self.ratings_drawn, DELTA, runs=FEW_RUNS)
+        assert shown.epsilon <= self.EPSILON
+        assert shown.mu <= Budget.of(self.EPSILON, DELTA).mu
+
+    def test_the_same_noise_every_time_is_caught(self, canary, monkeypatch):
+        same = NoiseSource.repeatable
+        monkeypatch.setattr(synthesizer.NoiseSource, "repeatable", lambda seed: same(7))
+        shown = canary(self.ratings_drawn, DELTA, runs=FEW_RUNS)
+        assert shown.mu > Budget.of(self.EPSILON, DELTA).mu
 
 
 class TestTheBoundsThemselves:

@@ -8,7 +8,7 @@ from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
-from recveil.anonymize.synthetic.noisy_sums import SHARES, Measured, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
@@ -25,7 +25,7 @@ def asked(epsilon=20.0, seed=1, public=CATALOGUE):
     return Mechanism(NoiseSource.repeatable(seed), sigmas), sigmas
 
 
-def measured(ratings=RATINGS, epsilon=20.0, seed=1, public=CATALOGUE) -> Measured:
+def measured(ratings=RATINGS, epsilon=20.0, seed=1, public=CATALOGUE) -> NoisySums:
     if epsilon is None:
         return measure(ratings, WithoutNoise(), public, dict.fromkeys(SHARES, 0.0))
     mechanism, sigmas = asked(epsilon, seed, public)
@@ -37,43 +37,6 @@ def same(one, other) -> bool:
         same(*parts) if isinstance(parts[0], tuple) else np.array_equal(*parts)
         for parts in zip(one, other, strict=True)
     )
-
-
-class Told:
-    """Answers with what was told before, and remembers what the exact answers are."""
-
-    def __init__(self, answers=()):
-        self.answers, self.exact = dict(answers), {}
-
-    def measure(self, name, what, exact, grid):
-        assert name not in self.exact
-        self.exact[name] = exact * grid
-        return self.answers[name]
-
-    measure_symmetric = measure
-
-    def measure_items(self, name, what, exact, grid, **_):
-        return self.measure(name, what, exact, grid)
-
-
-class Heard(Mechanism):
-    """A mechanism whose answers can be looked up."""
-
-    def __init__(self, seed, sigmas):
-        super().__init__(NoiseSource.repeatable(seed), sigmas)
-        self.answers = {}
-
-    def measure(self, name, *query, **options):
-        self.answers[name] = super().measure(name, *query, **options)
-        return self.answers[name]
-
-    def measure_symmetric(self, name, *query, **options):
-        self.answers[name] = super().measure_symmetric(name, *query, **options)
-        return self.answers[name].copy()
-
-    def measure_items(self, name, *query, **options):
-        self.answers[name] = super().measure_items(name, *query, **options)
-        return self.answers[name]
 
 
 class TestWhatIsAsked:
@@ -106,34 +69,34 @@ class TestWhatIsAsked:
 
 
 class TestAnswersAlone:
-    def test_other_ratings_with_the_same_answers_are_measured_the_same(self):
+    def test_other_ratings_with_the_same_answers_are_measured_the_same(self, heard_by, told_again):
         """All that follows from people is what the mechanism told of them."""
         _, sigmas = asked()
-        heard = Heard(1, sigmas)
+        heard = heard_by(1, sigmas)
         first = measure(RATINGS, heard, CATALOGUE, sigmas)
         others = make_ratings(37, 40, 300, seed=99, scale=STARS)
         assert others.n_items == 40
-        assert same(first, measure(others, Told(heard.answers), CATALOGUE, sigmas))
+        assert same(first, measure(others, told_again(heard.answers), CATALOGUE, sigmas))
 
-    def test_without_a_catalogue_as_well(self):
+    def test_without_a_catalogue_as_well(self, heard_by, told_again):
         _, sigmas = asked(40.0, public=CHOSEN)
-        heard = Heard(1, sigmas)
+        heard = heard_by(1, sigmas)
         first = measure(RATINGS, heard, CHOSEN, sigmas)
         others = make_ratings(37, 40, 300, seed=99, scale=STARS)
-        assert same(first, measure(others, Told(heard.answers), CHOSEN, sigmas))
+        assert same(first, measure(others, told_again(heard.answers), CHOSEN, sigmas))
 
     def test_the_rule_is_learnt_from_what_was_measured_alone(self):
         found = measured()
         first, second = (learn_people(found, STARS, np.random.default_rng(3)) for _ in range(2))
         assert same(first[:-1], second[:-1])
 
-    def test_a_person_more_changes_only_exact_answers(self):
+    def test_a_person_more_changes_only_exact_answers(self, heard_by, told_again):
         _, sigmas = asked()
-        heard = Heard(1, sigmas)
+        heard = heard_by(1, sigmas)
         measure(RATINGS, heard, CATALOGUE, sigmas)
         exact = []
         for ratings in (RATINGS, make_ratings(301, 40, 5_020, seed=4, scale=STARS)):
-            told = Told(heard.answers)
+            told = told_again(heard.answers)
             measure(ratings, told, CATALOGUE, sigmas)
             exact.append(told.exact)
         assert exact[0].keys() == exact[1].keys() == SHARES.keys()
@@ -195,13 +158,13 @@ class TestRefused:
         with pytest.raises(RecveilError, match="how many people there are"):
             measured(epsilon=0.01)
 
-    def test_more_noise_than_items(self):
+    def test_more_noise_than_items(self, heard_by, told_again):
         _, sigmas = asked()
-        heard = Heard(1, sigmas)
+        heard = heard_by(1, sigmas)
         measure(RATINGS, heard, CATALOGUE, sigmas)
         answers = heard.answers | {"item sums": np.zeros((40, 2))}
         with pytest.raises(RecveilError, match="hides all but 0 items"):
-            measure(RATINGS, Told(answers), CATALOGUE, sigmas)
+            measure(RATINGS, told_again(answers), CATALOGUE, sigmas)
 
 
 def test_a_small_epsilon_is_one_for_many_people():

@@ -33,8 +33,8 @@ _MOST_RATED = 0.7
 # Of more items than that, so many are compared with all others at a time.
 _AT_ONCE, _AT_A_TIME = 1_800, 600
 _FAR = 1.5
-# Products of matrices are worked out in so many parts, each by one thread.
-_PARTS = 8
+# Products of matrices with more steps are worked out in so many parts, each by one thread.
+_LITTLE, _PARTS = 1 << 24, 8
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
@@ -96,6 +96,8 @@ def _descend(items: FittedItems, fit: "_Fit") -> None:
 
 def _product(left: Small, right: Small) -> Small:
     """Return the product of two matrices, the same for any number of threads."""
+    if left.size * right.shape[1] < _LITTLE:
+        return np.asarray(left @ right)
     whole = np.empty((len(left), right.shape[1]), np.float32)
     edges = np.linspace(0, len(left), _PARTS + 1).astype(int)
 
