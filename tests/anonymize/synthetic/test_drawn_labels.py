@@ -10,7 +10,7 @@ from recveil.anonymize.synthetic.bounded_vectors import moved
 from recveil.anonymize.synthetic.drawn_labels import (
     MOST_LEVELS,
     Labels,
-    Sides,
+    LabelSides,
     expected_labels,
     label_levels,
     learn_labels,
@@ -109,7 +109,7 @@ class TestScales:
     def test_both_sides_together_are_the_mean(self, scale):
         levels = label_levels(scale)
         found = learnt(np.arange(1.0, levels.size + 1), [-0.2, 0.3], scale)
-        sides = Sides.of(found.cuts, found.chance, levels, scale)
+        sides = LabelSides.of(found.cuts, found.chance, levels, scale)
         told = sides.liked * sides.if_liked + (1 - sides.liked) * sides.if_not
         mean = expected_labels(levels, found.cuts, found.chance, sides.places)
         assert told == pytest.approx(mean, abs=1e-6 * scale.range)
@@ -117,7 +117,7 @@ class TestScales:
     def test_who_liked_it_is_on_the_liked_side(self, scale):
         levels = label_levels(scale)
         found = learnt(np.ones(levels.size), [-0.2, 0.3], scale)
-        sides = Sides.of(found.cuts, found.chance, levels, scale)
+        sides = LabelSides.of(found.cuts, found.chance, levels, scale)
         slack = 1e-9 * scale.range
         assert sides.if_liked.min() >= levels[levels >= liked_from(scale)][0] - slack
         assert sides.if_not.max() <= levels[levels < liked_from(scale)][-1] + slack
