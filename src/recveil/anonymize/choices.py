@@ -90,7 +90,7 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
 
 def _promises() -> str:
     """Say the promises that can be asked for, a line each."""
-    told = ["--k K: at least K people share each published row"]
+    told = ["--k K: at least k people share each published row"]
     told += [
         f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
     ]

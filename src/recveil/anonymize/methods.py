@@ -258,7 +258,7 @@ def method_names() -> tuple[str, ...]:
     Examples
     --------
     >>> method_names()
-    ('predictive', 'k-corating', 'sparse')
+    ('predictive', 'k-corating', 'sparse', 'synthetic')
     """
     return tuple(method.name for method in all_methods() if method.card)
 

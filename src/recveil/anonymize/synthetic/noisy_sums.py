@@ -178,7 +178,7 @@ def measure(
     if chosen.size < _FEWEST_WORTH:
         raise RecveilError(
             f"the noise hides all but {chosen.size} items of {n_people:,.0f} people; give a larger "
-            f"epsilon (--epsilon), a public list of items (--catalogue), or more people"
+            f"epsilon (--epsilon), a public catalogue (--catalogue), or more people"
         )
     grid = taste_grid(sigmas["moments"])
     sums = moments(ratings, chosen, liked_from(ratings.scale), grid)

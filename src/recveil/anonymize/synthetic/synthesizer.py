@@ -126,12 +126,13 @@ class Synthesizer(BriefParameters, BaseEstimator):
         refuse_likes(ratings, PUBLISHED)
         if self.rating_grid not in ("tenths", "whole"):
             raise RecveilError(
-                f"rating_grid (--ratings) is {quoted(self.rating_grid)}; expected tenths or whole"
+                f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
+                f"expected tenths or whole"
             )
         if self.rating_grid == "whole" and ratings.scale.step is None:
             raise RecveilError(
-                f"rating_grid (--ratings): the scale {ratings.scale} has no steps, so that no "
-                f"rating is whole; name a step (--scale LOW:HIGH:STEP), or take tenths"
+                f"rating_grid, of drawn ratings (--ratings): the scale {ratings.scale} has no "
+                f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take tenths"
             )
         if self.epsilon is not None and ratings.scale.inferred:
             raise RecveilError(
@@ -145,8 +146,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
             most = int(ratings.activity.max())
             if most > _MOST_ITEMS:
                 raise RecveilError(
-                    f"somebody has {most:,} ratings, and without a public list of items nobody "
-                    f"may have more than {_MOST_ITEMS:,}; give one (--catalogue), or leave them out"
+                    f"somebody has {most:,} ratings, and without a public catalogue nobody "
+                    f"may have more than {_MOST_ITEMS:,}; give a catalogue (--catalogue), or leave them out"
                 )
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
             return Public(False, _MOST_ITEMS, share), ratings
