@@ -172,7 +172,7 @@ def _describe_nearest(told: Resemblance) -> str:
     --------
     >>> from recveil.attack.statistics import Mean
     >>> some = Mean(0.3, 0.25, 0.35, 90)
-    >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-45:]
+    >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-42:]
     'which is no evidence that nothing is told.'
     """
     return (

@@ -132,7 +132,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         if self.rating_grid == "whole" and ratings.scale.step is None:
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings): the scale {ratings.scale} has no "
-                f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take tenths"
+                f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take "
+                f"tenths"
             )
         if self.epsilon is not None and ratings.scale.inferred:
             raise RecveilError(
@@ -147,7 +148,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
             if most > _MOST_ITEMS:
                 raise RecveilError(
                     f"somebody has {most:,} ratings, and without a public catalogue nobody "
-                    f"may have more than {_MOST_ITEMS:,}; give a catalogue (--catalogue), or leave them out"
+                    f"may have more than {_MOST_ITEMS:,}; give a catalogue (--catalogue), or leave "
+                    f"them out"
                 )
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
             return Public(False, _MOST_ITEMS, share), ratings
