@@ -1,0 +1,63 @@
+"""The lines on the card of a model draw people as recveil does."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recveil.anonymize import sample
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+
+SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]
+
+
+@pytest.fixture(scope="module", params=SCALES, ids=str)
+def released(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("by_hand") / "model"
+    scale = request.param
+    stars = make_ratings(600, 40, 9_000, seed=3, scale=SCALES[0])
+    values = (stars.values - 1) / 4 * scale.range + scale.low
+    rows = (stars.users, stars.items, stars.indptr, stars.indices)
+    ratings = Ratings(*rows, values, None, scale)
+    Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(folder, layout="model")
+    return folder, scale
+
+
+def lines_of(folder) -> str:
+    """The block of the card that imports numpy."""
+    card = (folder / "README.md").read_text()
+    blocks = re.findall(r"(?:^    .*\n)+", card, re.M)
+    (found,) = [block for block in blocks if "import json, pathlib" in block]
+    return re.sub("^    ", "", found, flags=re.M)
+
+
+def test_the_lines_as_they_stand_draw_the_same_people(released, tmp_path, monkeypatch):
+    folder, scale = released
+    monkeypatch.chdir(folder)
+    lines = compile(lines_of(folder), "README.md", "exec")
+    people = []
+    for _ in range(400):
+        names = {}
+        exec(lines, names)
+        people.append(names["person"])
+    assert all(scale.low <= label <= scale.high for one in people for label in one.values())
+
+    sample(folder, tmp_path / "drawn", people=4_000, seed=1)
+    drawn = pd.read_parquet(tmp_path / "drawn" / "ratings.parquet")
+    assert np.mean([len(one) for one in people]) == pytest.approx(len(drawn) / 4_000, rel=0.1)
+    shares = drawn["item_id"].value_counts() / 4_000
+    by_hand = pd.Series([item for one in people for item in one]).value_counts() / 400
+    beside = pd.concat([shares, by_hand], axis=1).fillna(0).to_numpy()
+    assert np.abs(beside[:, 0] - beside[:, 1]).max() < 0.15
+    assert np.corrcoef(beside.T)[0, 1] > 0.97
+    labels = np.mean([label for one in people for label in one.values()])
+    assert labels == pytest.approx(drawn["rating"].mean(), abs=0.05 * scale.range)
+
+
+def test_drawn_people_have_no_such_lines(tmp_path):
+    ratings = make_ratings(300, 30, 4_000, seed=3, scale=SCALES[0])
+    Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(tmp_path / "out")
+    assert "By hand" not in (tmp_path / "out" / "README.md").read_text()
