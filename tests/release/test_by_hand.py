@@ -9,7 +9,7 @@ import pytest
 from recveil.anonymize import sample
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.datasets import make_ratings
-from recveil.ratings import RatingScale
+from recveil.ratings import Ratings, RatingScale
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]
 
@@ -17,9 +17,13 @@ SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]
 @pytest.fixture(scope="module", params=SCALES, ids=str)
 def released(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("by_hand") / "model"
-    ratings = make_ratings(600, 40, 9_000, seed=3, scale=request.param)
+    scale = request.param
+    stars = make_ratings(600, 40, 9_000, seed=3, scale=SCALES[0])
+    values = (stars.values - 1) / 4 * scale.range + scale.low
+    rows = (stars.users, stars.items, stars.indptr, stars.indices)
+    ratings = Ratings(*rows, values, None, scale)
     Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(folder, layout="model")
-    return folder, request.param
+    return folder, scale
 
 
 def lines_of(folder) -> str:

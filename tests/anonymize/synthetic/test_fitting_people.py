@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic import fitting_people
 from recveil.anonymize.synthetic.fitting_people import FittedItems, centre_of, fit_items, on_told
-from recveil.anonymize.synthetic.standing_out import Directions, Told, directions
+from recveil.anonymize.synthetic.standing_out import Told, directions
 
 
 def chances_of(items, crowd, activity):
@@ -69,7 +69,7 @@ class TestSlopes:
         activity = rng.uniform(1, n_items - 1, 20)
         items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
         small = [part.astype(np.float32) for part in (activity, crowd)]
-        fit = fitting_people._Fit(told, directions(told), *small)
+        fit = fitting_people._Fit(told, *small, rng)
         found = fit.slopes(FittedItems(*(part.astype(np.float32) for part in items)))
         for which, slopes in enumerate(found):
             numeric = np.empty(slopes.shape)
@@ -82,17 +82,18 @@ class TestSlopes:
                 numeric[place] = (sides[0] - sides[1]) / 2e-4
             assert slopes == pytest.approx(numeric, rel=5e-3, abs=5e-3 * np.abs(numeric).max())
 
-    def test_of_many_items_the_same_where_nothing_else_stands_out(self):
-        """Moments that popularity and directions explain whole: both ways are as far off."""
-        rng = np.random.default_rng(1)
-        told = told_of(9, n_people=400.0)
-        found = Directions(np.array([4.0, 30.0]), np.linalg.qr(rng.normal(size=(9, 2)))[0])
-        directed = (found.vectors * found.squares) @ found.vectors.T
-        told = told._replace(moments=400 * np.outer(told.usual, told.usual) + directed)
-        tastes = rng.normal(size=(30, 9)).astype(np.float32)
-        every = fitting_people._off_all(told, found)(tastes)
-        directions_alone = fitting_people._off_directions(told, found)(tastes)
-        assert directions_alone == pytest.approx(every, rel=1e-3, abs=1e-2)
+    @pytest.mark.parametrize("n_items", [9, 12])
+    def test_some_columns_at_a_time_are_all_in_turn(self, n_items, monkeypatch):
+        """Of many items: the mean of one round of guesses is what all cells say."""
+        monkeypatch.setattr(fitting_people, "_AT_A_TIME", 3)
+        told = told_of(n_items)
+        tastes = np.random.default_rng(1).normal(size=(30, n_items)).astype(np.float32)
+        off = fitting_people._off_some(told, np.random.default_rng(2))
+        for _ in range(2):
+            turns = [off(tastes) for _ in range(n_items // 3)]
+            every = fitting_people._off_all(told)(tastes)
+            assert np.mean(turns, axis=0) == pytest.approx(every, rel=1e-3, abs=1e-2)
+            assert np.abs(turns[0] - every).max() > 1
 
 
 def planted(n_items=40, n_directions=2, n_people=6_000.0, noise=0.0, seed=5):

@@ -225,12 +225,12 @@ def _off_some(told: Told, rng: np.random.Generator) -> Callable[[Small], Small]:
             waiting.extend(np.array_split(rng.permutation(n), -(-n // _AT_A_TIME)))
         some = waiting.pop()
         of_some = np.ascontiguousarray(tastes[:, some])
-        found = of_some.T @ tastes
+        found = _product(of_some.T, tastes)
         found -= moments[some]
         found[np.arange(some.size), some] = 0
-        products = of_some @ found
+        products = _product(of_some, found)
         products *= np.float32(n / some.size)
-        return np.asarray(products)
+        return products
 
     return off
 
