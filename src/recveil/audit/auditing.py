@@ -14,6 +14,7 @@ from recveil.attack import (
 )
 from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
 from recveil.attack.hidden_items import Catalogue
+from recveil.attack.likelihood_ratio import check_shadows
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_published, count_stages
 from recveil.audit.controls import Check, check_attack
@@ -145,6 +146,7 @@ def audit(
     curves: bool = True,
     aux: str | PathLike[str] | None = None,
     catalogue: str | PathLike[str] | None = None,
+    shadows: int | None = None,
     **reading: Any,
 ) -> Audit:
     """Attack a table as if it had been published with the names removed.
@@ -173,6 +175,9 @@ def audit(
         Where `release` hides its items: a table of other people's ratings under the items' own
         ids, with which an adversary may name them again. If not given, half of the people
         themselves stand in for it.
+    shadows : int, optional
+        How many releases like `release` to make of halves of the people, to learn from them who is
+        in another one: an even number of at least 8, such as 32. Each takes as long as making one.
     **reading
         Passed to `understand`. Of `aux` and `catalogue`, columns with these names are read if the
         file has them, else those with the usual names; and `duplicates` holds for them, too.
@@ -204,6 +209,7 @@ def audit(
             raise RecveilError(f"{name} is {number}; expected at least 1")
     refuse_unknown_keywords("audit", reading, "k", "people_in")
     _check_releases(release, against)
+    _check_shadows(shadows, release)
     if aux is not None:
         refuse_no_path("a file of outside knowledge", aux=aux)
     _check_catalogue(catalogue, release)
@@ -225,6 +231,7 @@ def audit(
                 *(ratings, release, chosen, users, seed),
                 against=against,
                 catalogue=public,
+                shadows=shadows,
                 done=done,
             )
         attacks = []
@@ -273,6 +280,18 @@ def _check_releases(
         raise RecveilError(
             f"against (--against) is the release {release} itself; name another one of the same "
             f"people"
+        )
+
+
+def _check_shadows(shadows: int | None, release: str | PathLike[str] | None) -> None:
+    """Refuse shadow releases of none, and too few of them."""
+    if shadows is None:
+        return
+    check_shadows(shadows)
+    if release is None:
+        raise RecveilError(
+            f"shadows (--shadows) is {shadows}, but there is no release whose like could be made; "
+            f"name one (--release)"
         )
 
 
