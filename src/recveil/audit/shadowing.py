@@ -31,7 +31,7 @@ from recveil.release.manifest import Manifest
 # At most so many people are judged; of each, all shadow releases are asked about.
 MOST_JUDGED = 400
 # Who judges: how many exact ratings they know of everybody; None for all.
-_KNOWING: dict[str, int | None] = {"8": 8, "all": None}
+SHADOWERS: dict[str, int | None] = {"8": 8, "all": None}
 # From a model anybody draws as many people as they like; so many times the people, say.
 _FROM_A_MODEL = 5
 # With fewer people nothing is learned that could be measured on others.
@@ -238,7 +238,7 @@ def _all_known(ratings: Ratings, seed: int) -> dict[str, tuple[Knowledge, Advers
     """Return what is known of people, by those who know so many ratings."""
     targets = choose_targets(ratings.n_users, MOST_JUDGED, seed)
     known = {}
-    for name, number in _KNOWING.items():
+    for name, number in SHADOWERS.items():
         adversary = without_unpublished(ratings, Adversary(known=number or 8))
         about = (
             know_everything(ratings, targets)
@@ -266,8 +266,8 @@ class _Scores:
 
     def __init__(self) -> None:
         self._halves: list[NDArray[np.int64]] = []
-        self._by_release: dict[str, list[dict[str, Numbers]]] = {name: [] for name in _KNOWING}
-        self._by_counts: dict[str, list[dict[str, Numbers]]] = {name: [] for name in _KNOWING}
+        self._by_release: dict[str, list[dict[str, Numbers]]] = {name: [] for name in SHADOWERS}
+        self._by_counts: dict[str, list[dict[str, Numbers]]] = {name: [] for name in SHADOWERS}
 
     def add(
         self,
