@@ -6,7 +6,9 @@ and over those that do not, and hold the score of the release that they are aske
 both (Carlini et al. 2022).
 """
 
+import math
 from collections.abc import Mapping
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -29,11 +31,13 @@ _OWN_SPREAD = 0.8
 _FARTHEST = 6.0
 # How much is believed of what many scores say together.
 _BELIEVED = 0.01
+# Releases are judged by what was learned in others: in so many parts.
+_PARTS = 4
 # A score that differs less between releases than this, in its own size, is the same in all.
 _ROUNDING = 1e-9
 
 
-class Told(NamedTuple):
+class MembersTold(NamedTuple):
     """How well members of a release are told from others.
 
     Attributes
@@ -104,7 +108,8 @@ def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
     itself: who is in the one is not in the other.
     """
     check_shadows(inside.shape[1])
-    names, values = [], []
+    names: list[str] = []
+    values: list[Numbers] = []
     for name, score in scores.items():
         spread = np.sqrt(score.var(axis=1).mean())
         if spread > _ROUNDING * np.sqrt((score**2).mean()):
@@ -144,11 +149,11 @@ def _pulled(apart: Numbers, doubt: float) -> Numbers:
     return mean + (apart - mean) * real / (real + doubt)
 
 
-def tell_members(ratios: Ratios, inside: Flags) -> Told:
+def tell_members(ratios: Ratios, inside: Flags) -> MembersTold:
     """Say of everybody in each release whether they are in it, by all scores together.
 
     How much each score counts is learned from one half of the people (a logistic regression), and
-    measured on the other half; then the other way round.
+    measured on the other half, in other releases; then the other way round.
 
     Parameters
     ----------
@@ -168,18 +173,26 @@ def tell_members(ratios: Ratios, inside: Flags) -> Told:
     (0.9, 60)
     """
     combined = np.zeros(inside.shape)
-    n_features = ratios.values.shape[-1]
-    for half in (0, 1):
-        judged = np.arange(len(inside)) % 2 == half
-        taught = ratios.values[~judged].reshape(-1, n_features)
-        rule = LogisticRegression(C=_BELIEVED, max_iter=1_000).fit(taught, inside[~judged].ravel())
-        found = rule.decision_function(ratios.values[judged].reshape(-1, n_features))
-        combined[judged] = found.reshape(-1, inside.shape[1])
-    return Told(
+    half, part = np.arange(len(inside)) % 2, np.arange(inside.shape[1]) // 2 % _PARTS
+    for people, releases in product(range(2), range(_PARTS)):
+        # Who is in a half says who is not: so nobody is judged by what was learned there.
+        taught = np.ix_(half != people, part != releases)
+        judged = np.ix_(half == people, part == releases)
+        combined[judged] = _learned(ratios.values[taught], inside[taught], ratios.values[judged])
+    return MembersTold(
         auc=area_over_clusters(combined, inside),
         tpr_at_1=_recognized(combined, inside, 0.01),
         tpr_at_5=_recognized(combined, inside, 0.05),
     )
+
+
+def _learned(known: Numbers, answers: Flags, asked: Numbers) -> Numbers:
+    """Learn how much each feature (the last axis) counts, and return the log-odds of others."""
+    n_features = known.shape[-1]
+    rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
+    rule.fit(known.reshape(-1, n_features), answers.ravel())
+    found: Numbers = rule.decision_function(asked.reshape(-1, n_features))
+    return found.reshape(asked.shape[:2])
 
 
 def by_lot(inside: Flags, seed: int) -> Flags:
@@ -205,11 +218,12 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
     Notes
     -----
     DeLong's variance with its parts added up by person and by pair of releases (two-way clusters:
-    the sum of both less that of single scores, and at least each of them).
+    the sum of both less that of single scores, and at least each of them), and Student's
+    distribution, as pairs are few.
     """
     members, others = np.sort(scores[inside]), np.sort(scores[~inside])
     if not (members.size and others.size):
-        return Interval(np.nan, 0.0, 1.0, 0)
+        return Interval(math.nan, 0.0, 1.0, 0)
     parts = np.empty(scores.shape)
     beats = _below(others, scores[inside]) / others.size
     area = float(beats.mean())
@@ -218,7 +232,9 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
     by_person, by_pair = parts.sum(axis=1), parts.reshape(len(parts), -1, 2).sum(axis=(0, 2))
     each = [float((part**2).sum()) for part in (by_person, by_pair, parts)]
     variance = max(each[0] + each[1] - each[2], each[0], each[1])
-    half = float(stats.norm.ppf((1 + confidence) / 2)) * np.sqrt(variance)
+    n_pairs = by_pair.size
+    far = stats.t.ppf((1 + confidence) / 2, max(n_pairs - 1, 1))
+    half = float(far) * math.sqrt(variance)
     return Interval(area, max(0.0, area - half), min(1.0, area + half), len(scores))
 
 

@@ -84,8 +84,9 @@ def learn_population(pair: Sequence[ReleasedTable]) -> Population:
     True
     """
     n_people = float(sum(table.candidates.sizes.sum() for table in pair))
-    carried, total = (sum(_sums(table, labels) for table in pair) for labels in (False, True))
-    mean = float(np.sum(total) / max(np.sum(carried), 1.0))
+    carried = np.sum([_sums(table, labels=False) for table in pair], axis=0)
+    total = np.sum([_sums(table, labels=True) for table in pair], axis=0)
+    mean = float(total.sum() / max(carried.sum(), 1.0))
     means = np.divide(total, carried, out=np.full(len(carried), mean), where=carried > 0)
     able = np.flatnonzero(carried)
     chosen = np.sort(able[np.argsort(-carried[able], kind="stable")[:_MOST_ITEMS]])
@@ -223,13 +224,13 @@ def _nearest(kind: str, rows: Rows, test: Numbers) -> dict[str, Numbers]:
     return {f"{kind}, nearest": fits.max(axis=0), f"{kind}, near": many}
 
 
-def _sums(table: ReleasedTable, labels: bool) -> Numbers:
+def _sums(table: ReleasedTable, *, labels: bool) -> Numbers:
     """Add up people, or their labels, by item."""
     weights = np.repeat(table.candidates.sizes, np.diff(table.indptr)).astype(np.float64)
     if labels:
         weights *= table.values
     n_items = table.candidates.indptr.size - 1
-    return np.bincount(table.indices, weights=weights, minlength=n_items)
+    return np.bincount(table.indices, weights=weights, minlength=n_items).astype(np.float64)
 
 
 def _rows(table: ReleasedTable) -> Rows:

@@ -1,7 +1,7 @@
 """audit: how easily are the people in this table found again?"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
 from recveil.audit.risk import Risk, measure_risk
+from recveil.audit.shadowing import shadow_published
 from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
 from recveil.audit.theirs import (
     Deanonymized,
@@ -223,6 +224,10 @@ def audit(
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
     public = None if catalogue is None else _catalogue(catalogue, reading)
+    # These tell of their own progress.
+    shadowed = None
+    if release is not None and shadows is not None:
+        shadowed = shadow_published(ratings, release, shadows, seed)
     total = len(chosen) + _STAGES + (0 if release is None else count_stages(chosen))
     with stages("Auditing", total) as done:
         published = None
@@ -231,9 +236,9 @@ def audit(
                 *(ratings, release, chosen, users, seed),
                 against=against,
                 catalogue=public,
-                shadows=shadows,
                 done=done,
             )
+            published = replace(published, shadows=shadowed)
         attacks = []
         for adversary in chosen:
             attacks.append(

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +15,8 @@ from recveil.attack.held_out import only
 from recveil.attack.knowledge import Knowledge, know_everything
 from recveil.attack.likelihood_ratio import (
     Flags,
+    MembersTold,
     Numbers,
-    Told,
     by_lot,
     check_shadows,
     likelihood_ratios,
@@ -23,9 +25,11 @@ from recveil.attack.likelihood_ratio import (
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.shadow_scores import ShadowScorer, learn_population
 from recveil.attack.statistics import Interval
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import Ratings
+from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
 
 # At most so many people are judged; of each, all shadow releases are asked about.
@@ -48,7 +52,7 @@ class ByShadows(NamedTuple):
         round.
     skipped : int
         Those of whom the adversary cannot know enough.
-    told : Told
+    told : MembersTold
     null_auc : Interval
         The control: the area that the same attack reaches when it is drawn by lot in which release
         of each pair somebody counts as a member.
@@ -59,7 +63,7 @@ class ByShadows(NamedTuple):
 
     people: int
     skipped: int
-    told: Told
+    told: MembersTold
     null_auc: Interval
     counts_auc: Interval
 
@@ -70,6 +74,7 @@ class ByShadows(NamedTuple):
         return {"people": self.people, "skipped": self.skipped, **plain}
 
 
+@brief
 class ShadowMembership(NamedTuple):
     """Who is in a release of half of the people, told by releases of other halves.
 
@@ -115,6 +120,27 @@ def _describe(known: str, found: ByShadows) -> str:
         f"{counts.rate:.2f}; the same attack reaches {found.null_auc.rate:.2f} where it is drawn "
         f"by lot who is a member."
     )
+
+
+def shadow_published(
+    ratings: Ratings, folder: str | PathLike[str], n: int = 32, seed: int = 0
+) -> ShadowMembership:
+    """Make releases like one in a folder, of halves of the people; see `attack_by_shadows`.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What it was made of.
+    folder : path
+    n, seed : int
+
+    Raises
+    ------
+    RecveilError
+        If the folder is no release, or no such releases can be made.
+    """
+    manifest = known_manifest(Path(folder).resolve())  # its name is needed, and . has none
+    return attack_by_shadows(ratings, shadow_maker(manifest, ratings.n_users), n, seed)
 
 
 def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer]:
@@ -298,7 +324,7 @@ class _Scores:
         )
 
 
-def _tell(scores: dict[str, Numbers], inside: Flags) -> Told:
+def _tell(scores: dict[str, Numbers], inside: Flags) -> MembersTold:
     return tell_members(likelihood_ratios(scores, inside), inside)
 
 

@@ -20,7 +20,7 @@ from recveil.compare.cells import (
 )
 from recveil.compare.choice import cheapest
 from recveil.compare.comparison import Comparison, Reference
-from recveil.compare.risk_axes import PERSON, usual_axis
+from recveil.compare.risk_axes import PERSON, SHADOWS, usual_axis
 from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
@@ -123,10 +123,9 @@ def compare(
     """
     refuse_unknown_keywords("compare", reading, "k", "people_in", "times")
     settings = _settings(choose_methods(methods), ks)
-    if shadows is not None:
-        check_shadows(shadows)
     # A mistyped question should not cost the work.
     cheapest([], max_risk, min_k, worth, risk or PERSON.name)
+    _check_shadows(shadows, risk)
     if targets < 1:
         raise RecveilError(f"targets is {targets}; expected at least 1")
     if seed < 0:
@@ -176,6 +175,17 @@ def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
     return settings
 
 
+def _check_shadows(shadows: int | None, risk: str | None) -> None:
+    """Refuse too few shadow releases, or a risk that cannot be measured without any."""
+    if shadows is not None:
+        check_shadows(shadows)
+    elif risk == SHADOWS.name:
+        raise RecveilError(
+            f"risk (--risk) is {risk}, which shadow releases measure; say how many to make of each "
+            f"setting (--shadows 32): those that were made before are kept"
+        )
+
+
 def _fill(
     out: Path,
     settings: list[Setting],
@@ -190,13 +200,13 @@ def _fill(
     ]
     try:
         for setting in track(open_settings, "Comparing settings"):
-            cell = cells[setting]
-            if cell is None:
-                cell = cells[setting] = run_cell(out, setting, ground, evaluator)
-                save_cell(out, cell)
+            cell = cells[setting] or run_cell(out, setting, ground, evaluator)
+            save_cell(out, cell)  # before the shadows, which may take longer than all else
+            cells[setting] = cell
             if shadows is not None and lacks_shadows(cell, shadows):
-                cells[setting] = with_shadows(cell, shadows, ground, evaluator)
-                save_cell(out, cells[setting])
+                cell = with_shadows(cell, shadows, ground, evaluator)
+                save_cell(out, cell)
+                cells[setting] = cell
     except KeyboardInterrupt as stop:
         finished = sum(cell is not None for cell in cells.values())
         stop.args = (f"{finished} of {len(cells)} settings kept; run again to go on",)
