@@ -2,6 +2,7 @@
 
 import html
 import re
+from typing import ClassVar
 
 import pytest
 
@@ -110,8 +111,10 @@ def test_a_risk_decides_the_answer_the_frontier_and_the_words(name, two_rows):
 
 @pytest.mark.parametrize("name", list(AXES))
 def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
-    found = compare(invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], risk=name)
-    again = compare(invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], risk="person")
+    shadows = 8 if name == "shadows" else None
+    asked = {"methods": ["simple", "raw"], "ks": [5]}
+    found = compare(invented, tmp_path / "out", **asked, risk=name, shadows=shadows)
+    again = compare(invented, tmp_path / "out", **asked, risk="person")
     assert (found.computed, again.computed) == (2, 0)
     plain = found.to_dict()
     assert plain["settings"]["risk"] == name
@@ -148,3 +151,43 @@ def test_another_risk_is_one_entry(two_rows):
 
 def test_the_usual_risk_is_a_rung_of_the_ladder():
     assert all(axis.usual in axis.ladder for axis in AXES.values())
+
+
+class TestShadows:
+    """Membership by shadow releases: what all methods share."""
+
+    ASKED: ClassVar = {"methods": ["simple", "raw"], "ks": [5]}
+
+    def test_it_is_the_risk_where_it_was_measured(self, evaluator, tmp_path, invented):
+        out = tmp_path / "out"
+        plain = compare(invented, out, **self.ASKED)
+        assert (plain.risk, plain.computed) == ("person", 2)
+        assert all(row.shadows_told is None for row in plain.rows)
+        found = compare(invented, out, **self.ASKED, shadows=8)
+        # What was judged is kept, and the shadows are added to it.
+        assert (found.risk, found.computed) == ("shadows", 2)
+        raw = found.rows[1]
+        assert raw.shadows_told_low > 0.5
+        assert raw.shadows_told_baseline == 0.05
+        assert raw.shadows_auc > raw.shadows_counts_auc > 0.5
+        assert compare(invented, out, **self.ASKED, shadows=8).computed == 0
+        later = compare(invented, out, **self.ASKED)
+        assert (later.risk, later.computed) == ("shadows", 0)
+
+    def test_the_page_shows_it(self, evaluator, tmp_path, invented):
+        found = compare(invented, tmp_path / "out", **self.ASKED, shadows=8)
+        assert "Shadow releases (AUC)" in html.unescape(compare_page(found.to_dict()))
+
+    def test_a_setting_without_halves_has_none(self, evaluator, tmp_path, invented):
+        k = invented.n_users // 2 + 3
+        found = compare(invented, tmp_path / "out", methods=["simple"], ks=[k], shadows=8)
+        assert found.rows[0].problem is None
+        assert found.rows[0].shadows_told is None
+        again = compare(invented, tmp_path / "out", methods=["simple"], ks=[k], shadows=8)
+        assert again.computed == 0
+
+    def test_it_is_refused_without_a_number(self, tmp_path, invented):
+        with pytest.raises(RecveilError, match=r"risk \(--risk\) is shadows.*\(--shadows 32\)"):
+            compare(invented, tmp_path / "out", risk="shadows")
+        with pytest.raises(RecveilError, match=r"shadows \(--shadows\) is 7; expected an even"):
+            compare(invented, tmp_path / "out", shadows=7)

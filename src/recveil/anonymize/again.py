@@ -51,13 +51,16 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
 def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     """Return one for synthetic people, with noise that the seed repeats.
 
-    Which items there are, an adversary who makes such releases takes from their own people.
+    Which items there are, an adversary who makes such releases takes from their own people. Where
+    somebody asked for so many people, as many are drawn.
     """
     claim, scale = manifest.claim, manifest.scale
+    asked = manifest.settings["people"] == "asked for"
     is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
+        people=manifest.counts.get("users") if asked else None,
         catalogue=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
         rating_grid="whole" if is_whole else "tenths",
         seed=seed,

@@ -13,6 +13,7 @@ from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
 from recveil.audit.outcome import plain_attack, plain_membership
+from recveil.audit.shadowing import ShadowMembership
 from recveil.audit.verdict import COVERAGE, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
@@ -62,6 +63,8 @@ class AttackedRelease:
         What it tells together with another release of the same people.
     hidden_items : HiddenItems or None
         Where the release hides its items, how many can be named again, and what follows.
+    shadows : ShadowMembership or None
+        Who is in such a release, told by many others like it; None if nobody asked.
     """
 
     name: str
@@ -80,6 +83,7 @@ class AttackedRelease:
     content: Content | None = None
     against: Against | None = None
     hidden_items: HiddenItems | None = None
+    shadows: ShadowMembership | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -103,6 +107,7 @@ class AttackedRelease:
             **(Content([], None, None) if self.content is None else self.content).to_dict(),
             "against": self.against and self.against.to_dict(),
             "hidden_items": self.hidden_items and self.hidden_items.to_dict(),
+            "shadows": self.shadows and self.shadows.to_dict(),
             "headline": self.headline(),
             "verdict": self.verdict(),
             "warnings": self.warnings(),
@@ -239,8 +244,9 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
 
 def _in_the_data(published: AttackedRelease) -> list[str]:
     """Say how well somebody tells who was in the data at all, by how much they know."""
+    shadows = [] if published.shadows is None else published.shadows.sentences()
     if published.membership is None:
-        return []
+        return shadows
     told = [describe_membership(published.membership.auc)]
     measured = [
         f"{known} ratings {_area(found)}"
@@ -251,7 +257,7 @@ def _in_the_data(published: AttackedRelease) -> list[str]:
         told.append(f"The same by who knows exact ratings: by {'; by '.join(measured)}.")
     if published.attributes is not None:
         told.append(describe_attributes(published.attributes))
-    return told
+    return told + shadows
 
 
 def _area(found: Membership) -> str:

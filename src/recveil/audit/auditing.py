@@ -1,7 +1,7 @@
 """audit: how easily are the people in this table found again?"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from recveil.attack import (
 )
 from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
 from recveil.attack.hidden_items import Catalogue
+from recveil.attack.likelihood_ratio import check_shadows
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_published, count_stages
 from recveil.audit.controls import Check, check_attack
@@ -21,6 +22,7 @@ from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
 from recveil.audit.risk import Risk, measure_risk
+from recveil.audit.shadowing import shadow_published
 from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
 from recveil.audit.theirs import (
     Deanonymized,
@@ -145,6 +147,7 @@ def audit(
     curves: bool = True,
     aux: str | PathLike[str] | None = None,
     catalogue: str | PathLike[str] | None = None,
+    shadows: int | None = None,
     **reading: Any,
 ) -> Audit:
     """Attack a table as if it had been published with the names removed.
@@ -173,6 +176,9 @@ def audit(
         Where `release` hides its items: a table of other people's ratings under the items' own
         ids, with which an adversary may name them again. If not given, half of the people
         themselves stand in for it.
+    shadows : int, optional
+        How many releases like `release` to make of halves of the people, to learn from them who is
+        in another one: an even number of at least 8, such as 32. Each takes as long as making one.
     **reading
         Passed to `understand`. Of `aux` and `catalogue`, columns with these names are read if the
         file has them, else those with the usual names; and `duplicates` holds for them, too.
@@ -204,6 +210,7 @@ def audit(
             raise RecveilError(f"{name} is {number}; expected at least 1")
     refuse_unknown_keywords("audit", reading, "k", "people_in")
     _check_releases(release, against)
+    _check_shadows(shadows, release)
     if aux is not None:
         refuse_no_path("a file of outside knowledge", aux=aux)
     _check_catalogue(catalogue, release)
@@ -217,6 +224,10 @@ def audit(
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
     public = None if catalogue is None else _catalogue(catalogue, reading)
+    # These tell of their own progress.
+    shadowed = None
+    if release is not None and shadows is not None:
+        shadowed = shadow_published(ratings, release, shadows, seed)
     total = len(chosen) + _STAGES + (0 if release is None else count_stages(chosen))
     with stages("Auditing", total) as done:
         published = None
@@ -227,6 +238,7 @@ def audit(
                 catalogue=public,
                 done=done,
             )
+            published = replace(published, shadows=shadowed)
         attacks = []
         for adversary in chosen:
             attacks.append(
@@ -273,6 +285,18 @@ def _check_releases(
         raise RecveilError(
             f"against (--against) is the release {release} itself; name another one of the same "
             f"people"
+        )
+
+
+def _check_shadows(shadows: int | None, release: str | PathLike[str] | None) -> None:
+    """Refuse shadow releases of none, and too few of them."""
+    if shadows is None:
+        return
+    check_shadows(shadows)
+    if release is None:
+        raise RecveilError(
+            f"shadows (--shadows) is {shadows}, but there is no release whose like could be made; "
+            f"name one (--release)"
         )
 
 

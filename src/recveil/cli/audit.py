@@ -44,6 +44,14 @@ def audit(
             "hides.",
         ),
     ] = None,
+    shadows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --release: make N more such releases, of halves of the people (32, say), "
+            "and tell by them who is in one. Takes as long as N releases.",
+        ),
+    ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
@@ -87,6 +95,7 @@ def audit(
         curves=curves,
         aux=aux,
         catalogue=catalogue,
+        shadows=shadows,
         **given,
     )
     _hand_out(result, html=html, risk=place_of_risk(risk, release) if curves else None, json=json)

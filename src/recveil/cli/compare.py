@@ -63,14 +63,23 @@ def compare(
         ),
     ] = "both",
     risk: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="person|group|membership|links",
+            metavar="person|group|membership|links|shadows",
             rich_help_panel=_LIMITS,
             help="What the risk is: the share of the people found, of those whose group is found, "
-            "of the members recognized, or of the links between people and items told.",
+            "of the members recognized, of the links between people and items told, or of the "
+            "members recognized with shadow releases (the default with --shadows; else person).",
         ),
-    ] = "person",
+    ] = None,
+    shadows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Of each setting make N more releases, of halves of the people (32, say), and "
+            "tell by them who is in one: a risk that all methods share.",
+        ),
+    ] = None,
     allow_large: options.AllowLarge = False,
     json: Json = None,
     **reading: Any,
@@ -101,6 +110,7 @@ def compare(
         min_k=min_k,
         worth=worth,
         risk=risk,
+        shadows=shadows,
         **reading,
     )
     plain = comparison.to_dict()

@@ -42,6 +42,11 @@ def _show_settings(console: Console, comparison: Comparison, frontier: list[str]
     )
     if axis.value != "risk":
         console.print(f"{axis.column.capitalize()}: {axis.words}")
+    if all(row.shadows_told is None for row in comparison.rows):
+        console.print(
+            "Not measured: who is in a release at all, told by other releases like it. All methods "
+            "share that risk; --shadows 32 measures it, for the time of 32 releases a setting."
+        )
     if any(row.risk is None and not row.problem for row in comparison.rows):
         console.print(
             "Not attacked: the attacks do not undo the method, so that what they find says nothing."

@@ -96,7 +96,7 @@ def _nobody_to_be_found(rows: list[Row], axis: Axis) -> list[str]:
     return [
         f"By this risk nothing is told of {names}{more}: no record of theirs is anybody's, so that "
         f"nobody can be looked for in it. That is no low risk; compare by the risk that all share "
-        f"(--risk membership)."
+        f"(--shadows 32, or --risk membership)."
     ]
 
 

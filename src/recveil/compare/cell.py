@@ -71,6 +71,9 @@ class Cell:
         With simple homogenizing, the share of the ratings that are published as they are.
     seconds : mapping of str to float
         What each step took.
+    shadows : mapping or None
+        What `recveil.audit.shadowing.ShadowMembership.to_dict` gives; or why there is none, as
+        ``problem``. None if nobody asked.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Cell:
     evaluation: Mapping[str, Any] | None = None
     lone_share: float | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    shadows: Mapping[str, Any] | None = None
 
     @property
     def counted_k(self) -> int | None:
@@ -165,6 +169,7 @@ class Cell:
             evaluation=plain["evaluation"],
             lone_share=plain["lone_share"],
             seconds=plain["seconds"],
+            shadows=plain.get("shadows"),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -178,6 +183,7 @@ class Cell:
             "seconds": dict(self.seconds),
             "verified": None if self.verified is None else self.verified._asdict(),
             "evaluation": self.evaluation,
+            "shadows": self.shadows,
             "lone_share": self.lone_share,
         }
 

@@ -4,13 +4,15 @@ import hashlib
 import json
 import re
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recveil.anonymize.methods import make_variant
 from recveil.attack.attacks import ATTACKS
 from recveil.attack.members import SCORERS
+from recveil.audit.shadowing import attack_by_shadows
 from recveil.beside import folder_beside, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
@@ -191,6 +193,33 @@ def _judge(
         lone_share=None if lone is None else float(lone.rating_share),
         seconds=watch.seconds,
     )
+
+
+def lacks_shadows(cell: Cell, n: int | None) -> bool:
+    """Tell whether shadow releases are asked for, and were not made of a finished setting.
+
+    Examples
+    --------
+    >>> lacks_shadows(Cell("key", Setting("raw", None)), 32)
+    True
+    """
+    if n is None or cell.problem is not None or not variant_of(cell.setting.method).is_attacked:
+        return False
+    return cell.shadows is None or cell.shadows["n"] != n
+
+
+def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Evaluator) -> Cell:
+    """Measure membership by shadow releases of a finished setting, for all on the same halves."""
+    watch, (method, k) = _Watch(), cell.setting
+    told: dict[str, Any] = {"n": n}
+    try:
+        told = attack_by_shadows(
+            evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
+        ).to_dict()
+    except RecveilError as error:  # one half of the people may be fewer than k
+        told["problem"] = str(error)
+    watch.stop("shadows")
+    return replace(cell, shadows=told, seconds={**cell.seconds, **watch.seconds})
 
 
 class _Watch:

@@ -76,7 +76,7 @@ def cheapest(
         of their lists, or the smaller of the two. A share that is told of no safe setting decides
         nothing; see `deciding`. Of settings worth the same it is the one with the better lists,
         then ratings, then the safest. Where nothing can be told, it is the safest.
-    risk : {"person", "group", "membership", "links"}
+    risk : {"person", "group", "membership", "links", "shadows"}
         What the risk is: each is that of the adversary who is strongest there; see
         `recveil.compare.AXES`.
 

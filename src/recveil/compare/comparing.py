@@ -6,12 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from recveil.anonymize.methods import has_k
+from recveil.attack.likelihood_ratio import check_shadows
 from recveil.compare.asked import choose_methods
 from recveil.compare.cell import Cell, Setting
-from recveil.compare.cells import Ground, load_cell, open_folder, run_cell, save_cell
+from recveil.compare.cells import (
+    Ground,
+    lacks_shadows,
+    load_cell,
+    open_folder,
+    run_cell,
+    save_cell,
+    with_shadows,
+)
 from recveil.compare.choice import cheapest
 from recveil.compare.comparison import Comparison, Reference
-from recveil.compare.risk_axes import PERSON
+from recveil.compare.risk_axes import PERSON, SHADOWS, usual_axis
 from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
@@ -37,7 +46,8 @@ def compare(
     max_risk: float | None = None,
     min_k: int | None = None,
     worth: Worth = "both",
-    risk: str = PERSON.name,
+    risk: str | None = None,
+    shadows: int | None = None,
     allow_large: bool = False,
     **reading: Any,
 ) -> Comparison:
@@ -70,11 +80,16 @@ def compare(
         What a setting is chosen by (``--for`` on the command line): the share that it keeps of the
         gain in predicted ratings, of the lists, or the smaller of the two. It changes no
         measurement, so that nothing is computed anew for it.
-    risk : {"person", "group", "membership", "links"}
+    risk : {"person", "group", "membership", "links", "shadows"}, optional
         What is meant by risk: the share of the people who are found, of those whose group is
         found, of the members who are recognized, or of the links between people and items that
-        are told, each by the adversary who is strongest there; see `AXES`. It changes no
-        measurement either.
+        are told, each by the adversary who is strongest there; or of the members who are recognized
+        with shadow releases; see `AXES`. It changes no measurement either. If not given, it is the
+        last, where shadow releases were made, and the first elsewhere.
+    shadows : int, optional
+        How many shadow releases to make of each setting, an even number of at least 8, such as 32,
+        to measure membership as strongly as can be, and for all methods alike. That takes as long
+        as so many releases; what was found is kept with the other results.
     allow_large : bool
         Make releases of more than 100 labels for each rating, too; see `Release.write`.
     **reading
@@ -108,7 +123,9 @@ def compare(
     """
     refuse_unknown_keywords("compare", reading, "k", "people_in", "times")
     settings = _settings(choose_methods(methods), ks)
-    cheapest([], max_risk, min_k, worth, risk)  # a mistyped question should not cost the work
+    # A mistyped question should not cost the work.
+    cheapest([], max_risk, min_k, worth, risk or PERSON.name)
+    _check_shadows(shadows, risk)
     if targets < 1:
         raise RecveilError(f"targets is {targets}; expected at least 1")
     if seed < 0:
@@ -123,19 +140,20 @@ def compare(
     open_folder(out)
     ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
     evaluator = Evaluator(divided, n_targets=targets, seed=seed)
-    cells, computed = _fill(out, settings, ground, evaluator)
+    cells, computed = _fill(out, settings, ground, evaluator, shadows)
+    rows = [to_row(cell) for cell in cells]
     comparison = Comparison(
         reading=read,
         split=split,
         seed=seed,
         targets=targets,
-        rows=[to_row(cell) for cell in cells],
+        rows=rows,
         computed=computed,
         reference=_reference(cells),
         max_risk=max_risk,
         min_k=min_k,
         worth=worth,
-        risk=risk,
+        risk=risk or usual_axis(rows).name,
     )
     comparison.write_table(out)
     return comparison
@@ -157,17 +175,38 @@ def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
     return settings
 
 
+def _check_shadows(shadows: int | None, risk: str | None) -> None:
+    """Refuse too few shadow releases, or a risk that cannot be measured without any."""
+    if shadows is not None:
+        check_shadows(shadows)
+    elif risk == SHADOWS.name:
+        raise RecveilError(
+            f"risk (--risk) is {risk}, which shadow releases measure; say how many to make of each "
+            f"setting (--shadows 32): those that were made before are kept"
+        )
+
+
 def _fill(
-    out: Path, settings: list[Setting], ground: Ground, evaluator: Evaluator
+    out: Path,
+    settings: list[Setting],
+    ground: Ground,
+    evaluator: Evaluator,
+    shadows: int | None,
 ) -> tuple[list[Cell], int]:
     """Return the cells of all settings, computing those that are not finished."""
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
-    open_settings = [setting for setting, cell in cells.items() if cell is None]
+    open_settings = [
+        setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
+    ]
     try:
         for setting in track(open_settings, "Comparing settings"):
-            cell = run_cell(out, setting, ground, evaluator)
-            save_cell(out, cell)
+            cell = cells[setting] or run_cell(out, setting, ground, evaluator)
+            save_cell(out, cell)  # before the shadows, which may take longer than all else
             cells[setting] = cell
+            if shadows is not None and lacks_shadows(cell, shadows):
+                cell = with_shadows(cell, shadows, ground, evaluator)
+                save_cell(out, cell)
+                cells[setting] = cell
     except KeyboardInterrupt as stop:
         finished = sum(cell is not None for cell in cells.values())
         stop.args = (f"{finished} of {len(cells)} settings kept; run again to go on",)

@@ -64,7 +64,7 @@ class Comparison:
     max_risk : float or None
     min_k : int or None
     worth : {"both", "ratings", "lists"}
-    risk : {"person", "group", "membership", "links"}
+    risk : {"person", "group", "membership", "links", "shadows"}
         The question.
     """
 

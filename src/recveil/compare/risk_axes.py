@@ -4,6 +4,7 @@ An axis says which measures of a row are its risk, and how people are told of it
 frontier, the ladder and the page follow from it: another axis is one entry.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from recveil.attack import Interval
@@ -159,6 +160,25 @@ _AXES = (
         usual=0.2,
     ),
     Axis(
+        "shadows",
+        "The share of the people in a release of one half of all people who are recognized as "
+        "being in it, when 5 % of the other half are taken for members, too, by who learns from "
+        "many such releases of other halves how a release differs by one person. A blind guess "
+        "recognizes 5 %. Of those who know 8 or all ratings, the one counts who recognizes more.",
+        *("shadows_told", "shadows_told_low", "shadows_told_high", "shadows_told_by"),
+        limit="of the members recognized with shadow releases",
+        reach="recognizes {rate} of the members with shadow releases",
+        reached="recognized {rate} of the members with shadow releases, with 5 % of the others "
+        "taken for members",
+        told="{rate} of the members recognized with shadow releases",
+        column="recognized by shadows",
+        baseline="shadows_told_baseline",
+        source="a blind guess recognizes",
+        is_search=False,
+        ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
+        usual=0.2,
+    ),
+    Axis(
         "links",
         "Who rated what: the share of the found row's other items that the person rated; or, where "
         "rows hold all items, the share of the pairs of a row and an item rated by somebody behind "
@@ -177,7 +197,18 @@ _AXES = (
     ),
 )
 AXES: dict[str, Axis] = {axis.name: axis for axis in _AXES}
-PERSON = AXES["person"]
+PERSON, SHADOWS = AXES["person"], AXES["shadows"]
+
+
+def usual_axis(rows: Iterable[Row]) -> Axis:
+    """Return what the risk is if nobody says: what all methods share, where it was measured.
+
+    Examples
+    --------
+    >>> usual_axis([Row("padded", 5, "k-anonymity", None, shadows_told=0.2)]).name
+    'shadows'
+    """
+    return SHADOWS if any(SHADOWS.of(row) is not None for row in rows) else PERSON
 
 
 def register_axis(axis: Axis) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from recveil.attack.members import KNOWN
+from recveil.audit.shadowing import SHADOWERS
 from recveil.compare.cell import Cell, dig
-from recveil.compare.measure import Measure
+from recveil.compare.measure import Line, Measure, Panel
 from recveil.release.registry import variant_of
 
 # So many members are recognized by a guess that takes 5 % of the others for members, too.
@@ -33,6 +34,27 @@ def _membership(cell: Cell) -> _Told | None:
         for known in KNOWN
         if told is not None and known in told
     )
+
+
+def _shadows(cell: Cell) -> _Told | None:
+    """Take who recognizes most members with shadow releases."""
+    return _highest(
+        {"by": _knowing(known), **told["tpr_at_5"], "baseline": _BLIND}
+        for known, told in _by_shadows(cell).items()
+    )
+
+
+def _shadow_area(cell: Cell) -> _Told | None:
+    """Take the largest area with shadow releases, and that of item counts beside it."""
+    return _highest(
+        {**told["auc"], "baseline": told["counts_auc"]["rate"]}
+        for told in _by_shadows(cell).values()
+    )
+
+
+def _by_shadows(cell: Cell) -> dict[str, Any]:
+    told = (cell.shadows or {}) if _is_attacked(cell) else {}
+    return {known: told[known] for known in SHADOWERS if known in told}
 
 
 def _knowing(known: str) -> str:
@@ -115,6 +137,45 @@ RISK_MEASURES = (
         "while 5 % of the people outside are taken for members, too; a blind guess reaches 5 %",
         _membership,
         "The same by a blind guess",
+    ),
+    *_measures(
+        "shadows_told",
+        "The share of the people in a release of one half of them who are recognized with shadow "
+        "releases, while 5 % of the other half are taken for members, too",
+        _shadows,
+        "The same by a blind guess",
+    ),
+    Measure(
+        "shadows_auc",
+        "How well one can tell with shadow releases who is in a release of one half of the people: "
+        "0.5 is a coin, 1 is certainty",
+        float,
+        lambda cell: dig(_shadow_area(cell), "rate"),
+        ".2f",
+        "down",
+        Panel("Who is in it? Shadow releases (AUC)", ".2f", (Line("a coin", 0.5),)),
+    ),
+    Measure(
+        "shadows_auc_low",
+        "The lower end of its 95 % interval",
+        float,
+        lambda cell: dig(_shadow_area(cell), "low"),
+        ".2f",
+    ),
+    Measure(
+        "shadows_auc_high",
+        "The upper end",
+        float,
+        lambda cell: dig(_shadow_area(cell), "high"),
+        ".2f",
+        "down",
+    ),
+    Measure(
+        "shadows_counts_auc",
+        "What exact counts of who rated each item would tell, if nothing else were published",
+        float,
+        lambda cell: dig(_shadow_area(cell), "baseline"),
+        ".2f",
     ),
     *_measures(
         "links_told",

@@ -68,6 +68,8 @@ class Row:
     group_risk: float | None
     members_told: float | None
     links_told: float | None
+    shadows_told: float | None
+    shadows_auc: float | None
     membership: float | None
     membership_low: float | None
     membership_high: float | None
