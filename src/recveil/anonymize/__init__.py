@@ -15,6 +15,7 @@ from recveil.anonymize.reconstruction import (
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.anonymize.sampling import sample
 from recveil.anonymize.sparse_rows import SparseRows
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.publish.release import Release
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
@@ -40,6 +41,7 @@ __all__ = [
     "Release",
     "RotationPerturbation",
     "SparseRows",
+    "Synthesizer",
     "anonymize",
     "histogram_recovery",
     "homogenize_padded",

@@ -8,7 +8,8 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from recveil.anonymize.synthetic.budget import Budget
-from recveil.release.ledger import Ledger, Query
+from recveil.anonymize.synthetic.noisy_sums import SHARES
+from recveil.release.ledger import Ledger, Query, epsilon_of
 
 PAGE = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+) % \|$", re.M)
@@ -32,3 +33,14 @@ def test_the_table_is_there():
 def test_what_canaries_were_promised():
     promised = Ledger((Query("moments", "which items", 1.0, 1.0, 1),)).epsilon(0.05)
     assert f"epsilon {promised:.2f} at delta 0.05" in " ".join(PAGE.split())
+
+
+def test_what_canaries_of_all_queries_were_promised():
+    assert f"mu 2, epsilon {epsilon_of(2.0, 0.05):.2f} at delta 0.05" in " ".join(PAGE.split())
+
+
+def test_the_shares_of_the_budget():
+    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+) % \|", PAGE, re.M)
+    assert {name: float(share) for name, share in rows} == pytest.approx(
+        {name: 100 * share for name, share in SHARES.items()}
+    )
