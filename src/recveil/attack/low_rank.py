@@ -12,6 +12,8 @@ Matrix = NDArray[np.float64]
 _ROUNDS, _NARROWING = 10, 0.7
 # Beyond so many times the usual residual, a cell begins to count less.
 _USUAL = 1.5
+# Numbers of factors that are tried, on so many cells at most, of which this share is hidden.
+_RANKS, _MOST_TRIED, _HIDDEN = (0, 1, 2, 3, 5, 10), 1 << 20, 0.1
 
 
 @brief
@@ -32,7 +34,14 @@ class LowRank(NamedTuple):
         return np.clip(self.of_rows @ self.of_items.T, low, high)
 
 
-def fit_robustly(labels: Matrix, rank: int, ridge: float, least: float) -> LowRank:
+def fit_robustly(
+    labels: Matrix,
+    rank: int,
+    ridge: float,
+    least: float,
+    seen: NDArray[np.bool_] | None = None,
+    rounds: int = _ROUNDS,
+) -> LowRank:
     """Fit rows of low rank so that cells which are far off hardly count.
 
     Parameters
@@ -43,7 +52,11 @@ def fit_robustly(labels: Matrix, rank: int, ridge: float, least: float) -> LowRa
     ridge : float
         Pull of the factors towards zero, against weights of at most 1.
     least : float
-        In rating points: residuals below it all count fully.
+        In the unit of the labels: residuals below it all count fully.
+    seen : ndarray of bool, shape (n_rows, n_items), optional
+        Cells that the fit may look at; all, if not given.
+    rounds : int
+        How often the weights are worked out anew.
 
     Notes
     -----
@@ -61,13 +74,60 @@ def fit_robustly(labels: Matrix, rank: int, ridge: float, least: float) -> LowRa
     """
     start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
     fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
-    weights = np.ones_like(labels)
-    for step in range(_ROUNDS):
+    weights = np.ones_like(labels) if seen is None else seen.astype(np.float64)
+    for step in range(rounds):
         fit = refit(fit, weights, labels, ridge)
         off = labels - fit.of_rows @ fit.of_items.T
-        usual = max(_USUAL * float(np.median(np.abs(off))), least)
+        looked_at = off if seen is None else off[seen]
+        usual = max(_USUAL * float(np.median(np.abs(looked_at))), least)
         weights = 1 / (1 + (off / (usual * (1 + 2 * _NARROWING**step))) ** 2)
+        if seen is not None:
+            weights *= seen
     return fit
+
+
+def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
+    """Choose how many factors foretell best what the fit has not seen.
+
+    Too few factors leave over what is smooth, and too many take up ratings: in both cases what is
+    left over tells less of who rated. A tenth of the cells is hidden from the fit, and the number
+    counts that misses them by least, where cells that are far off, as ratings are, hardly count.
+    Of several that do as well, within the standard error, it is the smallest. It takes nothing but
+    the labels.
+
+    Parameters
+    ----------
+    labels, ridge, least
+        As in `fit_robustly`.
+    most : int
+        No more factors than this.
+
+    Examples
+    --------
+    >>> of_rows, of_items = np.random.default_rng(1).normal(size=(2, 40, 2))
+    >>> noise = np.random.default_rng(2).normal(scale=0.05, size=(40, 40))
+    >>> choose_rank(of_rows @ of_items.T + noise, 5, 0.01, 0.02)
+    2
+    """
+    rng = np.random.default_rng(0)
+    n_tried = max(1, _MOST_TRIED // len(labels))
+    if n_tried < labels.shape[1]:
+        labels = labels[:, np.sort(rng.choice(labels.shape[1], n_tried, replace=False))]
+    seen = rng.random(labels.shape) >= _HIDDEN
+    ranks = [rank for rank in _RANKS if rank < most] + [most]
+    missed = np.array([_missed_by(labels, rank, ridge, least, seen) for rank in ranks])
+    more = missed - missed[missed.mean(axis=1).argmin()]
+    sure = more.mean(axis=1) > more.std(axis=1) / np.sqrt(max(more.shape[1], 1))
+    return ranks[int(np.flatnonzero(~sure)[0])]
+
+
+def _missed_by(
+    labels: Matrix, rank: int, ridge: float, least: float, seen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return by how much each hidden cell is missed, on a scale where far is hardly more."""
+    fit = fit_robustly(labels, rank, ridge, least, seen, _ROUNDS // 2)
+    off = (labels - fit.of_rows @ fit.of_items.T)[~seen]
+    return np.asarray(np.log1p((off / least) ** 2))
 
 
 def refit(fit: LowRank, weights: Matrix, targets: Matrix, ridge: float) -> LowRank:

@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.candidates import Candidates
-from recveil.attack.low_rank import LowRank, fit_robustly, refit
+from recveil.attack.low_rank import LowRank, choose_rank, fit_robustly, refit
 from recveil.attack.rater_model import Explained, FullCells, RaterModel, explain, weigh_ratings
 from recveil.brief import brief
 from recveil.ratings import RatingScale
@@ -27,11 +27,17 @@ _ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
 _RIDGE, _ENOUGH_ROWS = 0.3, 200
 # A fit is not believed to be nearer than this share of the labels' grid, or of the scale.
 _MISFIT_OF_GRID, _MISFIT_OF_SCALE = 0.4, 0.01
+# All scales are moved to this one, so that the same labels in other units tell the same.
+STARS = RatingScale(1, 5, None)
 # A member's prediction is not so near to the group's, or so far from it, as shares of the scale.
 _MEMBER_SPREADS = (0.025, 0.0625)
 # Misfits of a row or an item are drawn towards that of all by so many cells.
 _DRAWN = 5.0
 _ROW_MISFITS = (0.3, 5.0)
+# The misfit's variance may be so much larger; and far is so many times the usual residual.
+_DOUBT, _FAR, _STEEP = 4.0, 2.0, 3.0
+# Factors of the plain fits.
+_FEW = (0, 1, 2)
 # Nothing is surer than this.
 _CERTAIN = 1e-15
 _FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
@@ -51,18 +57,25 @@ class Residuals:
     levels : ndarray of float64, shape (n_levels,)
         The ratings that are told apart.
     cells : FullCells
-        Labels, fit, and what is known of rows and items.
+        Labels, fit, and what is known of rows and items; labels on a scale from 1 to 5.
+    plain : ndarray of float64, shape (n_rows, n_items)
+        How far the labels lie off fits of few factors, on average, on the same scale.
     model : RaterModel
+        On the same scale.
     found : Explained
         Who rated, by cell.
+    fewer : tuple of FullCells and RaterModel, or None
+        The same for a fit of as many factors as `choose_rank` says, if they are fewer.
     """
 
     rows: NDArray[np.int64]
     items: NDArray[np.int64]
     levels: NDArray[np.float64]
     cells: FullCells
+    plain: Matrix
     model: RaterModel
     found: Explained
+    fewer: tuple[FullCells, RaterModel] | None
 
     def told_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
         """Weigh each cell by its residual and by how many people rate the item, which is public.
@@ -87,23 +100,69 @@ class Residuals:
         takes too many near residuals for as sure as far ones. Where residuals are noise, the public
         rates are left, and the order is that of popularity.
         """
-        cells = self.cells._replace(
-            row_rate=self.cells.row_rate * self.cells.people.sum() / self.cells.row_rate.sum(),
-            item_rate=popularity,
-        )
-        found = explain(cells, self.model, self.levels)
-        nobody = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
-        usual = np.outer(cells.row_misfit, cells.item_misfit) + self.model.half**2 / 3
-        squares = (cells.labels - cells.fitted) ** 2 / usual
-        return np.log1p(-nobody) - np.log(nobody) + np.log1p(squares), self.levels[found.level]
+        return _tell(self.cells, self.model, self.levels, popularity)
+
+    def scores_with(self, popularity: NDArray[np.float64]) -> list[tuple[Matrix, Matrix]]:
+        """Weigh each cell in several ways, of which one or another is best for a release.
+
+        By `told_with`, of the fit and of one of fewer factors, with the misfit as it was learned
+        and with twice its deviation, since what a fit has taken up of ratings makes it look nearer
+        than it is. And by how far a label lies off the fits, and off several of very few factors,
+        with popularity: where nearly every cell is somebody's, no model of the misfit is right.
+
+        Parameters
+        ----------
+        popularity : ndarray of float64, shape (n_items,)
+            As in `told_with`.
+
+        Returns
+        -------
+        list of (ndarray of float64, ndarray of float64)
+            `score` and `alone` of `told_with`, for each way.
+        """
+        fits = [(self.cells, self.model), *([] if self.fewer is None else [self.fewer])]
+        popular = np.log(np.maximum(popularity, _CERTAIN))
+        told = []
+        for cells, model in fits:
+            score, alone = _tell(cells, model, self.levels, popularity)
+            doubted, _ = _tell(cells, model, self.levels, popularity, _DOUBT)
+            far = _how_far(cells.labels - cells.fitted) + popular
+            told += [(score, alone), (doubted, alone), (far, alone)]
+        return [*told, (_how_far(self.plain) + popular, told[-1][1])]
 
     @cached_property
     def weighed(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return `weigh_ratings` of the cells, worked out once."""
-        return weigh_ratings(self.cells, self.model, self.levels)
+        return weigh_ratings(self.cells, self.model, _in_stars(self.levels))
 
     def _facts(self) -> dict[str, object]:
         return {"rows": self.rows.size, "items": self.items.size}
+
+
+def _tell(
+    cells: FullCells,
+    model: RaterModel,
+    levels: NDArray[np.float64],
+    popularity: NDArray[np.float64],
+    doubt: float = 1.0,
+) -> tuple[Matrix, Matrix]:
+    """Do what `Residuals.told_with` says, for misfits whose variance is so many times as large."""
+    cells = cells._replace(
+        row_rate=cells.row_rate * cells.people.sum() / cells.row_rate.sum(),
+        item_rate=popularity,
+        item_misfit=cells.item_misfit * doubt,
+    )
+    found = explain(cells, model, _in_stars(levels))
+    nobody = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
+    usual = np.outer(cells.row_misfit, cells.item_misfit) + model.half**2 / 3
+    squares = (cells.labels - cells.fitted) ** 2 / usual
+    return np.log1p(-nobody) - np.log(nobody) + np.log1p(squares), levels[found.level]
+
+
+def _how_far(off: Matrix) -> Matrix:
+    """Return how far labels are off, as a logarithm that can be added to one of popularity."""
+    usual = max(_FAR * float(np.median(np.abs(off))), _CERTAIN)
+    return np.asarray(_STEEP * np.log1p((off / usual) ** 2))
 
 
 def find_residuals(candidates: Candidates, scale: RatingScale) -> Residuals | None:
@@ -160,36 +219,76 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     items = np.flatnonzero(np.diff(candidates.indptr))
     rows = _draw_rows(candidates.n_records, items.size)
     # Rows are full, so that each item lists them all, in order.
-    labels = candidates.levels[candidates.codes].reshape(items.size, -1).T[rows]
-    levels = levels_of(scale)
-    grid = _grid_of(candidates.levels)
-    least = max(_MISFIT_OF_GRID * grid, _MISFIT_OF_SCALE * scale.range * (grid == 0))
-    rank = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
+    codes = candidates.codes.reshape(items.size, -1).T[rows]
+    per_point = STARS.range / scale.range
+    labels = (candidates.levels[codes] - scale.low) * per_point + STARS.low
+    grid = _grid_of(candidates.levels) * per_point
+    least = max(_MISFIT_OF_GRID * grid, _MISFIT_OF_SCALE * STARS.range * (grid == 0))
+    most = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
     ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
+    levels = levels_of(scale)
+    stars, people = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
+    learn = partial(_learn, labels, people, stars, ridge, grid / 2, least)
+    cells, model = learn(most)
+    fewest = choose_rank(labels, most, ridge, least)
+    few = [fit_robustly(labels, rank, ridge, least) for rank in _FEW]
+    return Residuals(
+        rows=rows,
+        items=items,
+        levels=levels,
+        cells=cells,
+        plain=np.mean([np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few], axis=0),
+        model=model,
+        found=explain(cells, model, stars),
+        fewer=learn(fewest) if fewest < most else None,
+    )
+
+
+def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ratings that are told apart on the scale of the fit; they are equally far apart.
+
+    Examples
+    --------
+    >>> _in_stars(np.array([0.0, 50.0, 100.0]))
+    array([1., 3., 5.])
+    """
+    return np.linspace(STARS.low, STARS.high, levels.size)
+
+
+def _learn(
+    labels: Matrix,
+    people: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    ridge: float,
+    half: float,
+    least: float,
+    rank: int,
+) -> tuple[FullCells, RaterModel]:
+    """Explain the cells, and move a fit of so many factors to what that leaves, in turn."""
     fit = fit_robustly(labels, rank, ridge, least)
     cells = FullCells(
         labels=labels,
-        fitted=fit.product(scale.low, scale.high),
-        people=candidates.sizes[rows].astype(np.float64),
-        row_misfit=np.ones(rows.size),
-        item_misfit=np.full(items.size, least**2),
-        row_rate=np.ones(rows.size),
-        item_rate=np.full(items.size, 0.3),
+        fitted=fit.product(STARS.low, STARS.high),
+        people=people,
+        row_misfit=np.ones(people.size),
+        item_misfit=np.full(labels.shape[1], least**2),
+        row_rate=np.ones(people.size),
+        item_rate=np.full(labels.shape[1], 0.3),
     )
     model = RaterModel(
         shrink=_FIRST.shrink,
-        member_spread=_FIRST.member_spread * scale.range,
+        member_spread=_FIRST.member_spread * STARS.range,
         lean=_FIRST.lean,
-        spread=_FIRST.spread * scale.range,
-        half=grid / 2,
+        spread=_FIRST.spread * STARS.range,
+        half=half,
     )
     for _ in range(_ROUNDS):
         found = explain(cells, model, levels)
         usual = float(np.median(cells.item_misfit)) + model.half**2 / 3
         fit = refit(fit, found.weights * usual, found.targets, ridge)
-        cells = _learn_cells(cells, found, fit, scale, model.half, least)
-        model = _learn_model(model, found.sums, scale)
-    return Residuals(rows, items, levels, cells, model, explain(cells, model, levels))
+        cells = _learn_cells(cells, found, fit, STARS, model.half, least)
+        model = _learn_model(model, found.sums, STARS)
+    return cells, model
 
 
 def _draw_rows(n_rows: int, n_items: int) -> NDArray[np.int64]:

@@ -87,6 +87,10 @@ def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
     Where groups are large, it tells more than what the fit leaves over; both together tell more
     than either.
 
+    `Residuals.scores_with` weighs cells in several ways. Which of them marks best is found on a
+    half of the records, drawn at random, and used on the other half, so that no choice looks
+    better than it is.
+
     How many cells to mark, at 95 % precision, is found by the truth, for the attack and for the
     popularity beside it alike: an adversary who does not know it marks a few more or less.
 
@@ -106,16 +110,19 @@ def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
     raters, total = _truth(ratings, table, residuals.rows, residuals.items)
     rated, lone = raters > 0, raters == 1
     support = ratings.support[residuals.items].astype(np.float64)
-    score, alone = residuals.told_with(support / max(ratings.n_users, 1))
+    ways = residuals.scores_with(support / max(ratings.n_users, 1))
+    near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
+    score, _ = _choose(ways, rated, [rated] * len(ways))
+    # Who looks for single ratings picks another way than who looks for many that were rated.
+    sure, alone = _choose(ways, rated, [lone & (np.abs(way[1] - total) < near) for way in ways])
     popularity = np.broadcast_to(support, rated.shape)
     usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
-    near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
     marked, by_popularity = _mark(score, rated), _mark(popularity, rated)
     exact, by_usual = (np.abs(guess - total) < near for guess in (alone, usual))
     return ToldCells(
         auc=_area(score, rated),
         recall_at_95=_share(marked, rated),
-        lone_exact=_share(marked & exact, lone),
+        lone_exact=_share(_mark(sure, rated) & exact, lone),
         lone_known=_share(exact, lone),
         popularity_auc=_area(popularity, rated).rate,
         popularity_recall_at_95=_share(by_popularity, rated).rate,
@@ -162,6 +169,50 @@ def describe_cells(told: ToldCells) -> str:
             f"that these are lower bounds, and so is how many people it finds"
         )
     return f"{sentence}. Better fits may tell more."
+
+
+def _choose(
+    ways: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    rated: NDArray[np.bool_],
+    wanted: list[NDArray[np.bool_]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score each half of the rows in the way that marks most of what is wanted in the other half.
+
+    Of several ways that mark as much, the first. Where the halves differ in it, scores are ranks in
+    their half, since two ways have no common unit.
+
+    Examples
+    --------
+    >>> rated = np.array([[True, False]] * 4)
+    >>> good, bad = np.where(rated, 9.0, 2.0), np.where(rated, 2.0, 9.0)
+    >>> score, _ = _choose([(bad, bad), (good, good)], rated, [rated, rated])
+    >>> bool((score == good).all())
+    True
+    """
+    half = np.zeros(len(rated), bool)
+    half[np.random.default_rng(0).permutation(half.size)[: half.size // 2]] = True
+    best = [_marks_most(ways, rated, wanted, other) for other in (half, ~half)]
+    if best[0] == best[1]:
+        return ways[best[0]]
+    score, alone = np.empty(rated.shape), np.empty(rated.shape)
+    for way, own in zip(best, (~half, half), strict=True):
+        ranks = stats.rankdata(ways[way][0][own], axis=None)
+        score[own] = (ranks / ranks.size).reshape(-1, rated.shape[1])
+        alone[own] = ways[way][1][own]
+    return score, alone
+
+
+def _marks_most(
+    ways: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    rated: NDArray[np.bool_],
+    wanted: list[NDArray[np.bool_]],
+    rows: NDArray[np.bool_],
+) -> int:
+    hits = [
+        (_mark(score[rows], rated[rows]) & these[rows]).sum()
+        for (score, _), these in zip(ways, wanted, strict=True)
+    ]
+    return int(np.argmax(hits))
 
 
 def _truth(

@@ -10,6 +10,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from recveil.attack import Candidates, find_residuals
+from recveil.attack.residuals import STARS
 from recveil.evaluate.list_makers import ListMaker, serve_ease
 from recveil.evaluate.recommender import Setting
 from recveil.evaluate.spectrum import Numbers, Spectrum, valued
@@ -101,7 +102,7 @@ def _likely_rows(table: TrainingTable) -> sparse.csr_array | None:
     found = find_residuals(candidates, table.scale)
     if found is None:
         return None
-    shares = np.clip((found.cells.labels - table.scale.low) / table.scale.range, 0, 1)
+    shares = np.clip((found.cells.labels - STARS.low) / STARS.range, 0, 1)
     squares = shares**2 * np.sqrt(found.cells.people)[:, None]
     likely = squares * np.sqrt(1 - found.found.nobody)
     both = sparse.csr_array(np.concatenate([likely, _UNRATED * squares]))
