@@ -4,10 +4,28 @@ import numpy as np
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.attack import ReleasedTable, find_residuals, tell_cells
+from recveil.attack import (
+    Adversary,
+    ReleasedTable,
+    attack_release,
+    find_residuals,
+    tell_cells,
+)
 from recveil.attack.candidates import Candidates
-from recveil.attack.told_cells import _area, _choose, _mark, _share, _truth
+from recveil.attack.statistics import Interval
+from recveil.attack.told_cells import (
+    ToldCells,
+    _area,
+    _choose,
+    _mark,
+    _share,
+    _truth,
+    describe_cells,
+)
+from recveil.audit.attacking import attack_table
+from recveil.audit.outcome import plain_attack
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import Manifest
 from recveil.release.records import Records
 
 
@@ -79,3 +97,35 @@ def test_ways_are_chosen_on_other_rows_than_they_are_judged_on():
     score, alone = _choose([*ways, good], rated, [rated] * 21)
     assert (score == good[0]).all()
     assert (alone == 1).all()
+
+
+def test_a_rate_that_failed_does_not_reassure_where_the_area_tells():
+    """As of a continuous scale: no marks are 95 % right, and pairs are told all the same."""
+    none, area = Interval(0.002, 0.0, 0.004, 900), Interval(0.777, 0.75, 0.8, 900)
+    nobody = Interval(float("nan"), 0.0, 1.0, 0)
+    said = describe_cells(ToldCells(area, none, none, nobody, 0.56, 0.001, 0.01, 9, 9))
+    assert "nothing new" not in said
+    assert "in 77.7% (75.0% to 80.0%) of the cases, popularity alone in 56.0%" in said
+    chance = area._replace(low=0.55)
+    said = describe_cells(ToldCells(chance, none, none, nobody, 0.56, 0.001, 0.01, 9, 9))
+    assert "tells nothing new about the release" in said
+
+
+@pytest.mark.parametrize("homogenize", ["padded", "simple"])
+def test_an_attack_that_does_not_apply_was_not_run(invented, homogenize):
+    release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(invented)
+    table = ReleasedTable.from_release(release, invented)
+    found = attack_release(invented, table, Adversary(known=4), np.arange(30))
+    assert found.not_run == (("residual",) if homogenize == "simple" else ())
+    assert plain_attack(Adversary(known=4), found)["not_run"] == list(found.not_run)
+
+
+def test_of_one_row_it_is_said_why_it_was_not_fitted(invented):
+    release = PredictiveAnonymizer(300, seed=1).anonymize(invented)
+    table = ReleasedTable.from_release(release, invented)
+    manifest = Manifest.of(release.published)
+    verdict = " ".join(
+        attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20)).verdict()
+    )
+    assert "was not tried: 300 people stand behind 1 row, and a fit needs 3" in verdict
+    assert "MovieLens 100K" not in verdict

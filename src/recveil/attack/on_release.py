@@ -69,6 +69,8 @@ class ReleaseAttack(NamedTuple):
         targets, who are the trials.
     by_attack : dict of str to Interval
         `person_found` for each registered attack, by its name, in the way in which it found most.
+    not_run : tuple of str
+        Those of them that do not apply to the release, and so guess blindly.
     """
 
     attack: str
@@ -84,6 +86,7 @@ class ReleaseAttack(NamedTuple):
     rating_errors: RatingErrors
     exact: Interval
     by_attack: dict[str, Interval]
+    not_run: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -189,6 +192,7 @@ def attack_release(
         rating_errors=sum_up_errors(lessons, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known.requested),
+        not_run=_not_run(ways, table.candidates.n_people),
     )
 
 
@@ -285,6 +289,20 @@ def _by_attack(ways: list[_Way], requested: int) -> dict[str, Interval]:
     names = dict.fromkeys(way.attack for way in ways)
     most = {name: max(way.hits for way in ways if way.attack == name) for name in names}
     return {name: wilson_interval(hits, requested) for name, hits in most.items()}
+
+
+def _not_run(ways: list[_Way], n_people: int) -> tuple[str, ...]:
+    """Name the attacks that tell nobody from anybody, as they do where they do not apply."""
+    names = dict.fromkeys(way.attack for way in ways)
+    ran = {way.attack for way in ways if not _is_blind(way.guesses, n_people)}
+    return tuple(name for name in names if name not in ran)
+
+
+def _is_blind(guesses: Guesses, n_people: int) -> bool:
+    """Whether no record is named for anybody, and all people fit equally well."""
+    return bool(
+        guesses.best.size and (guesses.best < 0).all() and (guesses.tied_people == n_people).all()
+    )
 
 
 def _as_read(

@@ -209,10 +209,43 @@ _REMEMBERED: WeakKeyDictionary[Candidates, Residuals | None] = WeakKeyDictionary
 
 
 def _applies(candidates: Candidates, scale: RatingScale) -> bool:
-    carrying = np.diff(candidates.indptr)
-    is_full = bool((candidates.activity == np.count_nonzero(carrying)).all())
-    n_rows = candidates.n_records
-    return is_full and n_rows >= _LEAST_ROWS and candidates.n_people > n_rows and scale.range > 0
+    return _is_full(candidates) and not why_unfitted(candidates, scale)
+
+
+def _is_full(candidates: Candidates) -> bool:
+    carrying = np.count_nonzero(np.diff(candidates.indptr))
+    return bool((candidates.activity == carrying).all())
+
+
+def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
+    """Say why full rows are not fitted; nothing if they are, or if rows are not full.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    scale : RatingScale
+
+    Examples
+    --------
+    >>> from recveil.release.records import Records
+    >>> everybody = Records(np.array([30]), np.array([0, 2]), np.array([0, 1]), np.array([3.0, 4]))
+    >>> scale = RatingScale(1, 5, 1)
+    >>> why_unfitted(Candidates.from_records([everybody], 2, scale), scale)[46:]
+    'was not tried: 30 people stand behind 1 row, and a fit needs 3. That shows nothing.'
+    """
+    if not _is_full(candidates):
+        return ""
+    n_rows, n_people = candidates.n_records, candidates.n_people
+    if n_rows < _LEAST_ROWS:
+        rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+        why = f"{n_people:,} people stand behind {rows}, and a fit needs {_LEAST_ROWS}"
+    elif n_people <= n_rows:
+        why = "each row is one person's"
+    elif scale.range <= 0:
+        why = "there is one rating only"
+    else:
+        return ""
+    return f"A fit of all rows, to tell who rated what, was not tried: {why}. That shows nothing."
 
 
 def _find(candidates: Candidates, scale: RatingScale) -> Residuals:

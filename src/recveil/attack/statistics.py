@@ -162,7 +162,8 @@ def no_better(
     source : str
         Who reaches it, with a verb: "popularity alone gives".
     about : str
-        What was attacked.
+        What was attacked. Empty if another figure of the same attack is above its baseline: then
+        it does tell something, and only the rate is said to be no more.
 
     Returns
     -------
@@ -178,16 +179,16 @@ release'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "the table")
     ', which is not clearly more than a blind guess gives (9.0%), so that it tells nothing new \
 about the table'
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "")
+    ', which is not clearly more than a blind guess gives (9.0%)'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.01, "a blind guess gives")
     ''
     """
     if not told.trials or not told.low <= baseline:  # a baseline that is nan is none
         return ""
     how = "less" if told.high < baseline else "not clearly more"
-    return (
-        f", which is {how} than {source} ({baseline:.1%}), so that it tells nothing new about "
-        f"{about}"
-    )
+    nothing_new = f", so that it tells nothing new about {about}" if about else ""
+    return f", which is {how} than {source} ({baseline:.1%}){nothing_new}"
 
 
 def difference_of_means(first: Mean, second: Mean) -> Mean:

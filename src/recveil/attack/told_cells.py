@@ -145,7 +145,11 @@ def describe_cells(told: ToldCells) -> str:
     recall, lone = told.recall_at_95, told.lone_exact
     if not recall.trials:
         return "Nobody in the records that were looked at had rated anything."
-    nothing_new = no_better(recall, told.popularity_recall_at_95, "popularity alone gives")
+    # Who ranks pairs better than popularity does learns something, wherever the marks end.
+    is_told = bool(told.auc.trials) and told.auc.low > told.popularity_auc
+    about = "" if is_told else "the release"
+    source = "popularity alone gives"
+    nothing_new = no_better(recall, told.popularity_recall_at_95, source, about)
     beside = f" (popularity alone: {told.popularity_recall_at_95:.1%})"
     sentence = (
         f"Who rated what is not hidden: a smooth fit of all rows, a look at what it leaves over, "
@@ -154,14 +158,16 @@ def describe_cells(told: ToldCells) -> str:
         f"with 95 % of the marks right"
         f"{nothing_new or beside}"
     )
+    if nothing_new and is_told:
+        sentence += _by_area(told)
     if lone.trials:
         by_popularity = told.popularity_lone_exact
         source = "popularity and the usual rating give"
         sentence += (
             f"{';' if nothing_new else ', and'} they work out exactly {lone.rate:.1%} "
             f"({lone.low:.1%} to {lone.high:.1%}) of the ratings that one member alone gave"
-            f"{no_better(lone, by_popularity, source)}; {told.lone_known.rate:.1%} where it is "
-            f"known that one did"
+            f"{no_better(lone, by_popularity, source, about)}; {told.lone_known.rate:.1%} where it "
+            f"is known that one did"
         )
     if told.records < told.of_records:
         sentence += (
@@ -169,6 +175,16 @@ def describe_cells(told: ToldCells) -> str:
             f"that these are lower bounds, and so is how many people it finds"
         )
     return f"{sentence}. Better fits may tell more."
+
+
+def _by_area(told: ToldCells) -> str:
+    """Say how well pairs are ranked, where marks that are nearly all right do not show it."""
+    area = told.auc
+    return (
+        f"; still, of two pairs one of which was rated, they take the right one for it in "
+        f"{area.rate:.1%} ({area.low:.1%} to {area.high:.1%}) of the cases, popularity alone in "
+        f"{told.popularity_auc:.1%}"
+    )
 
 
 def _choose(

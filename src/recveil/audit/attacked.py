@@ -54,6 +54,8 @@ class AttackedRelease:
         As `membership`, by who knows "8", "16" and "all" ratings, exactly.
     residual : ToldCells or None
         What a smooth fit of all rows tells of who rated what; None if rows do not hold all items.
+    unfitted : str
+        Why there is no such fit, if rows do hold all items.
     attributes : Attributes or None
         What the strongest adversary learns of members that is not told of strangers, by the release
         that membership was measured on.
@@ -84,6 +86,7 @@ class AttackedRelease:
     against: Against | None = None
     hidden_items: HiddenItems | None = None
     shadows: ShadowMembership | None = None
+    unfitted: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -236,8 +239,9 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     method, settings = published.manifest.known_method, published.manifest.settings
     if published.residual is not None:  # measured here, which says more than what others measured
         sentences.append(describe_cells(published.residual))
-    elif method is not None:
-        sentences += method.undone_by(settings)
+    elif method is not None and (undone := method.undone_by(settings)):
+        # What was measured elsewhere can hold only where the same can be tried.
+        sentences += [published.unfitted] if published.unfitted else undone
     sentences += _in_the_data(published)
     return sentences + (published.against.verdict() if published.against else [])
 
@@ -263,12 +267,13 @@ def _in_the_data(published: AttackedRelease) -> list[str]:
 def _area(found: Membership) -> str:
     """Say how well members are told from others, beside a coin and a blind guess."""
     auc, told = found.auc, found.tpr_at_5
-    # Said once: what is no better than a coin recognizes no more than a blind guess, either.
+    # Said once: what is no better than a coin recognizes no more than a blind guess, either. And
+    # what is better tells something, even if few are recognized.
     coin = "" if auc.low > 0.5 else ", no better than a coin"
     return (
         f"AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}){coin}, with {told.rate:.0%} of the "
         f"members found while 5 % of the others are taken for members"
-        f"{'' if coin else no_better(told, 0.05, 'a blind guess finds')}"
+        f"{'' if coin else no_better(told, 0.05, 'a blind guess finds', '')}"
     )
 
 

@@ -23,6 +23,7 @@ from recveil.attack import (
 from recveil.attack.hidden_items import Catalogue, attack_hidden_items
 from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
+from recveil.attack.residuals import why_unfitted
 from recveil.attack.strikes import left_untried
 from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
@@ -212,6 +213,7 @@ def attack_table(
         membership=told.pop(_STRONGEST, None),
         by_known=told,
         residual=residual,
+        unfitted="" if residual is not None else why_unfitted(table.candidates, ratings.scale),
         attributes=attributes,
         lone_share=lone_share,
         unmeasured=unmeasured,

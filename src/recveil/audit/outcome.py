@@ -262,6 +262,7 @@ def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
         "item_mean_rmse": _plain_number(errors.item_mean_rmse),
         "exact_share": _plain_number(attack.exact.rate),
         "by_attack": {name: found._asdict() for name, found in attack.by_attack.items()},
+        "not_run": list(attack.not_run),
     }
 
 
