@@ -299,10 +299,8 @@ def _not_run(ways: list[_Way], n_people: int) -> tuple[str, ...]:
 
 
 def _is_blind(guesses: Guesses, n_people: int) -> bool:
-    """Whether no record is named for anybody, and all people fit equally well."""
-    return bool(
-        guesses.best.size and (guesses.best < 0).all() and (guesses.tied_people == n_people).all()
-    )
+    """Whether no record is named for anybody, if anybody was asked for, and all fit equally."""
+    return bool((guesses.best < 0).all() and (guesses.tied_people == n_people).all())
 
 
 def _as_read(
