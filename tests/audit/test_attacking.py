@@ -9,15 +9,18 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.anonymize.methods import same_again
+from recveil.anonymize.telling import tell_of_predictive
 from recveil.attack import Adversary, Interval, ReleasedTable, strikes
 from recveil.attack.companions import Companions
 from recveil.attack.fills_told import FillsTold
+from recveil.attack.statistics import percent
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.attacking import attack_published, attack_table
 from recveil.audit.content import Content
 from recveil.datasets import make_ratings
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, UserKNN
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
 
@@ -162,12 +165,41 @@ class TestLabels:
         assert f"Of all ratings, {given.exact_share:.1%} stand in the release as" in text
         assert f"({given.rating_share:.1%} because nobody else in the group rated" in text
         assert given.label_share > 0.5
-        sure = f"Of the labels that are values of the scale, {given.label_share:.1%} are the exact"
+        behind = found.content.behind
+        sure = f"Of the labels that are values of the scale, {percent(behind.whole_exact)} are the"
         assert sure in text
+        assert f"commonest rating is for {percent(behind.whole_by_commonest)}." in text
         plain = found.to_dict()
         assert plain["ratings_exact"] == given.exact_share
         assert plain["labels_exact"] == given.label_share
         assert plain["ratings_as_they_are"] == given.rating_share
+
+    def test_lone_ratings_of_a_continuous_scale_are_told_to_within_the_rounding(
+        self, ratings, tmp_path
+    ):
+        """None is published exactly, and that reassures nobody."""
+        noise = np.random.default_rng(3).uniform(-0.4, 0.4, ratings.n_ratings)
+        users = np.repeat(ratings.users, ratings.activity)
+        fine = Ratings.from_columns(
+            users,
+            ratings.items[ratings.indices],
+            np.clip(ratings.values + noise, 1, 5),
+            scale=RatingScale(1, 5),
+        )
+        anonymizer = PredictiveAnonymizer(5, "simple", seed=1)
+        release = anonymizer.anonymize(fine)
+        given = release.private.lone_ratings
+        assert given.exact_share < 0.05 < given.rating_share <= given.near_share
+        told = tell_of_predictive(release, fine)[0]
+        assert told.startswith(f"Published to within the rounding (0.02): {given.near_share:.1%},")
+        found = audited(anonymizer, fine, tmp_path)
+        plain, text = found.to_dict(), " ".join(found.verdict())
+        assert f"{given.near_share:.1%} stand in the release to within the rounding (0.02)" in text
+        assert "of the person's ratings for sure to within 0.2" in text
+        assert "stand behind a label was not measured, because on a continuous scale" in text
+        assert (plain["ratings_near"], plain["rounding"]) == (given.near_share, 0.02)
+        assert plain["labels_near"] > 0.1
+        assert plain["labels_exact"] is None
 
     def test_padded_rows_are_said_to_be_fitted(self, ratings, tmp_path):
         found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)

@@ -190,6 +190,17 @@ about the table'
     )
 
 
+def percent(told: Interval) -> str:
+    """Write a share with its interval.
+
+    Examples
+    --------
+    >>> percent(Interval(0.1, 0.08, 0.12, 900))
+    '10.0% (8.0% to 12.0%)'
+    """
+    return f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%})"
+
+
 def difference_of_means(first: Mean, second: Mean) -> Mean:
     """Return how far one mean lies above another, of other people; `trials` counts both.
 

@@ -8,10 +8,11 @@ from recveil.attack import Adversary, Membership, ReleaseAttack
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.hidden_items import HiddenItems, describe_hidden_items
 from recveil.attack.members import describe_membership
-from recveil.attack.statistics import Interval, no_better
+from recveil.attack.statistics import Interval, no_better, percent
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
+from recveil.audit.given_words import describe_as_given
 from recveil.audit.outcome import plain_attack, plain_membership
 from recveil.audit.shadowing import ShadowMembership
 from recveil.audit.verdict import COVERAGE, not_covered
@@ -104,6 +105,9 @@ class AttackedRelease:
             "ratings_as_they_are": self.lone_share,
             "ratings_exact": self.as_given and self.as_given.exact_share,
             "labels_exact": self.as_given and self.as_given.label_share,
+            "rounding": self.as_given and self.as_given.within,
+            "ratings_near": self.as_given and self.as_given.near_share,
+            "labels_near": self.as_given and self.as_given.near_label_share,
             **(Content([], None, None) if self.content is None else self.content).to_dict(),
             "against": self.against and self.against.to_dict(),
             "hidden_items": self.hidden_items and self.hidden_items.to_dict(),
@@ -229,7 +233,9 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     sentences += published.warnings()
     if attack.exact.rate > 0:
         sentences.append(_exact(published, attack))
-    sentences += _as_given(published)
+    if published.as_given is not None:
+        behind = None if published.content is None else published.content.behind
+        sentences += describe_as_given(published.as_given, published.lone_share, behind)
     sentences += [] if published.content is None else published.content.sentences()
     if published.hidden_items is not None:
         sentences += describe_hidden_items(published.hidden_items)
@@ -341,29 +347,9 @@ def _exact(published: AttackedRelease, attack: ReleaseAttack) -> str:
     method = published.manifest.known_method
     more = "" if method is None else method.about_exact
     return (
-        f"Of the unknown ratings of those whose {group} was found, {attack.exact.rate:.1%} stand "
+        f"Of the unknown ratings of those whose {group} was found, {percent(attack.exact)} stand "
         f"in {row} exactly as they were given.{more}"
     )
-
-
-def _as_given(published: AttackedRelease) -> list[str]:
-    """Say how many of all ratings the release shows, and how surely a label is one of them."""
-    given = published.as_given
-    if given is None or not given.exact_share:
-        return []
-    why = ""
-    if published.lone_share:
-        why = (
-            f" ({published.lone_share:.1%} because nobody else in the group rated the item, the "
-            f"others because all who rated it agree, or their rounded mean is the rating)"
-        )
-    sentence = f"Of all ratings, {given.exact_share:.1%} stand in the release as they were given"
-    if given.label_share is None:
-        return [f"{sentence}{why}. How well they can be told from means was not measured."]
-    return [
-        f"{sentence}{why}. Of the labels that are values of the scale, {given.label_share:.1%} are "
-        f"the exact rating of everybody behind them who rated the item."
-    ]
 
 
 def _no_promise(published: AttackedRelease) -> str:
