@@ -33,6 +33,12 @@ def ratings():
     return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
 
 
+@pytest.fixture(scope="module")
+def many():
+    """Enough for twenty strangers with 16 ratings."""
+    return make_ratings(n_users=480, n_items=60, n_ratings=12_000, seed=4)
+
+
 def audited(anonymizer, ratings, folder):
     anonymizer.anonymize(ratings).write(folder / "out")
     return attack_published(ratings, folder / "out", [BYSTANDER], np.arange(ratings.n_users))
@@ -151,6 +157,48 @@ def test_identical_rows_speak_of_groups(ratings, tmp_path):
     assert found.warnings() == []
 
 
+def test_of_few_people_nothing_is_said_of_membership(tmp_path):
+    """Half of six strangers are three: neither an area nor a rate among them says anything."""
+    few = make_ratings(n_users=30, n_items=50, n_ratings=600, seed=2)
+    found = audited(PredictiveAnonymizer(5, seed=1), few, tmp_path)
+    membership, text = found.to_dict()["membership"], " ".join(found.verdict())
+    assert membership["outsiders"] < 20
+    assert not membership["is_told"]
+    assert not any(membership[known]["is_told"] for known in ("8", "16", "all"))
+    assert text.count("not told: too few people to tell") == 2  # nor are likings
+    assert "AUC" not in text
+    assert "members found while" not in text
+    assert found.best_membership is None
+
+
+def test_who_could_not_be_looked_for_is_said_once(tmp_path):
+    """A rate that counts them as not found stands beside the rate of the others."""
+    table = make_ratings(n_users=300, n_items=60, n_ratings=3000, seed=4)
+    PredictiveAnonymizer(5, seed=1).anonymize(table).write(tmp_path / "out")
+    known = [Adversary(known=known, name=f"knows {known}") for known in (8, 12)]
+    found = attack_published(table, tmp_path / "out", known, np.arange(300))
+    _, attack = max(found.attacks, key=lambda pair: pair[1].person_found.rate)
+    among = 300 * attack.person_found.rate / (300 - attack.skipped)
+    assert attack.skipped > 30
+    said = f"; {among:.1%} of the {300 - attack.skipped} with enough ratings)"
+    assert said in found.headline()
+    assert said in found.verdict()[0]
+    (told,) = found.warnings()
+    assert told.count("count as not found") == 1
+    for adversary, attack in found.attacks:
+        assert f"“{adversary.name}” could look for {300 - attack.skipped} of 300 and" in told
+
+
+def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
+    """Who has fewer than 16 ratings is left out where 16 are known."""
+    found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
+    text = " ".join(found.verdict())
+    assert found.by_known["16"].members < found.by_known["8"].members
+    for told in found.by_known.values():
+        assert f"of {told.members:,} members found while 5 % of {told.outsiders:,} stra" in text
+        assert f"by lot {told.null_auc.rate:.2f} (" in text
+
+
 class TestLabels:
     """What stands in the rows as it was given, measured on the very release."""
 
@@ -201,8 +249,8 @@ class TestLabels:
         assert plain["labels_near"] > 0.1
         assert plain["labels_exact"] is None
 
-    def test_padded_rows_are_said_to_be_fitted(self, ratings, tmp_path):
-        found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    def test_padded_rows_are_said_to_be_fitted(self, many, tmp_path):
+        found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
         text = " ".join(found.verdict())
         assert "Who rated what is not hidden: a smooth fit of all rows" in text
         assert "This area is a lower bound" in text

@@ -10,6 +10,9 @@ from scipy import stats
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 
+# Members and strangers that it takes to tell them apart: of fewer, 5 % are nobody.
+FEWEST = 20
+
 
 class Interval(NamedTuple):
     """A share with its 95 % (or other) confidence interval.
