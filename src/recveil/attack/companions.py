@@ -93,7 +93,7 @@ def measure_companions(
     >>> found.told.rate, found.right.rate, round(found.by_row.rate, 3)
     (1.0, 1.0, 0.333)
     """
-    within = 0.0 if ratings.scale.step else _NEAR * ratings.scale.range
+    within = _NEAR * ratings.scale.range if ratings.scale.is_fine else 0.0
     members = _members(table)
     targets = targets[table.record_of[targets] >= 0]
     strangers = _draw_strangers(table, targets, seed)
@@ -168,7 +168,7 @@ def tell_for_sure(
     # A mean moved to the grid stands within half a step, or at an end of the scale.
     slack = (grid or 0.0) / 2 + _TOLERANCE
     without = (n > 0) & (np.abs(total / np.maximum(n, 1) - labels) <= slack)
-    if ratings.scale.step is None:
+    if ratings.scale.is_fine:
         # The sum is known to within the slack for each who rated, the missing one among them.
         ends = ((n + 1) * (labels + side * slack) - total for side in (-1, 1))
         least, most = (np.clip(end, ratings.scale.low, ratings.scale.high) for end in ends)

@@ -64,7 +64,7 @@ class Content:
         if self.has_too_fine_labels:
             return [
                 "How many different ratings stand behind a label was not measured, because on a "
-                "continuous scale hardly two ratings are the same."
+                "continuous scale, or one of very many steps, hardly two ratings are the same."
             ]
         if not self.untold:
             return []
