@@ -239,7 +239,9 @@ class TestLabels:
         given = release.private.lone_ratings
         assert given.exact_share < 0.05 < given.rating_share <= given.near_share
         told = tell_of_predictive(release, fine)[0]
-        assert told.startswith(f"Published to within the rounding (0.02): {given.near_share:.1%},")
+        assert told.startswith(
+            f"Published to within the rounding (0.02): {given.near_share:.1%} of"
+        )
         found = audited(anonymizer, fine, tmp_path)
         plain, text = found.to_dict(), " ".join(found.verdict())
         assert f"{given.near_share:.1%} stand in the release to within the rounding (0.02)" in text

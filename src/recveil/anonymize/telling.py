@@ -22,7 +22,7 @@ def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
     told = []
     if given is not None:
         told.append(
-            f"Published {_how_near(given)} of the ratings. {given.rating_share:.1%}, from "
+            f"Published {_how_near(given)}. {given.rating_share:.1%}, from "
             f"{given.user_share:.1%} of the people, because nobody else in the group rated the "
             f"item; the others because all who rated it agree, or their rounded mean is the "
             f"rating. With a larger k they are fewer."
@@ -54,10 +54,10 @@ def _how_near(given: AsGiven) -> str:
     """Say how many ratings the rows show, and how exactly where labels are rounded off them."""
     if given.is_rounded_off:
         return (
-            f"to within the rounding ({given.within:g}): {given.near_share:.1%}, "
-            f"{given.exact_share:.1%} exactly,"
+            f"to within the rounding ({given.within:g}): {given.near_share:.1%} of the "
+            f"ratings ({given.exact_share:.1%} exactly)"
         )
-    return f"as they are: {given.exact_share:.1%}"
+    return f"as they are: {given.exact_share:.1%} of the ratings"
 
 
 def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:

@@ -237,11 +237,13 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     if attack.skipped < attack.requested:
         sentences.append(_found(published, worst, attack))
     sentences += published.warnings()
-    if attack.exact.rate > 0:
+    given = published.as_given
+    # Where labels are rounded off ratings, hardly one stands there exactly, and that reassures.
+    if attack.exact.rate > 0 and not (given and given.is_rounded_off):
         sentences.append(_exact(published, attack))
-    if published.as_given is not None:
+    if given is not None:
         behind = None if published.content is None else published.content.behind
-        sentences += describe_as_given(published.as_given, published.lone_share, behind)
+        sentences += describe_as_given(given, published.lone_share, behind)
     sentences += [] if published.content is None else published.content.sentences()
     if published.hidden_items is not None:
         sentences += describe_hidden_items(published.hidden_items)
