@@ -9,15 +9,18 @@ import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.anonymize.methods import same_again
+from recveil.anonymize.telling import tell_of_predictive
 from recveil.attack import Adversary, Interval, ReleasedTable, strikes
 from recveil.attack.companions import Companions
 from recveil.attack.fills_told import FillsTold
+from recveil.attack.statistics import percent
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.attacking import attack_published, attack_table
 from recveil.audit.content import Content
 from recveil.datasets import make_ratings
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, UserKNN
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
 
@@ -28,6 +31,12 @@ BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
 def ratings():
     """All but one have rated as much as the bystander knows, so that nobody needs to be warned."""
     return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Enough for twenty strangers with 16 ratings."""
+    return make_ratings(n_users=480, n_items=60, n_ratings=12_000, seed=4)
 
 
 def audited(anonymizer, ratings, folder):
@@ -148,6 +157,48 @@ def test_identical_rows_speak_of_groups(ratings, tmp_path):
     assert found.warnings() == []
 
 
+def test_of_few_people_nothing_is_said_of_membership(tmp_path):
+    """Half of six strangers are three: neither an area nor a rate among them says anything."""
+    few = make_ratings(n_users=30, n_items=50, n_ratings=600, seed=2)
+    found = audited(PredictiveAnonymizer(5, seed=1), few, tmp_path)
+    membership, text = found.to_dict()["membership"], " ".join(found.verdict())
+    assert membership["outsiders"] < 20
+    assert not membership["is_told"]
+    assert not any(membership[known]["is_told"] for known in ("8", "16", "all"))
+    assert text.count("not told: too few people to tell") == 2  # nor are likings
+    assert "AUC" not in text
+    assert "members found while" not in text
+    assert found.best_membership is None
+
+
+def test_who_could_not_be_looked_for_is_said_once(tmp_path):
+    """A rate that counts them as not found stands beside the rate of the others."""
+    table = make_ratings(n_users=300, n_items=60, n_ratings=3000, seed=4)
+    PredictiveAnonymizer(5, seed=1).anonymize(table).write(tmp_path / "out")
+    known = [Adversary(known=known, name=f"knows {known}") for known in (8, 12)]
+    found = attack_published(table, tmp_path / "out", known, np.arange(300))
+    _, attack = max(found.attacks, key=lambda pair: pair[1].person_found.rate)
+    among = 300 * attack.person_found.rate / (300 - attack.skipped)
+    assert attack.skipped > 30
+    said = f"; {among:.1%} of the {300 - attack.skipped} with enough ratings)"
+    assert said in found.headline()
+    assert said in found.verdict()[0]
+    (told,) = found.warnings()
+    assert told.count("count as not found") == 1
+    for adversary, attack in found.attacks:
+        assert f"“{adversary.name}” could look for {300 - attack.skipped} of 300 and" in told
+
+
+def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
+    """Who has fewer than 16 ratings is left out where 16 are known."""
+    found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
+    text = " ".join(found.verdict())
+    assert found.by_known["16"].members < found.by_known["8"].members
+    for told in found.by_known.values():
+        assert f"of {told.members:,} members found while 5 % of {told.outsiders:,} stra" in text
+        assert f"by lot {told.null_auc.rate:.2f} (" in text
+
+
 class TestLabels:
     """What stands in the rows as it was given, measured on the very release."""
 
@@ -162,15 +213,46 @@ class TestLabels:
         assert f"Of all ratings, {given.exact_share:.1%} stand in the release as" in text
         assert f"({given.rating_share:.1%} because nobody else in the group rated" in text
         assert given.label_share > 0.5
-        sure = f"Of the labels that are values of the scale, {given.label_share:.1%} are the exact"
+        behind = found.content.behind
+        sure = f"Of the labels that are values of the scale, {percent(behind.whole_exact)} are the"
         assert sure in text
+        assert f"commonest rating is for {percent(behind.whole_by_commonest)}." in text
         plain = found.to_dict()
         assert plain["ratings_exact"] == given.exact_share
         assert plain["labels_exact"] == given.label_share
         assert plain["ratings_as_they_are"] == given.rating_share
 
-    def test_padded_rows_are_said_to_be_fitted(self, ratings, tmp_path):
-        found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    def test_lone_ratings_of_a_continuous_scale_are_told_to_within_the_rounding(
+        self, ratings, tmp_path
+    ):
+        """None is published exactly, and that reassures nobody."""
+        noise = np.random.default_rng(3).uniform(-0.4, 0.4, ratings.n_ratings)
+        users = np.repeat(ratings.users, ratings.activity)
+        fine = Ratings.from_columns(
+            users,
+            ratings.items[ratings.indices],
+            np.clip(ratings.values + noise, 1, 5),
+            scale=RatingScale(1, 5),
+        )
+        anonymizer = PredictiveAnonymizer(5, "simple", seed=1)
+        release = anonymizer.anonymize(fine)
+        given = release.private.lone_ratings
+        assert given.exact_share < 0.05 < given.rating_share <= given.near_share
+        told = tell_of_predictive(release, fine)[0]
+        assert told.startswith(
+            f"Published to within the rounding (0.02): {given.near_share:.1%} of"
+        )
+        found = audited(anonymizer, fine, tmp_path)
+        plain, text = found.to_dict(), " ".join(found.verdict())
+        assert f"{given.near_share:.1%} stand in the release to within the rounding (0.02)" in text
+        assert "of the person's ratings for sure to within 0.2" in text
+        assert "stand behind a label was not measured, because on a continuous scale" in text
+        assert (plain["ratings_near"], plain["rounding"]) == (given.near_share, 0.02)
+        assert plain["labels_near"] > 0.1
+        assert plain["labels_exact"] is None
+
+    def test_padded_rows_are_said_to_be_fitted(self, many, tmp_path):
+        found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
         text = " ".join(found.verdict())
         assert "Who rated what is not hidden: a smooth fit of all rows" in text
         assert "This area is a lower bound" in text

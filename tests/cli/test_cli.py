@@ -10,8 +10,10 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pytest
 
+from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
 from recveil.io import write_ratings
 
 
@@ -317,3 +319,14 @@ def test_the_installed_command_runs():
     assert command is not None
     finished = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
     assert "Exit codes" in finished.stdout
+
+
+def test_a_scale_that_is_refused_is_refused_before_anything_is_expected(tmp_path, monkeypatch):
+    """Who must name the scale first need not hear how long it would take."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"u{user},i{item},{1 + (user + item) % 4}" for user in range(9) for item in range(9)]
+    Path("r.csv").write_text("\n".join(["user,item,rating", *rows, "u9,i0,50"]))
+    told = []
+    with pytest.raises(RecveilError, match="nobody named the scale"):
+        anonymize("r.csv", "out", k=3, seed=1, tell=told.append)
+    assert not told

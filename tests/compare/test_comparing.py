@@ -100,6 +100,18 @@ class TestResuming:
         evaluator.failing = []
         assert run().computed == 4
 
+    def test_a_killed_run_hands_over_what_was_finished(self, run, evaluator, tmp_path):
+        evaluator.failing = [(5, KeyboardInterrupt())]
+        handed = []
+        with pytest.raises(KeyboardInterrupt):
+            run(stopped=handed.append)
+        (so_far,) = handed
+        assert (len(so_far.rows), so_far.unfinished) == (1, 4)
+        assert "was stopped: 4 of its settings" in so_far.to_dict()["warnings"][0]
+        assert "comparison.parquet" in files(tmp_path / "out")
+        evaluator.failing = []
+        assert "was stopped" not in " ".join(run().to_dict()["warnings"])
+
     def test_an_anonymizer_that_is_killed_leaves_no_release(self, run, tmp_path):
         class Killed:
             def anonymize(self, _):

@@ -97,6 +97,7 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
         (b"\n\r\n", "r.csv: the file is empty"),
         (b"PK\x03\x04rest", "r.csv: a damaged zip archive; fetch it again"),
         ("user,item,rating\n1,2,3\n".encode("utf-16"), "r.csv: UTF-16 text; save it as UTF-8"),
+        (b"user,item\n1,2\n", "two columns; if these are likes, .* third column, rating, of 1s"),
         (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* format [(]--format[)]"),
     ],
 )

@@ -87,3 +87,14 @@ def test_a_continuous_scale_has_no_levels():
 def test_scale_prints_as_it_is_read():
     for text in ("1:5:1", "0.5:5:0.5", "-10:10"):
         assert str(RatingScale.parse(text)) == text
+
+
+def test_steps_finer_than_single_precision_take_what_it_holds():
+    """A rating of 6 digits is stored as its nearest neighbour in single precision."""
+    scale = RatingScale(-12, 12, 0.000001)
+    ratings = np.array([0.76034, 2.687649, -11.999999, 11.123457], np.float32)
+    assert scale.contains(ratings).all()
+    assert scale.is_fine
+    assert not RatingScale(1, 5, 0.5).is_fine
+    # Coarse steps are as strict as before.
+    assert not RatingScale(1, 5, 0.5).contains([4.502]).any()

@@ -75,6 +75,22 @@ def test_a_continuous_scale_has_no_labels_on_it():
     assert (found.exact_share, found.label_share) == (1, None)
 
 
+def test_a_lone_rating_is_told_to_within_the_rounding():
+    """On a continuous scale nearly no label is a rating, and all are near one."""
+    fine = RatingScale(-10, 10)
+    ratings = of([{"a": 4.27, "b": -3.14}, {"c": 0.55}], fine)
+    groups = Groups.from_labels([0, 0])
+    rows = [replace(row, values=fine.round(row.values, 0.2)) for row in _rows(ratings, groups)]
+    found = count_as_given(ratings, groups, rows, 0.2)
+    assert (found.rating_share, found.exact_share, found.label_share) == (1, 0, None)
+    assert (found.within, found.near_share, found.near_label_share) == (0.1, 1, 1)
+    assert found.is_rounded_off
+
+
+def _rows(ratings, groups):
+    return list(homogenize_simple(ratings, groups))
+
+
 def test_tenths_are_themselves():
     # 4.1 in single precision is not 4.1 in double.
     ratings = of([{"a": 4.1}, {"b": 0.7}], RatingScale(0.1, 5, 0.1))
@@ -84,23 +100,29 @@ def test_tenths_are_themselves():
     assert count_as_given(ratings, groups, rows).exact_share == 1
 
 
-def plainly(ratings, groups, rows):
+def plainly(ratings, groups, rows, within):
     """The same with dictionaries."""
     own = [dict(zip(*map(list, ratings.row(user)), strict=True)) for user in range(ratings.n_users)]
     lone, exact, on_scale, certain = np.zeros(ratings.n_users), 0, 0, 0
+    near, near_labels, labels = 0, 0, 0
     for (first, last), row in zip(itertools.pairwise(groups.starts), rows, strict=True):
         members = groups.members[first:last]
         for user in members:
             for item, value in own[user].items():
                 lone[user] += sum(item in own[other] for other in members) == 1
                 exact += abs(row.get(item, np.nan) - value) < 1e-6
+                near += abs(row.get(item, np.nan) - value) < within + 1e-6
         for item, label in row.items():
             given = [own[user][item] for user in members if item in own[user]]
+            labels += 1
+            near_labels += bool(given) and all(abs(v - label) < within + 1e-6 for v in given)
             if abs(label - round(label)) < 1e-9:
                 on_scale += 1
                 certain += bool(given) and all(abs(value - label) < 1e-6 for value in given)
     share = certain / on_scale if on_scale else None
-    return lone.sum() / ratings.n_ratings, np.mean(lone > 0), exact / ratings.n_ratings, share
+    n = ratings.n_ratings
+    told = lone.sum() / n, np.mean(lone > 0), exact / n, share
+    return *told, within, near / n, near_labels / labels
 
 
 @pytest.mark.parametrize("homogenize", ["simple", "padded"])
@@ -115,5 +137,6 @@ def test_like_the_slow_one(homogenize, seed, step):
         for start, end in itertools.pairwise(block.indptr):
             rows.append(dict(zip(block.indices[start:end], block.values[start:end], strict=True)))
     groups = release.private.groups
-    found = count_as_given(ratings, groups, release.published.blocks())
-    assert found == pytest.approx(plainly(ratings, groups, rows))
+    grid = release.published.settings["label_step"]
+    found = count_as_given(ratings, groups, release.published.blocks(), grid)
+    assert found == pytest.approx(plainly(ratings, groups, rows, (grid or 0) / 2))

@@ -13,7 +13,7 @@ from recveil.report import audit_page
 
 @pytest.fixture(scope="module")
 def ratings():
-    return make_ratings(n_users=150, n_items=40, n_ratings=2_600, seed=6)
+    return make_ratings(n_users=400, n_items=40, n_ratings=7_000, seed=6)
 
 
 def page_of(ratings, maker, folder):

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recveil.anonymize.base import check_seed, drawn_seed
+from recveil.anonymize.base import check_people, check_seed, drawn_seed
 from recveil.anonymize.choices import check_options, choose_method, own_options
 from recveil.anonymize.earlier import Earlier, find_earlier, others
 from recveil.anonymize.hiding import anonymize_hidden
@@ -154,7 +154,8 @@ def anonymize(
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, given, layout, file_format)
-    if expected is not None:
+    if expected is not None and isinstance(k, int):
+        check_people(ratings, k)  # who is refused need not hear how long it would take
         size.check(expected)
     sides = (
         anonymize_hidden(ratings, anonymizer, seed) if hide_items else anonymizer.anonymize(ratings)

@@ -200,7 +200,7 @@ class PredictiveAnonymizer:
         )
         lone = None
         if self.homogenize == "simple":  # to count in padded rows would be to make them twice
-            lone = count_as_given(ratings, groups, release.published.blocks())
+            lone = count_as_given(ratings, groups, release.published.blocks(), step)
         return with_private(release, lone_ratings=lone, diversity_cost=cost)
 
     def _check(self, ratings: Ratings) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from recveil.ratings import Ratings
+from recveil.release.as_given import AsGiven
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
 
@@ -21,12 +22,18 @@ def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
     told = []
     if given is not None:
         told.append(
-            f"Published as they are: {given.exact_share:.1%} of the ratings. "
-            f"{given.rating_share:.1%}, from {given.user_share:.1%} of the people, because nobody "
-            f"else in the group rated the item; the others because all who rated it agree, or "
-            f"their rounded mean is the rating. With a larger k they are fewer."
+            f"Published {_how_near(given)}. {given.rating_share:.1%}, from "
+            f"{given.user_share:.1%} of the people, because nobody else in the group rated the "
+            f"item; the others because all who rated it agree, or their rounded mean is the "
+            f"rating. With a larger k they are fewer."
         )
-        if given.label_share is not None:
+        if given.is_rounded_off:
+            told.append(
+                f"Whoever takes a label for the rating of everybody in the group who rated the "
+                f"item is right, to within {given.within:g}, in {given.near_label_share:.1%} of "
+                f"cases."
+            )
+        elif given.label_share is not None:
             told.append(
                 f"Whoever takes a label that is a value of the scale for the rating of everybody "
                 f"in the group who rated the item is right in {given.label_share:.1%} of cases."
@@ -41,6 +48,16 @@ def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
             + ("" if cost.pruned else " The table is too large to take back needless ones.")
         )
     return told
+
+
+def _how_near(given: AsGiven) -> str:
+    """Say how many ratings the rows show, and how exactly where labels are rounded off them."""
+    if given.is_rounded_off:
+        return (
+            f"to within the rounding ({given.within:g}): {given.near_share:.1%} of the "
+            f"ratings ({given.exact_share:.1%} exactly)"
+        )
+    return f"as they are: {given.exact_share:.1%} of the ratings"
 
 
 def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:

@@ -12,7 +12,7 @@ from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
-from recveil.attack.statistics import Mean, difference_of_means, mean_interval
+from recveil.attack.statistics import FEWEST, Mean, difference_of_means, mean_interval
 from recveil.ratings import Ratings
 
 
@@ -109,11 +109,18 @@ def describe_attributes(told: Attributes) -> str:
     >>> describe_attributes(Attributes(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-57:]
     '(-7.0 to 7.0), which is no evidence that nothing is told.'
     """
-    excess = told.excess
+    excess, (members, strangers) = told.excess, (told.members, told.strangers)
+    if min(members.trials, strangers.trials) < FEWEST:
+        return (
+            f"Whether likings are guessed better of members than of strangers is not told: too few "
+            f"people to tell ({members.trials:,} and {strangers.trials:,}; it takes {FEWEST} of "
+            f"each), which reassures nobody."
+        )
     sentence = (
         f"Whether somebody liked another item more than most is guessed rightly in "
-        f"{told.members.mean:.1%} of cases for members and in {told.strangers.mean:.1%} for people "
-        f"who are not in the data: being in it tells {100 * excess.mean:.1f} points "
+        f"{members.mean:.1%} of cases for {members.trials:,} members and in {strangers.mean:.1%} "
+        f"for {strangers.trials:,} people who are not in the data: being in it tells "
+        f"{100 * excess.mean:.1f} points "
         f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
     )
     return (

@@ -83,7 +83,7 @@ def measure_behind_labels(
     Returns
     -------
     BehindLabels or None
-        None on a continuous scale, where a rating is hardly given twice.
+        None on a continuous scale, or one of very many steps, where a rating is hardly given twice.
 
     Notes
     -----
@@ -103,7 +103,7 @@ def measure_behind_labels(
     >>> found.whole_exact.rate, found.one_rating.rate, found.distinct.mean
     (1.0, 0.5, 1.5)
     """
-    if ratings.scale.step is None:
+    if ratings.scale.is_fine:
         return None
     drawn = _draw_records(table)
     lengths = np.diff(table.indptr)[drawn]

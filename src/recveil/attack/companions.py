@@ -11,6 +11,8 @@ from recveil.ratings import Ratings
 
 # A mean is worked out in another order than the publisher's, and moved off by so much at most.
 _TOLERANCE = 1e-6
+# On a continuous scale, a rating is told that is told to within this share of the scale's range.
+_NEAR = 0.05
 
 
 class Companions(NamedTuple):
@@ -19,7 +21,8 @@ class Companions(NamedTuple):
     Attributes
     ----------
     told : Interval
-        Share of a target's ratings that are told for sure, and rightly; trials are people.
+        Share of a target's ratings that are told for sure, and rightly; trials are people. On a
+        continuous scale, to within `within`.
     right : Interval
         Share of what was told for sure that is right: an item that was rated, and how. nan if
         nothing was told.
@@ -29,18 +32,23 @@ class Companions(NamedTuple):
     stranger : Interval
         What is told rightly of somebody outside the group, if their ratings are taken for the
         target's: so much is right by chance.
+    within : float
+        How far what is told may lie off and is right, in rating points: 0 on a scale with steps, a
+        twentieth of the range on a continuous one.
     """
 
     told: Interval
     right: Interval
     by_row: Interval
     stranger: Interval
+    within: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data, for JSON and for the page."""
+        rates = {name: told for name, told in self._asdict().items() if name != "within"}
         return {
-            name: None if not interval.trials else interval._asdict()
-            for name, interval in self._asdict().items()
+            **{name: told._asdict() if told.trials else None for name, told in rates.items()},
+            "within": self.within,
         }
 
 
@@ -50,12 +58,13 @@ def measure_companions(
     targets: NDArray[np.int64],
     grid: float | None,
     seed: int = 0,
-) -> Companions | None:
+) -> Companions:
     """Work out each target's ratings from the row and the ratings of all others of the group.
 
     The adversary knows who the others are and all that they rated. What the target may have given
     is what leaves the label as it stands: nothing, or one of the scale's values. If one of these is
-    left, it is told for sure.
+    left, it is told for sure. On a continuous scale, a rating is told if it must have been
+    given, and what is left of the scale for it is a tenth at most.
 
     Parameters
     ----------
@@ -69,11 +78,6 @@ def measure_companions(
         The step of the labels; None if they are exact means.
     seed : int
         Fixes who is taken for a stranger.
-
-    Returns
-    -------
-    Companions or None
-        None on a continuous scale, where there are too many values to rule out.
 
     Examples
     --------
@@ -89,8 +93,7 @@ def measure_companions(
     >>> found.told.rate, found.right.rate, round(found.by_row.rate, 3)
     (1.0, 1.0, 0.333)
     """
-    if ratings.scale.step is None:
-        return None
+    within = _NEAR * ratings.scale.range if ratings.scale.is_fine else 0.0
     members = _members(table)
     targets = targets[table.record_of[targets] >= 0]
     strangers = _draw_strangers(table, targets, seed)
@@ -105,10 +108,10 @@ def measure_companions(
         tallies.append(
             (
                 np.isfinite(sure).sum(),
-                _is_same(sure, own).sum(),
-                _is_same(labels, own).sum(),
+                _is_same(sure, own, within).sum(),
+                _is_same(labels, own, within).sum(),
                 ratings.activity[target],
-                _is_same(sure, strange).sum(),
+                _is_same(sure, strange, within).sum(),
                 ratings.activity[stranger] if stranger >= 0 else 0,
             )
         )
@@ -119,6 +122,7 @@ def measure_companions(
         right=ratio_interval(right[told > 0], told[told > 0]),
         by_row=ratio_interval(by_row[rated > 0], rated[rated > 0]),
         stranger=ratio_interval(strange[of_stranger > 0], of_stranger[of_stranger > 0]),
+        within=within,
     )
 
 
@@ -131,12 +135,13 @@ def tell_for_sure(
 ) -> NDArray[np.float64]:
     """Return what the missing member must have given, shape (n_labels,); nan if that is not sure.
 
-    That nobody but the others rated an item, if that is sure, is nan, too.
+    That nobody but the others rated an item, if that is sure, is nan, too. On a continuous scale,
+    it is the middle of what it can have been, where that is at most a tenth of the scale.
 
     Parameters
     ----------
     ratings : Ratings
-        Of the others; on a scale with steps.
+        Of the others.
     items, labels : ndarray, shape (n_labels,)
         The group's row.
     others : ndarray of int64
@@ -162,10 +167,16 @@ def tell_for_sure(
     total, n = totals[items], raters[items]
     # A mean moved to the grid stands within half a step, or at an end of the scale.
     slack = (grid or 0.0) / 2 + _TOLERANCE
+    without = (n > 0) & (np.abs(total / np.maximum(n, 1) - labels) <= slack)
+    if ratings.scale.is_fine:
+        # The sum is known to within the slack for each who rated, the missing one among them.
+        ends = ((n + 1) * (labels + side * slack) - total for side in (-1, 1))
+        least, most = (np.clip(end, ratings.scale.low, ratings.scale.high) for end in ends)
+        is_near = most - least <= 2 * (_NEAR * ratings.scale.range + _TOLERANCE)
+        return np.where(is_near & ~without, (least + most) / 2, np.nan)
     possible = ratings.scale.levels
     means = (total[:, None] + possible) / (n[:, None] + 1)
     fits = np.abs(means - labels[:, None]) <= slack
-    without = (n > 0) & (np.abs(total / np.maximum(n, 1) - labels) <= slack)
     is_sure = (fits.sum(axis=1) == 1) & ~without
     return np.where(is_sure, possible[fits.argmax(axis=1)], np.nan)
 
@@ -199,6 +210,8 @@ def _given(ratings: Ratings, user: int, items: NDArray[np.integer[Any]]) -> NDAr
     return given[items]
 
 
-def _is_same(told: NDArray[np.float64], given: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _is_same(
+    told: NDArray[np.float64], given: NDArray[np.float64], within: float
+) -> NDArray[np.bool_]:
     # nan, which is nothing told or nothing given, is never near.
-    return np.abs(told - given) <= _TOLERANCE
+    return np.abs(told - given) <= within + _TOLERANCE

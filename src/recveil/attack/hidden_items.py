@@ -173,10 +173,9 @@ def attack_hidden_items(
 
     Notes
     -----
-    Half of the people as the public table lie in the release, too. For sums over people that makes
-    the two differ as much as the release would from a public table without end (the variance is
-    that of the other half's share, 1/n), so that this is what very much public data would give;
-    two halves that share nobody give less. `experiments/hide_items.py` has both.
+    Half of the people as the public table stand in the release, too. Two halves that share nobody
+    give less; `experiments/hide_items.py` has both. What another public table gives depends on it,
+    and is measured where one is given as the catalogue.
 
     Examples
     --------
@@ -358,16 +357,16 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     source = f"with {found.catalogue.name} as the public table"
     if found.catalogue.is_own:
         source = (
-            "with half of the people themselves as the public table, which is about what very much "
-            "public data would give"
+            "with half of the people themselves, who stand in the release, too, as the public "
+            "table (what a table of other people gives was not measured: --catalogue)"
         )
     top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
     rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"
     said = [
         f"The rates above are those of somebody who knows which item is which. Hidden items are "
         f"named again, {source}: {_percent(top)} of the {top.trials} that most people rated"
-        f"{no_better(top, by_rank.rate, rank) or beside}, and {all_.rate:.1%} of all "
-        f"{found.items:,}; {found.with_known['all'].rate:.1%} if {KNOWN_ITEMS} are known."
+        f"{no_better(top, by_rank.rate, rank) or beside}, and {_percent(all_)} of all "
+        f"{found.items:,}; {_percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
         said.append(

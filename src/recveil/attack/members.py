@@ -15,7 +15,7 @@ from recveil.attack.likelihood import likelihoods_for_means
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.residual_attack import score_by_residuals
 from recveil.attack.scoreboard_rh import ScoreboardRH
-from recveil.attack.statistics import Interval, area_under_curve, wilson_interval
+from recveil.attack.statistics import FEWEST, Interval, area_under_curve, wilson_interval
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.brief import brief
 from recveil.ratings import Ratings, RatingScale
@@ -75,6 +75,11 @@ class Membership(NamedTuple):
     scorer: str = ""
     tpr_at_5: Interval = wilson_interval(0, 0)
     null_auc: Interval = area_under_curve([], [])
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there were enough people on both sides to say anything."""
+        return min(self.members, self.outsiders) >= FEWEST
 
 
 def membership(

@@ -10,6 +10,9 @@ from scipy import stats
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 
+# Members and strangers that it takes to tell them apart: of fewer, 5 % are nobody.
+FEWEST = 20
+
 
 class Interval(NamedTuple):
     """A share with its 95 % (or other) confidence interval.
@@ -189,6 +192,17 @@ about the table'
     how = "less" if told.high < baseline else "not clearly more"
     nothing_new = f", so that it tells nothing new about {about}" if about else ""
     return f", which is {how} than {source} ({baseline:.1%}){nothing_new}"
+
+
+def percent(told: Interval) -> str:
+    """Write a share with its interval.
+
+    Examples
+    --------
+    >>> percent(Interval(0.1, 0.08, 0.12, 900))
+    '10.0% (8.0% to 12.0%)'
+    """
+    return f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%})"
 
 
 def difference_of_means(first: Mean, second: Mean) -> Mean:

@@ -5,16 +5,17 @@ from typing import Any
 
 from recveil.anonymize.methods import same_again
 from recveil.attack import Adversary, Membership, ReleaseAttack
-from recveil.attack.attributes import Attributes, describe_attributes
+from recveil.attack.attributes import Attributes
 from recveil.attack.hidden_items import HiddenItems, describe_hidden_items
-from recveil.attack.members import describe_membership
-from recveil.attack.statistics import Interval, no_better
+from recveil.attack.statistics import Interval, no_better, percent
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
+from recveil.audit.given_words import describe_as_given
+from recveil.audit.membership_words import describe_members
 from recveil.audit.outcome import plain_attack, plain_membership
 from recveil.audit.shadowing import ShadowMembership
-from recveil.audit.verdict import COVERAGE, not_covered
+from recveil.audit.verdict import COVERAGE, Uncovered, not_covered
 from recveil.brief import brief
 from recveil.release.as_given import AsGiven
 from recveil.release.claim import Claim
@@ -107,6 +108,9 @@ class AttackedRelease:
             "ratings_as_they_are": self.lone_share,
             "ratings_exact": self.as_given and self.as_given.exact_share,
             "labels_exact": self.as_given and self.as_given.label_share,
+            "rounding": self.as_given and self.as_given.within,
+            "ratings_near": self.as_given and self.as_given.near_share,
+            "labels_near": self.as_given and self.as_given.near_label_share,
             **(Content([], None, None) if self.content is None else self.content).to_dict(),
             "against": self.against and self.against.to_dict(),
             "hidden_items": self.hidden_items and self.hidden_items.to_dict(),
@@ -118,11 +122,12 @@ class AttackedRelease:
 
     def warnings(self) -> list[str]:
         """Say what was not measured, or on too few of the people to show anything."""
-        warnings = [
-            not_covered(f"In the release, “{adversary.name}”", attack.skipped, attack.requested)
+        rare = [
+            Uncovered(adversary.name, attack.skipped, attack.requested, attack.person_found.rate)
             for adversary, attack in self.attacks
             if attack.requested - attack.skipped < COVERAGE * attack.requested
         ]
+        warnings = not_covered(rare, "In the release, ")
         if self.untried:
             warnings.append(
                 f"The release has too many labels to strike out {self.untried}; who takes the time "
@@ -150,15 +155,19 @@ class AttackedRelease:
 
     def about_membership(self) -> list[str]:
         """Say how well somebody tells who was in the data at all, by how much they know."""
-        return _in_the_data(self)
+        shadows = [] if self.shadows is None else self.shadows.sentences()
+        if self.membership is None:
+            return shadows
+        told = describe_members(self.membership, self.by_known, self.attributes)
+        return told + shadows
 
     @property
     def best_membership(self) -> tuple[str, Interval] | None:
-        """Who tells best who was in the data, and their area; None if nobody was measured."""
+        """Who tells best who was in the data, and their area; None if too few were measured."""
         told = {
             f"who knows {known} ratings": found.auc
             for known, found in self.by_known.items()
-            if found.auc.trials
+            if found.is_told
         }
         return max(told.items(), key=lambda each: each[1].rate) if told else None
 
@@ -218,7 +227,8 @@ def headline(published: AttackedRelease) -> str:
     blind = ", no more than by a blind guess" if person.rate <= attack.baseline else ""
     sentence = (
         f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
-        f"{_high(published, attack):.1%}) by “{worst.name}”{blind}; {promise}."
+        f"{_high(published, attack):.1%}{_among_attacked(attack)}) by “{worst.name}”{blind}; "
+        f"{promise}."
     )
     return f"{sentence} {together}".rstrip()
 
@@ -230,9 +240,13 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     if attack.skipped < attack.requested:
         sentences.append(_found(published, worst, attack))
     sentences += published.warnings()
-    if attack.exact.rate > 0:
+    given = published.as_given
+    # Where labels are rounded off ratings, hardly one stands there exactly, and that reassures.
+    if attack.exact.rate > 0 and not (given and given.is_rounded_off):
         sentences.append(_exact(published, attack))
-    sentences += _as_given(published)
+    if given is not None:
+        behind = None if published.content is None else published.content.behind
+        sentences += describe_as_given(given, published.lone_share, behind)
     sentences += [] if published.content is None else published.content.sentences()
     if published.hidden_items is not None:
         sentences += describe_hidden_items(published.hidden_items)
@@ -242,39 +256,8 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     elif method is not None and (undone := method.undone_by(settings)):
         # What was measured elsewhere can hold only where the same can be tried.
         sentences += [published.unfitted] if published.unfitted else undone
-    sentences += _in_the_data(published)
+    sentences += published.about_membership()
     return sentences + (published.against.verdict() if published.against else [])
-
-
-def _in_the_data(published: AttackedRelease) -> list[str]:
-    """Say how well somebody tells who was in the data at all, by how much they know."""
-    shadows = [] if published.shadows is None else published.shadows.sentences()
-    if published.membership is None:
-        return shadows
-    told = [describe_membership(published.membership.auc)]
-    measured = [
-        f"{known} ratings {_area(found)}"
-        for known, found in published.by_known.items()
-        if found.auc.trials
-    ]
-    if measured:
-        told.append(f"The same by who knows exact ratings: by {'; by '.join(measured)}.")
-    if published.attributes is not None:
-        told.append(describe_attributes(published.attributes))
-    return told + shadows
-
-
-def _area(found: Membership) -> str:
-    """Say how well members are told from others, beside a coin and a blind guess."""
-    auc, told = found.auc, found.tpr_at_5
-    # Said once: what is no better than a coin recognizes no more than a blind guess, either. And
-    # what is better tells something, even if few are recognized.
-    coin = "" if auc.low > 0.5 else ", no better than a coin"
-    return (
-        f"AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}){coin}, with {told.rate:.0%} of the "
-        f"members found while 5 % of the others are taken for members"
-        f"{'' if coin else no_better(told, 0.05, 'a blind guess finds', '')}"
-    )
 
 
 def _strongest(published: AttackedRelease) -> tuple[Adversary, ReleaseAttack]:
@@ -312,8 +295,17 @@ def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) 
         )
     return (
         f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
-        f"{_high(published, attack):.1%}){_blindly(attack)}; {promise}"
+        f"{_high(published, attack):.1%}{_among_attacked(attack)}){_blindly(attack)}; {promise}"
     )
+
+
+def _among_attacked(attack: ReleaseAttack) -> str:
+    """Say the rate of those who could be looked for, where many could not."""
+    attacked = attack.requested - attack.skipped
+    if attacked >= COVERAGE * attack.requested:
+        return ""
+    rate = attack.person_found.rate * attack.requested / attacked
+    return f"; {rate:.1%} of the {attacked:,} with enough ratings"
 
 
 def _blindly(attack: ReleaseAttack) -> str:
@@ -346,29 +338,9 @@ def _exact(published: AttackedRelease, attack: ReleaseAttack) -> str:
     method = published.manifest.known_method
     more = "" if method is None else method.about_exact
     return (
-        f"Of the unknown ratings of those whose {group} was found, {attack.exact.rate:.1%} stand "
+        f"Of the unknown ratings of those whose {group} was found, {percent(attack.exact)} stand "
         f"in {row} exactly as they were given.{more}"
     )
-
-
-def _as_given(published: AttackedRelease) -> list[str]:
-    """Say how many of all ratings the release shows, and how surely a label is one of them."""
-    given = published.as_given
-    if given is None or not given.exact_share:
-        return []
-    why = ""
-    if published.lone_share:
-        why = (
-            f" ({published.lone_share:.1%} because nobody else in the group rated the item, the "
-            f"others because all who rated it agree, or their rounded mean is the rating)"
-        )
-    sentence = f"Of all ratings, {given.exact_share:.1%} stand in the release as they were given"
-    if given.label_share is None:
-        return [f"{sentence}{why}. How well they can be told from means was not measured."]
-    return [
-        f"{sentence}{why}. Of the labels that are values of the scale, {given.label_share:.1%} are "
-        f"the exact rating of everybody behind them who rated the item."
-    ]
 
 
 def _no_promise(published: AttackedRelease) -> str:

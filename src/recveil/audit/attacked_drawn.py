@@ -66,6 +66,8 @@ class AttackedDrawn(AttackedRelease):
     def headline(self) -> str:
         """Say in one sentence what is left to tell, and what is promised."""
         told = "what is told of who was in the data was not measured"
+        if self.membership is not None:
+            told = "of who was in the data at all, nothing is told: too few people to tell"
         if (found := self.best_membership) is not None:
             who, auc = found
             told = (

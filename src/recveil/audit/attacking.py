@@ -220,20 +220,21 @@ def attack_table(
         unprotected=unprotected,
         lowest_level=lowest,
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
-        as_given=_count_as_given(ratings, table),
+        as_given=_count_as_given(ratings, table, manifest.label_grid),
         content=content,
         hidden_items=hidden,
     )
 
 
-def _count_as_given(ratings: Ratings, table: ReleasedTable) -> AsGiven | None:
+def _count_as_given(ratings: Ratings, table: ReleasedTable, grid: float | None) -> AsGiven | None:
     """Compare everybody's ratings with the record that they stand behind."""
     released = np.flatnonzero(table.record_of >= 0)
     if not released.size:
         return None
     groups = Groups.from_labels(table.record_of[released])
     rows = Records(table.candidates.sizes, table.indptr, table.indices, table.values)
-    return count_as_given(ratings, Groups(released[groups.members], groups.starts), [rows])
+    groups = Groups(released[groups.members], groups.starts)
+    return count_as_given(ratings, groups, [rows], grid)
 
 
 def _levels(table: ReleasedTable) -> tuple[int, int | None]:

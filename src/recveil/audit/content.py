@@ -13,7 +13,7 @@ from recveil.attack.companions import Companions, measure_companions
 from recveil.attack.fill_classifier import too_large
 from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, judge_fills, measure_fills
 from recveil.attack.shadow import tell_fills_by_shadow
-from recveil.attack.statistics import no_better
+from recveil.attack.statistics import no_better, percent
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -39,6 +39,8 @@ class Content:
         What Chang et al.'s attacks achieve against the release.
     untold : str
         Why fills were not looked for, if they could not be; the end of a sentence.
+    has_too_fine_labels : bool
+        Whether nothing is said of what stands behind labels as the scale is continuous.
     """
 
     fills: list[FillsTold]
@@ -46,6 +48,7 @@ class Content:
     behind: BehindLabels | None
     graphs: tuple[GraphAttack, ...] = ()
     untold: str = ""
+    has_too_fine_labels: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -58,6 +61,11 @@ class Content:
 
     def warnings(self) -> list[str]:
         """Say what was not measured."""
+        if self.has_too_fine_labels:
+            return [
+                "How many different ratings stand behind a label was not measured, because on a "
+                "continuous scale, or one of very many steps, hardly two ratings are the same."
+            ]
         if not self.untold:
             return []
         by_whom = " by somebody who knows nobody" if self.fills else ""
@@ -141,7 +149,7 @@ def measure_content(
     )
     companions = measure_companions(ratings, table, targets, grid, seed) if are_means else None
     behind = measure_behind_labels(ratings, table, are_means=are_means, grid=grid)
-    return Content([], companions, behind, graphs)
+    return Content([], companions, behind, graphs, has_too_fine_labels=behind is None)
 
 
 def look_for_fills(
@@ -216,13 +224,14 @@ def _of_fills(told: FillsTold) -> str:
 
 def _of_companions(companions: Companions) -> str:
     told, right, stranger = companions.told, companions.right, companions.stranger
-    surely = f", and {right.rate:.1%} of what is told so is right" if right.trials else ""
-    by_chance = f", and of a stranger {stranger.rate:.1%} are told so by chance"
+    surely = f", and {percent(right)} of what is told so is right" if right.trials else ""
+    by_chance = f", and of a stranger {percent(stranger)} are told so by chance"
+    near = f" to within {companions.within:g}" if companions.within else ""
     return (
         f"Whoever knows the ratings of all others in a person's group is told "
-        f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%}) of the person's ratings for sure"
+        f"{percent(told)} of the person's ratings for sure{near}"
         f"{surely}{no_better(told, stranger.rate, 'is told of a stranger')}; who takes the row's "
-        f"labels for the ratings is right for {companions.by_row.rate:.1%}"
+        f"labels for the ratings is right for {percent(companions.by_row)}"
         f"{by_chance if stranger.trials else ''}."
     )
 
@@ -239,6 +248,7 @@ def _of_labels(behind: BehindLabels) -> str:
         )
     return (
         f"Behind a label stand the ratings of those in the group who rated the item: on average "
-        f"{distinct.mean:.1f} different ones, and in {one.rate:.1%} of the labels one only{can}."
+        f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and in "
+        f"{percent(one)} of the labels one only{can}."
         f"{sampled}"
     )

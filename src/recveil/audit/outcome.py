@@ -277,10 +277,17 @@ def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> 
             "outsiders": told.outsiders,
             "skipped": told.skipped,
             "scorer": told.scorer,
+            "is_told": told.is_told,
         }
         for known, told in by_known.items()
     }
-    return {"auc": strongest.auc._asdict(), "members": strongest.members} | plain
+    return {
+        "auc": strongest.auc._asdict(),
+        "null_auc": _plain_interval(strongest.null_auc),
+        "members": strongest.members,
+        "outsiders": strongest.outsiders,
+        "is_told": strongest.is_told,
+    } | plain
 
 
 def _plain_interval(interval: Interval) -> dict[str, Any]:

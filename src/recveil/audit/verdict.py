@@ -1,5 +1,7 @@
 """The verdict: what the numbers say, in plain words; reassuring only where there is evidence."""
 
+from typing import NamedTuple
+
 from recveil.attack import Interval
 from recveil.attack.statistics import no_better
 from recveil.audit.controls import Check
@@ -51,31 +53,74 @@ def warnings_of(attacks: list[Outcome], checks: list[Check]) -> list[str]:
         for check in checks
         if not check.holds
     ]
-    warnings += [
-        not_covered(_who(outcome), outcome.skipped, outcome.requested)
-        for outcome in attacks
-        if outcome.attacked < COVERAGE * outcome.requested
-    ]
-    return warnings
+    return warnings + not_covered(
+        [
+            Uncovered(
+                outcome.adversary.name, outcome.skipped, outcome.requested, outcome.found.rate
+            )
+            for outcome in attacks
+            if outcome.attacked < COVERAGE * outcome.requested
+        ]
+    )
 
 
-def not_covered(who: str, skipped: int, requested: int) -> str:
-    """Say that a rate is about fewer people than were asked for.
+class Uncovered(NamedTuple):
+    """An adversary who could look for fewer people than were asked for.
+
+    Attributes
+    ----------
+    name : str
+    skipped, requested : int
+        People with too few ratings, who count as not found, and all who were asked for.
+    rate : float
+        Share of all who were asked for who were found.
+    """
+
+    name: str
+    skipped: int
+    requested: int
+    rate: float
+
+
+def not_covered(rare: list[Uncovered], where: str = "") -> list[str]:
+    """Say which rates are about fewer people than were asked for, and what they are among these.
+
+    Parameters
+    ----------
+    rare : list of Uncovered
+    where : str
+        The sentences' first words.
 
     Examples
     --------
-    >>> not_covered("“paper”", 3, 3)
-    '“paper”: all 3 targets have too few ratings: nobody was looked for, which shows nothing.'
+    >>> not_covered([Uncovered("paper", 3, 3, 0.0)])
+    ['“paper”: all 3 targets have too few ratings: nobody was looked for, which shows nothing.']
+    >>> half = [Uncovered("insider", 486, 1000, 0.078), Uncovered("likes", 200, 1000, 0.04)]
+    >>> for sentence in not_covered(half)[0].split("; "):
+    ...     print(sentence)
+    People with too few ratings count as not found, so that rates are higher among the others: \
+“insider” could look for 514 of 1,000 and finds 15.2% of them
+    “likes” could look for 800 of 1,000 and finds 5.0% of them.
     """
-    if skipped == requested:
-        return (
-            f"{who}: all {requested:,} targets have too few ratings: nobody was looked for, which "
-            f"shows nothing."
+    told = [
+        f"{where}{_quoted(one.name)}: all {one.requested:,} targets have too few ratings: nobody "
+        f"was looked for, which shows nothing."
+        for one in rare
+        if one.skipped == one.requested
+    ]
+    parts = [
+        f"{_quoted(one.name)} could look for {one.requested - one.skipped:,} of {one.requested:,} "
+        f"and finds {one.rate * one.requested / (one.requested - one.skipped):.1%} of them"
+        for one in rare
+        if one.skipped < one.requested
+    ]
+    if parts:
+        who = f"{where}people" if where else "People"
+        told.append(
+            f"{who} with too few ratings count as not found, so that rates are higher among the "
+            f"others: {'; '.join(parts)}."
         )
-    return (
-        f"{who}: {skipped:,} of {requested:,} targets have too few ratings and count as not found; "
-        f"among the others the rate is higher, unless it is 0."
-    )
+    return told
 
 
 def _headline(worst: Outcome, *, may_reassure: bool) -> str:
@@ -92,7 +137,11 @@ def _headline(worst: Outcome, *, may_reassure: bool) -> str:
 
 
 def _who(outcome: Outcome) -> str:
-    return f"“{outcome.adversary.name}”" if outcome.adversary.name else "this adversary"
+    return _quoted(outcome.adversary.name)
+
+
+def _quoted(name: str) -> str:
+    return f"“{name}”" if name else "this adversary"
 
 
 def _count(known: int) -> str:

@@ -1,12 +1,16 @@
 """recveil compare."""
 
+import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from recveil.cli import options
 from recveil.cli.options import Json, reading_options, refuse_source_as_json
+
+if TYPE_CHECKING:
+    from recveil.compare import Comparison
 
 _LIMITS = "Question"
 
@@ -86,21 +90,36 @@ def compare(
 ) -> None:
     """Draw risk against utility for many methods and k, on your own data.
 
-    Finished settings are kept in OUTPUT: a run that was stopped goes on where it was.
+    Finished settings are kept in OUTPUT: a run that was stopped writes the page of these, and the
+    same command goes on where it was.
 
     Example: `recveil compare ratings.csv --k 2,5,10,50 --max-risk 0.1 -o comparison`
     """
     from recveil.cli.show import show_read, write_json
     from recveil.cli.show_comparison import show_comparison
     from recveil.compare import compare
+    from recveil.compare.asked import choose_methods
     from recveil.compare.cells import PAGE
     from recveil.report.page_of_comparison import write_compare_page
 
     refuse_source_as_json(json, source)
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if "all" in names:
+        chosen = choose_methods(names)
+        print(
+            f"Comparing {len(chosen)} methods: {', '.join(chosen)}. Fewer take less time "
+            f"(--methods); Ctrl-C keeps what is finished.",
+            file=sys.stderr,
+        )
+
+    def show_so_far(so_far: "Comparison") -> None:
+        write_compare_page(so_far.to_dict(), out / PAGE)
+        print(f"{out / PAGE} shows what is finished.", file=sys.stderr)
+
     comparison = compare(
         source,
         out,
-        methods=[name.strip() for name in methods.split(",") if name.strip()],
+        methods=names,
         ks=_numbers(ks),
         split=split,
         seed=seed,
@@ -111,6 +130,7 @@ def compare(
         worth=worth,
         risk=risk,
         shadows=shadows,
+        stopped=show_so_far,
         **reading,
     )
     plain = comparison.to_dict()

@@ -1,6 +1,6 @@
 """compare: every method with every k on the same ground, resumable."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ def compare(
     risk: str | None = None,
     shadows: int | None = None,
     allow_large: bool = False,
+    stopped: Callable[[Comparison], object] | None = None,
     **reading: Any,
 ) -> Comparison:
     """Make a release with every method and k, and measure what each is worth and gives away.
@@ -92,6 +93,8 @@ def compare(
         as so many releases; what was found is kept with the other results.
     allow_large : bool
         Make releases of more than 100 labels for each rating, too; see `Release.write`.
+    stopped : callable, optional
+        Is given what is finished, if a KeyboardInterrupt ends the run; the table holds it, too.
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
         columns.
@@ -140,23 +143,31 @@ def compare(
     open_folder(out)
     ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
     evaluator = Evaluator(divided, n_targets=targets, seed=seed)
-    cells, computed = _fill(out, settings, ground, evaluator, shadows)
-    rows = [to_row(cell) for cell in cells]
-    comparison = Comparison(
-        reading=read,
-        split=split,
-        seed=seed,
-        targets=targets,
-        rows=rows,
-        computed=computed,
-        reference=_reference(cells),
-        max_risk=max_risk,
-        min_k=min_k,
-        worth=worth,
-        risk=risk or usual_axis(rows).name,
-    )
-    comparison.write_table(out)
-    return comparison
+
+    def write(cells: list[Cell], computed: int) -> Comparison:
+        rows = [to_row(cell) for cell in cells]
+        comparison = Comparison(
+            reading=read,
+            split=split,
+            seed=seed,
+            targets=targets,
+            rows=rows,
+            computed=computed,
+            reference=_reference(cells),
+            max_risk=max_risk,
+            min_k=min_k,
+            worth=worth,
+            risk=risk or usual_axis(rows).name,
+            unfinished=len(settings) - len(cells),
+        )
+        comparison.write_table(out)
+        return comparison
+
+    def stop(cells: list[Cell]) -> None:
+        if stopped is not None:
+            stopped(write(cells, 0))
+
+    return write(*_fill(out, settings, ground, evaluator, shadows, stop))
 
 
 def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
@@ -192,8 +203,12 @@ def _fill(
     ground: Ground,
     evaluator: Evaluator,
     shadows: int | None,
+    stop_with: Callable[[list[Cell]], None],
 ) -> tuple[list[Cell], int]:
-    """Return the cells of all settings, computing those that are not finished."""
+    """Return the cells of all settings, computing those that are not finished.
+
+    Who stops it is given what is finished by `stop_with`.
+    """
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
     open_settings = [
         setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
@@ -210,6 +225,8 @@ def _fill(
     except KeyboardInterrupt as stop:
         finished = sum(cell is not None for cell in cells.values())
         stop.args = (f"{finished} of {len(cells)} settings kept; run again to go on",)
+        if finished:
+            stop_with([cell for cell in cells.values() if cell is not None])
         raise
     return [cell for cell in cells.values() if cell is not None], len(open_settings)
 

@@ -66,6 +66,8 @@ class Comparison:
     worth : {"both", "ratings", "lists"}
     risk : {"person", "group", "membership", "links", "shadows"}
         The question.
+    unfinished : int
+        How many settings are missing, because the run was stopped.
     """
 
     reading: Reading
@@ -79,6 +81,7 @@ class Comparison:
     min_k: int | None = None
     worth: Worth = "both"
     risk: str = PERSON.name
+    unfinished: int = 0
 
     @property
     def ratings(self) -> Ratings:
@@ -127,7 +130,11 @@ class Comparison:
                 for name in names
             },
             "reference": self.reference,
-            "warnings": [*self.reading.notes, *warnings_of(self.rows, axis_named(self.risk))],
+            "warnings": [
+                *self._left(),
+                *self.reading.notes,
+                *warnings_of(self.rows, axis_named(self.risk)),
+            ],
             "answer": _plain(self.choice()) if asked else None,
             "ladder": [_plain(choice) for choice in self.ladder()],
             "frontier": [row.title for row in frontier(self.rows, self.worth, self.risk)],
@@ -135,6 +142,15 @@ class Comparison:
                 row._asdict() | {"title": row.title, "kept": _shares(row)} for row in self.rows
             ],
         }
+
+    def _left(self) -> list[str]:
+        """Say that settings are missing, if the run was stopped."""
+        if not self.unfinished:
+            return []
+        return [
+            f"This comparison was stopped: {self.unfinished:,} of its settings are not in it; run "
+            f"it again to go on."
+        ]
 
     def to_table(self) -> pa.Table:
         """Return one row a setting, a column for each value of `Row`."""

@@ -107,6 +107,12 @@ def _file_format(path: Path) -> str:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings")
     text_format = _text_format(first_line)
     if text_format is None:
+        if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
+            raise RecveilError(
+                f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
+                f"knows, as it has two columns; if these are likes, recveil audit takes them with "
+                f"a third column, rating, of 1s; other commands do not support likes yet"
+            )
         raise RecveilError(
             f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
             f"name one with format (--format): {', '.join(FORMATS)}"

@@ -134,6 +134,11 @@ class RatingScale:
         return self.high - self.low
 
     @property
+    def is_fine(self) -> bool:
+        """Whether it is continuous, or has so many levels that ratings are hardly given twice."""
+        return self.step is None or self.range / self.step > MOST_LEVELS
+
+    @property
     def levels(self) -> NDArray[np.float64]:
         """Every rating on the scale, ascending; raises for a continuous scale."""
         if self.step is None:
@@ -154,7 +159,9 @@ class RatingScale:
         if self.step is None:
             return inside
         steps = (np.where(inside, numbers, self.low) - self.low) / self.step
-        return inside & (np.abs(steps - np.rint(steps)) <= _TOLERANCE)
+        # Ratings are held in single precision, which moves them off by so much at most.
+        moved = np.finfo(np.float32).eps * np.where(inside, np.abs(numbers), 0.0) / self.step
+        return inside & (np.abs(steps - np.rint(steps)) <= np.maximum(_TOLERANCE, moved))
 
     def round(self, values: ArrayLike, step: float | None = None) -> NDArray[np.float64]:
         """Move each value to the nearest rating on the scale (halves to the even step).

@@ -32,15 +32,36 @@ class AsGiven(NamedTuple):
         Of the published labels that are values of the scale, the share that is the rating of
         everybody in the group who rated the item. So sure is whoever takes such a label for a
         rating. None if no label is, or the scale is continuous.
+    within : float
+        Half the step that labels were rounded to, in rating points; 0 if they were not rounded. A
+        lone rating stands in a simple release to within so much.
+    near_share : float
+        Share of all ratings that are no farther than `within` from their label.
+    near_label_share : float or None
+        Of all published labels, the share that is no farther than `within` from the ratings of
+        everybody in the group who rated the item, who are one at least. None without labels.
     """
 
     rating_share: float
     user_share: float
     exact_share: float
     label_share: float | None
+    within: float
+    near_share: float
+    near_label_share: float | None
+
+    @property
+    def is_rounded_off(self) -> bool:
+        """Whether rounding moves labels off ratings that they stand for, as few or none is equal.
+
+        Where the scale's values are steps of the rounding, who is near is equal.
+        """
+        return self.near_share > self.exact_share
 
 
-def count_as_given(ratings: Ratings, groups: Groups, blocks: Iterable[Records]) -> AsGiven:
+def count_as_given(
+    ratings: Ratings, groups: Groups, blocks: Iterable[Records], grid: float | None = None
+) -> AsGiven:
     """Count the ratings that published records show as they were given.
 
     Parameters
@@ -51,6 +72,8 @@ def count_as_given(ratings: Ratings, groups: Groups, blocks: Iterable[Records]) 
         Who stands behind which record. Ratings of others are not counted.
     blocks : iterable of Records
         The published records, one for each group, in the order of the groups.
+    grid : float or None
+        The step that labels were rounded to; None if they were not.
 
     Notes
     -----
@@ -66,12 +89,14 @@ def count_as_given(ratings: Ratings, groups: Groups, blocks: Iterable[Records]) 
     >>> stars = RatingScale(1, 5, 1)
     >>> ratings = Ratings.from_columns([1, 1, 1, 2, 2], list("abcbc"), [5, 1, 4, 4, 4], scale=stars)
     >>> groups = Groups.from_labels([0, 0])
-    >>> count_as_given(ratings, groups, homogenize_simple(ratings, groups))
-    AsGiven(rating_share=0.2, user_share=0.5, exact_share=0.6, label_share=1.0)
+    >>> found = count_as_given(ratings, groups, homogenize_simple(ratings, groups))
+    >>> found.rating_share, found.user_share, found.exact_share, found.label_share
+    (0.2, 0.5, 0.6, 1.0)
     """
     lone = np.zeros(groups.members.size, np.int64)
-    totals = np.zeros(4, np.int64)  # ratings, exact ones, labels on the scale, exact ones
-    first, step = 0, ratings.scale.step
+    # Ratings, exact ones, near ones; labels on the scale, exact ones; all labels, near ones.
+    totals = np.zeros(7, np.int64)
+    first, step, within = 0, ratings.scale.step, (grid or 0.0) / 2
     for block in blocks:
         starts = groups.starts[first : first + len(block) + 1]
         on_scale = np.zeros(block.values.size, np.bool_)
@@ -80,14 +105,18 @@ def count_as_given(ratings: Ratings, groups: Groups, blocks: Iterable[Records]) 
         _count(
             *(groups.members, starts, ratings.indptr, ratings.indices, ratings.values),
             *(block.indptr, block.indices, block.values, on_scale, ratings.n_items, lone, totals),
+            within,
         )
         first += len(block)
-    n_ratings, n_exact, n_labels, n_exact_labels = totals.tolist()
+    n_ratings, n_exact, n_near, n_whole, n_exact_labels, n_labels, n_near_labels = totals.tolist()
     return AsGiven(
         rating_share=float(lone.sum() / max(n_ratings, 1)),
         user_share=float(np.mean(lone > 0)) if lone.size else 0.0,
         exact_share=n_exact / max(n_ratings, 1),
-        label_share=n_exact_labels / n_labels if n_labels else None,
+        label_share=n_exact_labels / n_whole if n_whole else None,
+        within=within,
+        near_share=n_near / max(n_ratings, 1),
+        near_label_share=n_near_labels / n_labels if n_labels else None,
     )
 
 
@@ -105,10 +134,12 @@ def _count(
     n_items: int,
     lone: NDArray[Any],
     totals: NDArray[Any],
+    within: float,
 ) -> None:
     """Compare the rows of some groups with what their members gave, and add to what was counted."""
     label_of = np.full(n_items, np.nan)
     raters, equal = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
+    near = np.zeros(n_items, np.int64)
     for group in range(starts.size - 1):
         row = slice(row_indptr[group], row_indptr[group + 1])
         label_of[row_indices[row]] = labels[row]
@@ -118,12 +149,17 @@ def _count(
             for at in range(indptr[user], indptr[user + 1]):
                 apart = abs(label_of[indices[at]] - values[at])  # nan without a label
                 raters[indices[at]] += 1
-                equal[indices[at]] += apart <= _ABSOLUTE + _RELATIVE * abs(values[at])
+                noise = _ABSOLUTE + _RELATIVE * abs(values[at])
+                equal[indices[at]] += apart <= noise
+                near[indices[at]] += apart <= within + noise
         for at in range(row_indptr[group], row_indptr[group + 1]):
             item = row_indices[at]
             totals[1] += equal[item]
-            totals[2] += on_scale[at]
-            totals[3] += on_scale[at] and raters[item] > 0 and equal[item] == raters[item]
+            totals[2] += near[item]
+            totals[3] += on_scale[at]
+            totals[4] += on_scale[at] and raters[item] > 0 and equal[item] == raters[item]
+            totals[5] += 1
+            totals[6] += raters[item] > 0 and near[item] == raters[item]
         for place in range(starts[group], starts[group + 1]):
             user = members[place]
             for at in range(indptr[user], indptr[user + 1]):
@@ -131,5 +167,5 @@ def _count(
         for place in range(starts[group], starts[group + 1]):
             user = members[place]
             for at in range(indptr[user], indptr[user + 1]):
-                raters[indices[at]] = equal[indices[at]] = 0
+                raters[indices[at]] = equal[indices[at]] = near[indices[at]] = 0
         label_of[row_indices[row]] = np.nan

@@ -1,0 +1,67 @@
+"""Membership words: how well somebody tells who was in the data, in plain words."""
+
+from recveil.attack import Membership
+from recveil.attack.attributes import Attributes, describe_attributes
+from recveil.attack.members import describe_membership
+from recveil.attack.statistics import FEWEST, Interval, no_better
+
+
+def describe_members(
+    strongest: Membership, by_known: dict[str, Membership], attributes: Attributes | None
+) -> list[str]:
+    """Say how well members are told from strangers, by how much is known of them.
+
+    Parameters
+    ----------
+    strongest : Membership
+        Of the strongest adversary of an audit.
+    by_known : dict of str to Membership
+        By who knows "8", "16" and "all" ratings, exactly.
+    attributes : Attributes or None
+
+    Examples
+    --------
+    >>> few = Membership(Interval(0.28, 0.0, 0.68, 11), members=9, outsiders=2, skipped=6)
+    >>> for sentence in describe_members(few, {"8": few}, None):
+    ...     print(sentence)
+    Whether they can tell who was in the data at all is not told: too few people to tell (9 \
+members and 2 strangers; it takes 20 of each), which reassures nobody.
+    The same by who knows exact ratings: by 8 ratings not told (9 members, 2 strangers).
+    """
+    if strongest.is_told:
+        told = [describe_membership(strongest.auc)]
+        told.append(
+            f"That is of {strongest.members:,} members and {strongest.outsiders:,} strangers; with "
+            f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
+        )
+    else:
+        told = [
+            f"Whether they can tell who was in the data at all is not told: too few people to tell "
+            f"({strongest.members:,} members and {strongest.outsiders:,} strangers; it takes "
+            f"{FEWEST} of each), which reassures nobody."
+        ]
+    measured = "; by ".join(f"{known} ratings {_area(found)}" for known, found in by_known.items())
+    if measured:
+        told.append(f"The same by who knows exact ratings: by {measured}.")
+    if attributes is not None:
+        told.append(describe_attributes(attributes))
+    return told
+
+
+def _area(found: Membership) -> str:
+    """Say how well members are told from strangers, beside a coin, a lot and a blind guess."""
+    if not found.is_told:
+        return f"not told ({found.members:,} members, {found.outsiders:,} strangers)"
+    auc, told = found.auc, found.tpr_at_5
+    # Said once: what is no better than a coin recognizes no more than a blind guess, either.
+    coin = "" if auc.low > 0.5 else ", no better than a coin"
+    return (
+        f"AUC {_ends(auc)}{coin} (by lot {_ends(found.null_auc)}), with {told.rate:.0%} "
+        f"({told.low:.0%} to {told.high:.0%}) of {found.members:,} members found while 5 % of "
+        f"{found.outsiders:,} strangers are taken for members"
+        f"{'' if coin else no_better(told, 0.05, 'a blind guess finds', '')}"
+    )
+
+
+def _ends(auc: Interval) -> str:
+    return f"{auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f})"
