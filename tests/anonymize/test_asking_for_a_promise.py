@@ -33,7 +33,7 @@ def test_neither_promise(run):
     code, told = run()
     assert code == 2
     assert "no promise is asked for" in told
-    assert "--k K: at least K people share each published row" in told
+    assert "--k K: at least k people share each published row" in told
     assert "--epsilon E: nobody's row is published" in told
 
 

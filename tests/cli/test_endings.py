@@ -50,7 +50,8 @@ class TestInterrupted:
         options = ("--methods", "simple,raw", "--k", "3,5", "--targets", 9, "-o", "out")
         code, out, err = ended(capsys, "compare", "ratings.csv", *options)
         assert (code, out) == (130, "")
-        assert err == "Interrupted; 1 of 3 settings kept; run again to go on.\n"
+        assert "out/index.html shows what is finished." in err
+        assert err.endswith("Interrupted; 1 of 3 settings kept; run again to go on.\n")
 
     def test_other_verbs_say_that_nothing_is_left_unfinished(
         self, ratings, tmp_path, capsys, monkeypatch

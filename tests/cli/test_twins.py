@@ -26,6 +26,7 @@ TWINS = {
 }
 # What nobody can type.
 OF_THE_LIBRARY_ALONE = {
+    ("compare", "stopped"): "a function, which the command gives itself: it writes the page",
     ("anonymize", "tell"): "a function, which the command gives itself: it prints",
     ("audit", "adversaries"): "objects, which the command makes of the options below",
 }

@@ -358,7 +358,7 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     if found.catalogue.is_own:
         source = (
             "with half of the people themselves, who stand in the release, too, as the public "
-            "table (what a table of other people gives was not measured: --catalogue)"
+            "table (other people's was not tried: give one as a catalogue, --catalogue)"
         )
     top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
     rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"

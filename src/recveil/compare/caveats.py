@@ -95,8 +95,8 @@ def _nobody_to_be_found(rows: list[Row], axis: Axis) -> list[str]:
     more = f" and {len(drawn) - _NAMED} more" if len(drawn) > _NAMED else ""
     return [
         f"By this risk nothing is told of {names}{more}: no record of theirs is anybody's, so that "
-        f"nobody can be looked for in it. That is no low risk; compare by the risk that all share "
-        f"(--shadows 32, or --risk membership)."
+        f"nobody can be looked for in it. That is no low risk; compare by the risk that all "
+        f"share: shadows (--shadows 32), or the risk membership (--risk membership)."
     ]
 
 

@@ -192,8 +192,8 @@ def _check_shadows(shadows: int | None, risk: str | None) -> None:
         check_shadows(shadows)
     elif risk == SHADOWS.name:
         raise RecveilError(
-            f"risk (--risk) is {risk}, which shadow releases measure; say how many to make of each "
-            f"setting (--shadows 32): those that were made before are kept"
+            f"risk (--risk) is {risk}, which shadow releases measure; say how many shadows of each "
+            f"setting to make (--shadows 32): those that were made before are kept"
         )
 
 
