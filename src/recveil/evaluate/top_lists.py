@@ -79,7 +79,7 @@ def relevance_threshold(scale: RatingScale) -> float:
     >>> relevance_threshold(RatingScale(1, 5, 1))
     4.0
     """
-    return scale.low + 0.75 * scale.range
+    return scale.liked_from
 
 
 def relevant_items(test: HeldOut, users: NDArray[Any], at_least: float) -> UserRows:

@@ -139,6 +139,17 @@ class RatingScale:
         return self.step is None or self.range / self.step > MOST_LEVELS
 
     @property
+    def liked_from(self) -> float:
+        """The rating from which an item counts as liked: three quarters up the scale.
+
+        Examples
+        --------
+        >>> RatingScale(1, 5, 1).liked_from
+        4.0
+        """
+        return self.low + 0.75 * self.range
+
+    @property
     def levels(self) -> NDArray[np.float64]:
         """Every rating on the scale, ascending; raises for a continuous scale."""
         if self.step is None:

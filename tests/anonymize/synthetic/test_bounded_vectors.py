@@ -25,7 +25,7 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     sum_grid,
     taste_grid,
 )
-from recveil.anonymize.synthetic.drawn_labels import label_levels, liked_from
+from recveil.anonymize.synthetic.drawn_labels import label_levels
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.datasets import make_ratings
@@ -86,7 +86,7 @@ def sums_of(people, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
 
 def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
     edges = activity_edges(ratings.n_items)
-    upper = moments(ratings, chosen, liked_from(ratings.scale), GRID)
+    upper = moments(ratings, chosen, ratings.scale.liked_from, GRID)
     return {
         "people by activity": (people_by_activity(ratings, edges), 1),
         "labels": (level_sums(ratings, label_levels(ratings.scale)), 2**20),

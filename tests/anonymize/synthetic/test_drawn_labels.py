@@ -14,7 +14,6 @@ from recveil.anonymize.synthetic.drawn_labels import (
     expected_labels,
     label_levels,
     learn_labels,
-    liked_from,
 )
 from recveil.ratings import RatingScale
 
@@ -96,7 +95,7 @@ class TestScales:
 
     def test_liked_are_the_high_ones_and_some_are_not(self, scale):
         levels = label_levels(scale)
-        assert levels[0] < liked_from(scale) <= levels[-1]
+        assert levels[0] < scale.liked_from <= levels[-1]
 
     def test_shares_of_likes(self, scale):
         levels = label_levels(scale)
@@ -119,5 +118,5 @@ class TestScales:
         found = learnt(np.ones(levels.size), [-0.2, 0.3], scale)
         sides = LabelSides.of(found.cuts, found.chance, levels, scale)
         slack = 1e-9 * scale.range
-        assert sides.if_liked.min() >= levels[levels >= liked_from(scale)][0] - slack
-        assert sides.if_not.max() <= levels[levels < liked_from(scale)][-1] + slack
+        assert sides.if_liked.min() >= levels[levels >= scale.liked_from][0] - slack
+        assert sides.if_not.max() <= levels[levels < scale.liked_from][-1] + slack

@@ -40,17 +40,6 @@ def label_levels(scale: RatingScale) -> Numbers:
     return np.linspace(scale.low, scale.high, MOST_LEVELS)
 
 
-def liked_from(scale: RatingScale) -> float:
-    """Return the rating from which an item counts as liked: three quarters up the scale.
-
-    Examples
-    --------
-    >>> liked_from(RatingScale(1, 5, 1))
-    4.0
-    """
-    return scale.low + 0.75 * scale.range
-
-
 @brief
 class Labels(NamedTuple):
     """How ratings come about on the hidden scale, whose spread over all ratings is 1.
@@ -73,7 +62,7 @@ class Labels(NamedTuple):
 
     def liked_share(self, levels: Numbers, scale: RatingScale) -> Numbers:
         """Return the share of an item's ratings that say that it was liked, shape (n_items,)."""
-        cut = self.cuts[np.searchsorted(levels, liked_from(scale)) - 1]
+        cut = self.cuts[np.searchsorted(levels, scale.liked_from) - 1]
         return np.asarray(ndtr((self.worth - cut) / np.hypot(self.strictness, self.chance)))
 
 
@@ -167,7 +156,7 @@ class LabelSides(NamedTuple):
         above = ndtr((places[:, None] - cuts) / chance)
         edge = np.ones((len(places), 1))
         shares = np.hstack([edge, above]) - np.hstack([above, 0 * edge])
-        high = levels >= liked_from(scale)
+        high = levels >= scale.liked_from
         liked = shares[:, high].sum(axis=1)
         return cls(
             places,

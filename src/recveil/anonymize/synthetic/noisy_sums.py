@@ -23,7 +23,7 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     sum_grid,
     taste_grid,
 )
-from recveil.anonymize.synthetic.drawn_labels import label_levels, liked_from
+from recveil.anonymize.synthetic.drawn_labels import label_levels
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -181,7 +181,7 @@ def measure(
             f"epsilon (--epsilon), a public catalogue (--catalogue), or more people"
         )
     grid = taste_grid(sigmas["moments"])
-    sums = moments(ratings, chosen, liked_from(ratings.scale), grid)
+    sums = moments(ratings, chosen, ratings.scale.liked_from, grid)
     what = "for each two items, how much people who like the one like the other"
     noisy = mechanism.measure_symmetric("moments", what, sums, grid**2)
     return NoisySums(
