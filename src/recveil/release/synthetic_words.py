@@ -41,8 +41,8 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
         return ()
     return (
         "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
-        "them apart with an area under the curve of 0.99 on 471 people of MovieLens 100K whose "
-        "ratings are all known.",
+        "them apart with an area under the curve of 0.90 on 471 people of MovieLens 100K whose "
+        "ratings are all known, and of 0.97 if five times as many people are drawn.",
     )
 
 
