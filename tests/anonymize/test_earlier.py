@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer, anonymize
+from recveil.anonymize import PredictiveAnonymizer, Synthesizer, anonymize
 from recveil.anonymize.earlier import find_earlier
 from recveil.attack.held_out import only
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
+from recveil.release.claim import Claim
+from recveil.release.ledger import epsilon_of
+
+ROWS = Claim("identical-rows", 5, False, 1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +30,11 @@ def test_beside_nothing_there_is_none(ratings, tmp_path):
 
 def test_one_beside_the_output_is_seen(ratings, tmp_path):
     write(ratings, tmp_path / "march")
-    (earlier,) = anonymize(ratings, tmp_path / "april", k=5, seed=2).earlier
+    made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
+    (earlier,) = made.earlier
     assert (earlier.folder.name, earlier.people) == ("march", 60)
-    assert "publish one of the two" in earlier.warning(tmp_path / "april")
+    warning = earlier.warning(tmp_path / "april", made.release.published.claim)
+    assert "publish one of the two; recveil audit --release april --against" in warning
 
 
 def test_its_published_folder_may_be_gone(ratings, tmp_path):
@@ -44,8 +51,11 @@ def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
 
 def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
     anonymize(ratings, tmp_path / "out", k=5, seed=1)
-    (earlier,) = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True).earlier
-    assert "stood at 'out' before" in earlier.warning(tmp_path / "out")
+    made = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True)
+    (earlier,) = made.earlier
+    warning = earlier.warning(tmp_path / "out", made.release.published.claim)
+    assert "stood at 'out' before" in warning
+    assert "--against" not in warning
 
 
 def test_other_people_are_no_matter(ratings, tmp_path):
@@ -81,4 +91,45 @@ def test_one_that_cannot_be_read_is_told(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
     (earlier,) = find_earlier(ratings.users, tmp_path / "april")
-    assert "cannot be read" in earlier.warning(tmp_path / "april")
+    assert "cannot be read" in earlier.warning(tmp_path / "april", ROWS)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
+
+
+def drawn(ratings, epsilon):
+    return Synthesizer(epsilon, catalogue="as-rated").anonymize(ratings)
+
+
+def test_epsilons_of_two_drawn_releases_add_up(crowd, tmp_path):
+    drawn(crowd, 30.0).write(tmp_path / "march")
+    release = drawn(crowd, 30.0)
+    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
+    warning = earlier.warning(tmp_path / "april", release.published.claim)
+    mu = np.sqrt(2) * release.published.claim.ledger.mu
+    assert f"epsilon {epsilon_of(mu, 1e-6):.3g} with delta 1e-06" in warning
+    assert 30 < epsilon_of(mu, 1e-6) < 60
+    assert "intersect" not in warning
+
+
+def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):
+    write(crowd, tmp_path / "march")
+    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
+    warning = earlier.warning(tmp_path / "april", drawn(crowd, 30.0).published.claim)
+    assert "no epsilon holds" in warning
+    assert "--against" not in warning
+
+
+def test_sums_without_noise_promise_nothing_for_two(crowd, tmp_path):
+    drawn(crowd, None).write(tmp_path / "march")
+    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
+    assert "Neither counts what the other tells" in earlier.warning(tmp_path / "april", ROWS)
+
+
+def test_what_a_release_promised_that_is_gone_is_not_known(crowd, tmp_path):
+    drawn(crowd, 30.0).write(tmp_path / "march")
+    (tmp_path / "march").rename(tmp_path / "sent")
+    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
+    assert earlier.claim is None

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted, reason_of
+from recveil.release.claim import Claim, claim_kind
+from recveil.release.form import read_manifest
+from recveil.release.ledger import Ledger, delta_left, epsilon_of, total_mu
 from recveil.release.manifest import (
     ASSIGNMENT,
     MANIFEST,
@@ -35,15 +38,26 @@ class Earlier(NamedTuple):
         Of its release.json.
     problem : str
         Why its people could not be read; "" if they could.
+    claim : Claim, optional
+        What it promises; None if the published folder is gone, or is none.
     """
 
     folder: Path
     people: int
     sha256: str
     problem: str = ""
+    claim: Claim | None = None
 
-    def warning(self, output: Path) -> str:
-        """Say what two releases tell, and how to measure it."""
+    def warning(self, output: Path, claim: Claim) -> str:
+        """Say what two releases tell, and how to measure it.
+
+        Parameters
+        ----------
+        output : Path
+            The published folder that was written.
+        claim : Claim
+            What that one promises.
+        """
         name = quoted(self.folder.name)
         if self.problem:
             return (
@@ -51,16 +65,17 @@ class Earlier(NamedTuple):
                 f"cannot be read ({self.problem}); if it is of the same people, publish one of the "
                 f"two only"
             )
-        if self.folder.resolve() == output.resolve():
-            which, measure = f"the release that stood at {name} before", ""
-        else:
-            which = f"an earlier release, {name}"
-            measure = f"; recveil audit --release {output.name} --against {self.folder} measures it"
-        return (
-            f"{self.people:,} of these people are in {which}, too. Whoever has both can intersect "
-            f"their groups, and what either promises holds no more: publish one of the "
-            f"two{measure}."
+        stood_here = self.folder.resolve() == output.resolve()
+        which = (
+            f"the release that stood at {name} before"
+            if stood_here
+            else f"an earlier release, {name}"
         )
+        told = _both_tell(self.claim, claim)
+        measure = ""
+        if not stood_here and _in_rows(self.claim) and _in_rows(claim):
+            measure = f"; recveil audit --release {output.name} --against {self.folder} measures it"
+        return f"{self.people:,} of these people are in {which}, too. {told}{measure}."
 
     def _facts(self) -> dict[str, object]:
         return {"": self.folder.name, "people": self.people}
@@ -122,6 +137,42 @@ def find_earlier(
     return found
 
 
+def _in_rows(claim: Claim | None) -> bool:
+    """Tell whether its records are of people, as is supposed where the release is gone."""
+    return claim is None or claim_kind(claim.kind).holds_people
+
+
+def _both_tell(old: Claim | None, new: Claim) -> str:
+    """Say what is left of two promises once both releases are known."""
+    ledgers = [claim.ledger for claim in (old, new) if claim is not None and claim.ledger]
+    if len(ledgers) == 2:
+        epsilon, delta = _together(ledgers, [claim.delta for claim in (old, new) if claim])
+        return (
+            f"What two such releases tell adds up: both together keep epsilon {epsilon:.3g} with "
+            f"delta {delta:g}. Publish one of the two, or answer for the sum"
+        )
+    if _in_rows(old) and _in_rows(new):
+        return (
+            "Whoever has both can intersect their groups, and what either promises holds no more: "
+            "publish one of the two"
+        )
+    if ledgers:
+        return (
+            "Its epsilon counts what the drawn release tells, and nothing of what the other does, "
+            "so that for both together no epsilon holds: publish one of the two"
+        )
+    return "Neither counts what the other tells of them: publish one of the two"
+
+
+def _together(ledgers: list[Ledger], deltas: list[float | None]) -> tuple[float, float]:
+    """Return epsilon and delta of all queries of some releases, as if they were one."""
+    delta = max(delta or 0.0 for delta in deltas)
+    threshold = sum(ledger.threshold_delta for ledger in ledgers)
+    delta = delta if threshold < delta else 2 * delta
+    mu = total_mu(ledger.mu for ledger in ledgers)
+    return epsilon_of(mu, delta_left(delta, threshold)), delta
+
+
 def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
     """Leave out those that are the very release that was written: they tell nothing more."""
     own = FileEntry.of(output / MANIFEST).sha256
@@ -135,6 +186,17 @@ def _read(twin: Path, wanted: Any) -> Earlier:
         told = json.loads((twin / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
         users = pq.read_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"]
         people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string()).combine_chunks()))
-        return Earlier(folder, people.as_py() or 0, told["release"]["sha256"])
+        sha256 = told["release"]["sha256"]
+        return Earlier(folder, people.as_py() or 0, sha256, claim=_claim_of(folder, sha256))
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         return Earlier(folder, 0, "", reason_of(error))
+
+
+def _claim_of(folder: Path, sha256: str) -> Claim | None:
+    """Read what a published folder promises, if it is the one that its private twin is of."""
+    try:
+        if FileEntry.of(folder / MANIFEST).sha256 != sha256:
+            return None
+        return read_manifest(folder / MANIFEST)[0].claim
+    except (OSError, RecveilError):
+        return None

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from recveil.anonymize import Anonymized
     from recveil.publish.expected import Expected
 
+_MOST_WARNINGS = 3
+
 
 def anonymize(
     source: Annotated[Path, typer.Argument(help=options.SOURCE)],
@@ -103,10 +105,23 @@ def anonymize(
         tell=tell,
         **more,
     )
-    for earlier in made.earlier:
-        print(f"warning: {earlier.warning(output)}", file=sys.stderr)
+    _warn(made, output)
     if write_json(_as_json(made, output, told[0] if told else None), json):
         show_release(made, output)
+
+
+def _warn(made: "Anonymized", output: Path) -> None:
+    """Say which earlier releases hold the same people; of many, the first few."""
+    for earlier in made.earlier[:_MOST_WARNINGS]:
+        warning = earlier.warning(output, made.release.published.claim)
+        print(f"warning: {warning}", file=sys.stderr)
+    left = len(made.earlier) - _MOST_WARNINGS
+    if left > 0:
+        print(
+            f"warning: {left:,} more earlier releases in the same folder hold some of these "
+            f"people; --json lists them.",
+            file=sys.stderr,
+        )
 
 
 def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> dict[str, Any]:
@@ -130,7 +145,7 @@ def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> d
             {
                 "release": str(earlier.folder),
                 "people": earlier.people,
-                "warning": earlier.warning(output),
+                "warning": earlier.warning(output, public.claim),
             }
             for earlier in made.earlier
         ],
