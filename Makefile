@@ -40,7 +40,7 @@ bench-netflix: $(READY)  ## The same up to the size of the Netflix Prize data: a
 	$(BIN)/python benchmarks/factorization.py --millions 1 10
 
 clean:
-	rm -rf $(VENV) recveil-demo recveil-demo.private
+	rm -rf $(VENV) recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

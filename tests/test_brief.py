@@ -94,6 +94,7 @@ def shown(ratings, folder):
     k_corated = KCoRater(3, "funk-svd", seed=SEED).anonymize(ratings)
     anonymized = anonymize(folder / "ratings.csv", folder / "out", k=3, seed=SEED)
     table, adversary = ReleasedTable.from_release(padded, ratings), Adversary(known=4)
+    told = membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
     knowledge = draw_knowledge(ratings, adversary, np.arange(20), seed=SEED)
     candidates = Candidates.from_ratings(ratings)
     matches = match_known_ratings(ratings, 4, seed=SEED)
@@ -125,13 +126,21 @@ def shown(ratings, folder):
         "violations": list(verify(folder / "ratings.csv", k=2).violations),
         "figures": [Figure("4", "title", "x", "y", [{"series": "exact", "x": "2", "y": 0.5}] * 99)],
         "rows": list(compared.rows),
-        "demo": Demo(ratings, matches, np.ones(3), anonymized.verification),
+        "demo": Demo(
+            ratings,
+            matches,
+            np.ones(3),
+            anonymized.verification,
+            anonymized.verification,
+            told,
+            0.7,
+        ),
         "table": [table, candidates, knowledge],
         "attacks": [
             matches,
             ScoreboardRH().attack(candidates, knowledge, np.arange(60)),
             attack_release(ratings, table, adversary, np.arange(20)),
-            membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED),
+            told,
         ],
         "audit": audited,
         "parts of the audit": [

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.attack import Matches, match_known_ratings
+from recveil.anonymize import PredictiveAnonymizer, Synthesizer
+from recveil.attack import Adversary, Matches, Membership, match_known_ratings, membership
 from recveil.brief import brief
 from recveil.datasets import make_ratings
 from recveil.publish.folder import check_target
 from recveil.ratings import Ratings
+from recveil.release.told_claim import bounds_of
 from recveil.verify import Verification
 
 KNOWN = 8
@@ -31,53 +33,96 @@ class Demo(NamedTuple):
     row_sizes : ndarray of int64, shape (n_rows,)
         How many users share each different row of the raw data.
     verification : Verification
-        What the checker says of the release.
+        What the checker says of the release in which rows are shared.
+    drawn : Verification
+        What it says of the release of drawn people.
+    members : Membership
+        How well somebody tells by eight exact ratings who is in the shared rows.
+    most_auc : float
+        The largest area under the curve with which anybody can tell it of drawn people.
     """
 
     ratings: Ratings
     before: Matches
     row_sizes: NDArray[np.int64]
     verification: Verification
+    drawn: Verification
+    members: Membership
+    most_auc: float
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
 
 
+def drawn_beside(output: str | PathLike[str]) -> Path:
+    """Return where the demo's drawn people go.
+
+    Examples
+    --------
+    >>> drawn_beside("recveil-demo").name
+    'recveil-demo-drawn'
+    """
+    return Path(output).with_name(f"{Path(output).name}-drawn")
+
+
 def demo(
-    output: str | PathLike[str] = "recveil-demo", *, k: int = 5, seed: int = 0, force: bool = False
+    output: str | PathLike[str] = "recveil-demo",
+    *,
+    k: int = 5,
+    epsilon: float = 3.0,
+    seed: int = 0,
+    force: bool = False,
 ) -> Demo:
-    """Invent 2,000 users, count those whom eight known ratings give away, and hide them.
+    """Invent 2,000 users, count those whom eight known ratings give away, and hide them twice.
+
+    Once in rows that k of them share, and once behind people who are drawn from noisy sums.
 
     Parameters
     ----------
     output : path
-        Where the release goes; its private twin stands beside it.
+        Where the release of shared rows goes; the drawn people go to `drawn_beside` it, and each
+        has its private twin beside it.
     k : int
         Smallest group.
+    epsilon : float
+        What is promised of drawn people; see `Synthesizer`.
     seed : int
-        Fixes the invented data and the release.
+        Fixes the invented data and the shared rows. Noise is drawn in secret.
     force : bool
         Replace an older release at the same place.
 
     Raises
     ------
     RecveilError
-        If k makes no sense or the output cannot be written.
+        If k or epsilon makes no sense or the output cannot be written.
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     shown = demo(Path(folder, "release"))
     >>> shown.before.unique_share > 0.9, shown.verification.k_achieved
     (True, 5)
+    >>> shown.members.auc.rate > 0.8 > shown.most_auc
+    True
     """
-    check_target(output, force=force)
+    drawn_output = drawn_beside(output)
+    for target in (output, drawn_output):
+        check_target(target, force=force)
     ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
-    before = match_known_ratings(ratings, KNOWN, seed=seed)
-    release = PredictiveAnonymizer(k, seed=seed).anonymize(ratings)
-    return Demo(ratings, before, _row_sizes(ratings), release.write(output, force=force))
+    grouping = PredictiveAnonymizer(k, seed=seed)
+    release = grouping.anonymize(ratings)
+    synthesizer = Synthesizer(epsilon, catalogue="as-rated", people=ratings.n_users)
+    drawn = synthesizer.anonymize(ratings)
+    return Demo(
+        ratings,
+        match_known_ratings(ratings, KNOWN, seed=seed),
+        _row_sizes(ratings),
+        release.write(output, force=force),
+        drawn.write(drawn_output, force=force),
+        membership(ratings, grouping, Adversary(known=KNOWN, rating_error=0), seed=seed),
+        bounds_of(drawn.published.claim)["most_auc"],
+    )
 
 
 def _row_sizes(ratings: Ratings) -> NDArray[np.int64]:

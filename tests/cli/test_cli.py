@@ -297,7 +297,8 @@ def test_demo_leaves_a_release(run):
     for line in out.splitlines():
         if line.startswith(("│", "143")):
             assert line.rstrip() in readme
-    assert run("verify", "recveil-demo")[0] == 0
+    for folder in ("recveil-demo", "recveil-demo-drawn"):
+        assert run("verify", folder)[0] == 0
     code, _, err = run("demo")
     assert code == 2
     assert "--force" in err
@@ -307,6 +308,8 @@ def test_demo_leaves_a_release(run):
     assert 0.9 < result["unique_before"] < 1
     assert result["targets"] == 2000
     assert result["verification"]["k_achieved"] == 5
+    assert result["drawn"]["verification"]["epsilon"] == 3
+    assert result["membership"]["auc"]["rate"] > 0.9 > result["drawn"]["most_auc"]
 
 
 def test_version_and_bare_command(run):

@@ -1,62 +1,108 @@
 """recveil demo."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recveil.cli import options
 from recveil.cli.options import Force, Json
 
+if TYPE_CHECKING:
+    from recveil.demo import Demo
+
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the release goes.")] = Path(
-        "recveil-demo"
-    ),
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where the release goes whose rows are shared; the drawn people go to "
+            "OUTPUT-drawn.",
+        ),
+    ] = Path("recveil-demo"),
     k: Annotated[int, typer.Option(help="Smallest group of people who share one row.")] = 5,
+    epsilon: Annotated[
+        float, typer.Option(help="What is promised of drawn people; less is safer.")
+    ] = 3.0,
     seed: Annotated[int, options.seed_of("demo")] = 0,
     force: Force = False,
     json: Json = None,
 ) -> None:
-    """Invent 2,000 people, find them by eight ratings, hide them, and verify that.
+    """Invent 2,000 people, find them by eight ratings, hide them in two ways, and verify both.
 
     Example: `recveil demo`
     """
     from recveil.cli.show import describe, write_json
-    from recveil.demo import KNOWN, demo
+    from recveil.demo import KNOWN, demo, drawn_beside
 
-    ratings, before, row_sizes, verification = demo(output, k=k, seed=seed, force=force)
-    unique = before.unique_share
+    shown = demo(output, k=k, epsilon=epsilon, seed=seed, force=force)
     result = {
         "output": str(output),
-        "data": describe(ratings),
+        "data": describe(shown.ratings),
         "known_ratings": KNOWN,
-        "unique_before": unique,
-        "different_rows_before": row_sizes.size,
-        "targets": ratings.n_users,
-        "targets_skipped": before.skipped,
-        "verification": verification.to_dict(),
+        "unique_before": shown.before.unique_share,
+        "different_rows_before": shown.row_sizes.size,
+        "targets": shown.ratings.n_users,
+        "targets_skipped": shown.before.skipped,
+        "verification": shown.verification.to_dict(),
+        "membership": {"auc": shown.members.auc._asdict()},
+        "drawn": {
+            "output": str(drawn_beside(output)),
+            "verification": shown.drawn.to_dict(),
+            "most_auc": shown.most_auc,
+        },
     }
-    if not write_json(result, json):
-        return
+    if write_json(result, json):
+        _show(shown, output)
+
+
+def _show(shown: "Demo", output: Path) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("", "names removed", "release", title="recveil demo: invented people")
-    fewest = verification.k_achieved
-    table.add_row("people", f"{ratings.n_users:,}", f"{verification.users:,}")
-    table.add_row("different rows", f"{row_sizes.size:,}", f"{verification.classes:,}")
-    table.add_row("fewest people on a row", f"{row_sizes.min():,}", f"{fewest:,}")
-    table.add_row(f"unique by {KNOWN} known ratings", f"{unique:.1%}", "nobody")
-    table.add_row("chance to find a person", "up to 1 in 1", f"at most 1 in {fewest:,}")
+    from recveil.demo import KNOWN, drawn_beside
+
+    ratings, verification, drawn = shown.ratings, shown.verification, shown.drawn
+    rows, fewest = shown.row_sizes, verification.k_achieved
+    table = Table(
+        "",
+        "names removed",
+        f"{fewest} share a row",
+        "drawn people",
+        title="recveil demo: invented people",
+    )
+    for row in (
+        ("people", f"{ratings.n_users:,}", f"{verification.users:,}", f"{drawn.users:,}"),
+        ("different rows", f"{rows.size:,}", f"{verification.classes:,}", "-"),
+        ("fewest on a row", f"{rows.min():,}", f"{fewest:,}", "-"),
+        (f"unique by {KNOWN} ratings", f"{shown.before.unique_share:.1%}", "nobody", "-"),
+        ("chance to be found", "up to 1 in 1", f"at most 1 in {fewest:,}", "nobody's row"),
+        (
+            "member named",
+            "rows are theirs",
+            f"{100 * shown.members.auc.rate:.0f} in 100",
+            f"at most {100 * shown.most_auc:.0f} in 100",
+        ),
+    ):
+        table.add_row(*row)
     console = Console()
     console.print(table)
-    if before.skipped:
+    if shown.before.skipped:
         console.print(
-            f"{before.skipped:,} people have fewer than {KNOWN} ratings; they count as not unique."
+            f"{shown.before.skipped:,} people have fewer than {KNOWN} ratings; they count as not "
+            f"unique."
         )
     console.print(
-        f"The release is in [bold]{escape(str(output))}[/]; `recveil verify` checks it again. "
-        f"{escape(str(output))}.private tells who is who: in earnest, keep it secret."
+        f"The last line: of two people, one in the data and one not, how often the member is "
+        f"named; a coin is right 50 times. In rows, by one attack that knows {KNOWN} ratings; in "
+        f"drawn people (epsilon {drawn.epsilon:g}), whatever anybody knows and does."
+    )
+    console.print(
+        f"Two releases of the same people, of which you would publish one: [bold]"
+        f"{escape(str(output))}[/] and [bold]{escape(str(drawn_beside(output)))}[/]; `recveil "
+        f"verify` checks each again. What ends in .private tells who is who: in earnest, keep it "
+        f"secret."
     )

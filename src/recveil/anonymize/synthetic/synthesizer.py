@@ -214,7 +214,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
             default_layout="users",
             model=table,
         )
-        used = {"epsilon": self.epsilon, "delta": self.delta}
+        # The first column of tastes is how much somebody rates.
+        n_tastes = int(model.tastes[:, 1:].any(axis=0).sum())
+        used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
         private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
         return Release(published, private)
 
