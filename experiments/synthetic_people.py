@@ -41,6 +41,7 @@ SMALL = (
     Setting("epsilon 20", 20.0),
     Setting("epsilon 10", 10.0),
     Setting("epsilon 3", 3.0),
+    Setting("epsilon 1", 1.0),
 )
 LARGE = (Setting("epsilon 20", 20.0), Setting("epsilon 10", 10.0), Setting("epsilon 3", 3.0))
 

@@ -9,6 +9,9 @@ from recveil.release.sides import Sides
 
 # Of delta times the number of people; and from where epsilon promises little.
 _LARGE_DELTA, _WEAK_EPSILON = 0.1, 10.0
+# At epsilon 1, MovieLens 100K has two tastes, 49 % of its ratings are left out, and lists keep 47 %
+# of what raw ratings give, where the popular items have 51 %.
+_FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
 
 
 def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
@@ -131,6 +134,20 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
         told.append(
             f"{public.settings['pooled_share']:.1%} of the ratings are of items that are not told, "
             f"as too few people rated them."
+        )
+    tastes = release.private.settings["tastes"]
+    told.append(
+        f"{tastes:,} {'taste' if tastes == 1 else 'tastes'} of people (directions in which they "
+        f"differ) stood out of the noise."
+        if claim.epsilon is not None
+        else f"{tastes:,} tastes of people (directions in which they differ) are kept."
+    )
+    is_hidden = tastes < _FEW_TASTES or public.settings["pooled_share"] > _MUCH_LEFT_OUT
+    if claim.epsilon is not None and is_hidden:
+        told.append(
+            "Warning: the noise hides nearly all of what people like, and recommenders may learn "
+            "nothing but what is popular. More people, or a larger epsilon, keep more; recveil "
+            "evaluate measures it."
         )
     return told + list(method_of(public.settings).undone_by(public.settings))
 

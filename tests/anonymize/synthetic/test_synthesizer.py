@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from recveil.anonymize.methods import tell_owner
 from recveil.anonymize.synthetic import synthesizer
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.datasets import make_ratings
@@ -261,3 +262,21 @@ class TestRefused:
         monkeypatch.setattr(synthesizer, "_MOST_ITEMS", 20)
         with pytest.raises(RecveilError, match="--catalogue"):
             made(catalogue=None)
+
+
+class TestTelling:
+    def test_the_owner_hears_how_much_the_noise_hides(self):
+        told = " ".join(tell_owner(made(3.0), RATINGS))
+        assert "stood out of the noise" in told
+        assert "Warning: the noise hides nearly all" in told
+
+    def test_and_nothing_of_that_where_it_hides_little(self):
+        ratings = make_ratings(900, 40, 15_000, seed=3, scale=STARS)
+        told = " ".join(tell_owner(made(1_000.0, ratings), ratings))
+        assert "stood out of the noise" in told
+        assert "Warning: the noise" not in told
+
+    def test_exact_sums_have_no_noise(self):
+        told = " ".join(tell_owner(made(None), RATINGS))
+        assert "are kept" in told
+        assert "the noise" not in told
