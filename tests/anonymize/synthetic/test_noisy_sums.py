@@ -112,7 +112,7 @@ class TestWithoutNoise:
         popularity = np.bincount(RATINGS.indices, 1 / roots[of], RATINGS.n_items)
         assert found.items.popularity == pytest.approx(popularity, abs=300 * 2e-6)
         assert found.told.size == 40
-        assert found.share_of(found.told) == pytest.approx(1, abs=0.03)
+        assert found.share_told == pytest.approx(1, abs=0.03)
 
     def test_activities_are_those_of_people(self):
         found = measured(epsilon=None)

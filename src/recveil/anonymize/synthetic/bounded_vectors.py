@@ -191,8 +191,42 @@ def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE
     """
     between = (levels[1:] + levels[:-1]) / 2
     level_of = np.searchsorted(between, np.asarray(ratings.values, np.float64))
-    cell = ratings.user_positions().astype(np.int64) * levels.size + level_of
-    counts = np.bincount(cell, minlength=ratings.n_users * levels.size)
+    return _sum_of_shares(ratings, level_of, levels.size, grid)
+
+
+def kind_sums(
+    ratings: Ratings, kinds: NDArray[np.int64], n_kinds: int, grid: float = FINE
+) -> Whole:
+    """Add up people's shares of ratings on each kind of items, in steps of a grid.
+
+    As with levels, a person's shares are at least 0 and add up to 1.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    kinds : ndarray of int64, shape (n_items,)
+        The kind of each item, from 0.
+    n_kinds : int
+    grid : float
+        From `sum_grid`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_kinds,)
+
+    Examples
+    --------
+    >>> two = Ratings.from_columns(["ann", "ann", "bob"], ["film", "play", "play"], [5, 1, 3])
+    >>> (kind_sums(two, np.array([0, 1]), 2) * FINE).tolist()
+    [0.5, 1.5]
+    """
+    return _sum_of_shares(ratings, kinds[ratings.indices], n_kinds, grid)
+
+
+def _sum_of_shares(ratings: Ratings, part: NDArray[np.int64], n_parts: int, grid: float) -> Whole:
+    """Add up, over people, which share of their ratings belongs to each part."""
+    cell = ratings.user_positions().astype(np.int64) * n_parts + part
+    counts = np.bincount(cell, minlength=ratings.n_users * n_parts)
     shares = counts.reshape(ratings.n_users, -1) / np.maximum(ratings.activity, 1)[:, None]
     return np.trunc(shares / grid).astype(np.int64).sum(axis=0)
 

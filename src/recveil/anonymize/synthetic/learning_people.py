@@ -83,7 +83,7 @@ def _fit(measured: NoisySums, weights: Numbers, rng: np.random.Generator) -> Fit
         popularity_noise=measured.items.popularity_noise,
         weights=weights,
         activity=measured.activity,
-        share=measured.share_of(measured.chosen),
+        share=measured.share_chosen,
         n_people=measured.n_people,
     )
     return fit_items(told, rng)
@@ -107,7 +107,7 @@ def _model(
     return PeopleModel(
         offsets=offsets.astype(np.float32),
         tastes=tastes,
-        activity=on_told(measured.activity, measured.share_of(measured.told), measured.told.size),
+        activity=on_told(measured.activity, measured.share_told, measured.told.size),
         worth=labels.worth,
         cuts=labels.cuts,
         strictness=labels.strictness,

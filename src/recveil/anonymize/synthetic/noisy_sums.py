@@ -15,6 +15,7 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     ItemSums,
     activity_edges,
     item_sums,
+    kind_sums,
     level_sums,
     moments,
     moved,
@@ -36,7 +37,8 @@ SHARES = {
     "labels": 0.004,
     "means of people": 0.004,
     "item sums": 0.232,
-    "moments": 0.75,
+    "kinds of items": 0.004,
+    "moments": 0.746,
 }
 # Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
 _STANDS_OUT = 2.0
@@ -121,6 +123,8 @@ class NoisySums(NamedTuple):
     moments : ndarray of float64, shape (n_chosen, n_chosen)
     moments_noise : float
         Standard deviation of the noise beside the diagonal.
+    kinds : ndarray of float64, shape (3,)
+        Shares of ratings, of a person on average, on chosen items, other told ones, and the rest.
     """
 
     n_people: float
@@ -135,14 +139,17 @@ class NoisySums(NamedTuple):
     chosen: NDArray[np.int64]
     moments: Numbers
     moments_noise: float
+    kinds: Numbers
 
-    def share_of(self, items: NDArray[np.int64]) -> float:
-        """Return the share of people's ratings that are of some items, as the sums have it.
+    @property
+    def share_chosen(self) -> float:
+        """The share of ratings, of a person on average, on items that stand in the moments."""
+        return float(np.clip(self.kinds[0], 0.01, 1.0))
 
-        Everybody with n ratings gives the root of n to the popularity of all items together.
-        """
-        everything = self.n_people * float(np.sqrt(self.activity).mean())
-        return float(np.clip(self.items.popularity[items].sum() / everything, 0.01, 1.0))
+    @property
+    def share_told(self) -> float:
+        """The same on all items that are told."""
+        return float(np.clip(self.kinds[:2].sum(), 0.01, 1.0))
 
 
 def measure(
@@ -180,6 +187,7 @@ def measure(
             f"the noise hides all but {chosen.size} items of {n_people:,.0f} people; give a larger "
             f"epsilon (--epsilon), a public catalogue (--catalogue), or more people"
         )
+    kinds = _kinds(ratings, mechanism, told, chosen, sigmas["kinds of items"])
     grid = taste_grid(sigmas["moments"])
     sums = moments(ratings, chosen, ratings.scale.liked_from, grid)
     what = "for each two items, how much people who like the one like the other"
@@ -197,6 +205,7 @@ def measure(
         chosen=chosen,
         moments=noisy,
         moments_noise=sigmas["moments"] / np.sqrt(2),
+        kinds=kinds,
     )
 
 
@@ -260,6 +269,28 @@ def _items(
     noisy = np.zeros(exact.shape)
     noisy[named] = sums
     return ItemSums.of(noisy, spread, sigma)
+
+
+def _kinds(
+    ratings: Ratings,
+    mechanism: Asked,
+    told: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    sigma: float,
+) -> Numbers:
+    """Return noisy shares of ratings on chosen items, on others that are told, and on the rest.
+
+    Popularity cannot tell: items are told because their noise was high, too, and whoever rates
+    much rates more that few know.
+    """
+    kind_of = np.full(ratings.n_items, 2)
+    kind_of[told] = 1
+    kind_of[chosen] = 0
+    what = "people's shares of ratings on items with tastes, other told ones, and the rest"
+    grid = sum_grid(sigma)
+    noisy = mechanism.measure("kinds of items", what, kind_sums(ratings, kind_of, 3, grid), grid)
+    shares = np.maximum(noisy, 0)
+    return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)
 
 
 def _choose(

@@ -199,7 +199,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             "catalogue": _catalogue_word(self.catalogue),
             "people": "counted" if self.people is None else "asked for",
             "label_step": grid,
-            "pooled_share": round(1 - measured.share_of(measured.told), 4),
+            "pooled_share": round(1 - measured.share_told, 4),
             **model_settings(model),
         }
         published = Published(
