@@ -154,7 +154,7 @@ def synthetic():
         check=check_drawing,
         read={
             "epsilon": lambda given, _ratings, _k: epsilon_given(given),
-            "catalogue": lambda given, ratings, _k: catalogue_given(given, ratings),
+            "catalogue": lambda given, _ratings, _k: catalogue_given(given),
         },
         is_secret=draws_in_secret,
         sample=lambda manifest, model, people, rng: draw_by_shares(

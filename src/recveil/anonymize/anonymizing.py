@@ -138,10 +138,11 @@ def anonymize(
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
-    refuse_likes(ratings, PUBLISHED)
     is_secret = maker.is_secret(given)
     if is_secret:
         _refuse_unpaid_scale(maker, ratings)
+    else:
+        refuse_likes(ratings, PUBLISHED)
     # Before the work: an older release at the same place is gone after it.
     earlier = find_earlier(ratings.users, Path(output), against)
     for name, read in maker.read.items():

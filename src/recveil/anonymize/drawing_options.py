@@ -1,16 +1,16 @@
 """What one gives to have people drawn: epsilon, delta, how many, and the public list of items."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from recveil.anonymize.synthetic.public_items import as_ids
 from recveil.errors import RecveilError, quoted
-from recveil.ratings import Ratings
 
 NO_NOISE = "none"
 # The catalogue of whoever lets everybody know which items were rated at all.
@@ -89,26 +89,25 @@ def draws_in_secret(options: Mapping[str, Any]) -> bool:
     return epsilon_given(options.get("epsilon")) is not None
 
 
-def catalogue_given(given: Any, ratings: Ratings) -> NDArray[Any] | str:
-    """Return the public list of items, ascending, of the kind of the ratings' ids; or "as-rated".
+def catalogue_given(given: Any) -> NDArray[Any] | str:
+    """Return the public list of items, ascending; or "as-rated".
+
+    Ids are whole numbers if all in the list are written so, and text otherwise, whatever the
+    ratings' are: what is published must not follow from these.
 
     Parameters
     ----------
     given : path or sequence
         A text file with an id a line, without a header; or the ids themselves.
-    ratings : Ratings
-        They tell whether ids are whole numbers or text, and nothing else.
 
     Raises
     ------
     RecveilError
-        If the file cannot be read, is empty, names an item twice, or in another way than the
-        ratings do.
+        If the file cannot be read, is empty, has a header, or names an item twice.
 
     Examples
     --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5])
-    >>> catalogue_given(["9", "7", "8"], ratings)
+    >>> catalogue_given(["9", "7", "8"])
     array([7, 8, 9])
     """
     if isinstance(given, str) and given == AS_RATED:
@@ -120,19 +119,17 @@ def catalogue_given(given: Any, ratings: Ratings) -> NDArray[Any] | str:
             f"expected the id of an item a line, without a header"
         )
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise RecveilError(
             f"catalogue (--catalogue): {where} names {quoted(twice)} twice; name each item once"
         )
-    if ratings.items.dtype == object:
-        return np.array(sorted(names), dtype=object)
-    try:
-        return np.array(sorted(int(name) for name in names), ratings.items.dtype)
-    except (ValueError, OverflowError) as error:
+    ids, others = as_ids(names), as_ids(names[1:])
+    if ids.dtype == object and others.dtype != object and others.size:
         raise RecveilError(
-            f"catalogue (--catalogue): {where} holds {quoted(_no_number(names))}, but the items of "
-            f"the ratings are whole numbers; give the ids as they stand there, without a header"
-        ) from error
+            f"catalogue (--catalogue): {where} begins with {quoted(names[0])}, and all other ids "
+            f"are whole numbers; leave a header out, or put that id elsewhere"
+        )
+    return ids
 
 
 def _names(given: Any) -> tuple[list[str], str]:
@@ -147,7 +144,3 @@ def _names(given: Any) -> tuple[list[str], str]:
             f"file with the id of an item a line"
         ) from error
     return [line.strip() for line in text.splitlines()], Path(given).name
-
-
-def _no_number(names: list[str]) -> str:
-    return next((name for name in names if not name.lstrip("-").isdigit()), names[0])

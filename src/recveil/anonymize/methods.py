@@ -209,7 +209,7 @@ _MAKERS: dict[str, Maker] = {
             again=synthetic_again,
             read={
                 "epsilon": lambda given, _ratings, _k: epsilon_given(given),
-                "catalogue": lambda given, ratings, _k: catalogue_given(given, ratings),
+                "catalogue": lambda given, _ratings, _k: catalogue_given(given),
             },
             check=check_drawing,
             tell=tell_of_synthetic,

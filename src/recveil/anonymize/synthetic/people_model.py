@@ -58,6 +58,12 @@ class PeopleModel(NamedTuple):
     chance: float
     scale: RatingScale
 
+    def of_items(self, order: NDArray[np.int64]) -> "PeopleModel":
+        """Return the same rule with its items in another order."""
+        return self._replace(
+            offsets=self.offsets[order], tastes=self.tastes[order], worth=self.worth[order]
+        )
+
     def draw(
         self, n_people: int, rng: np.random.Generator, *, whole: bool = False
     ) -> Iterator[Records]:

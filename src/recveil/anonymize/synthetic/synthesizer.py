@@ -18,6 +18,11 @@ from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.model_table import model_settings, model_table
 from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
 from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
+from recveil.anonymize.synthetic.public_items import (
+    in_public_order,
+    on_catalogue,
+    published_order,
+)
 from recveil.brief import BriefParameters
 from recveil.errors import RecveilError, quoted
 from recveil.publish import Release
@@ -109,13 +114,16 @@ class Synthesizer(BriefParameters, BaseEstimator):
             nearly everything.
         """
         self._check(ratings)
-        public, on_catalogue = self._public(ratings)
+        public, asked = self._public(ratings)
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # What is drawn after the noise asks nothing of anybody; it need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, claim = self._measure(on_catalogue, public, source)
+        measured, claim = self._measure(asked, public, source)
         model = learn_people(measured, ratings.scale, rng)
-        items = on_catalogue.items[measured.told]
+        items = asked.items[measured.told]
+        if not public.is_catalogue:
+            items, order = published_order(items)
+            model = model.of_items(order)
         return self._release(ratings, items, model, measured, claim, rng)
 
     def _check(self, ratings: Ratings) -> None:
@@ -123,7 +131,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         check_drawing({"epsilon": epsilon, "people": self.people})
         check_everybody_rated(ratings)
-        refuse_likes(ratings, PUBLISHED)
+        if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
+            refuse_likes(ratings, PUBLISHED)
         if self.rating_grid not in ("tenths", "whole"):
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
@@ -144,19 +153,12 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return what is public, and the ratings on the items of the catalogue."""
         if self.catalogue is None:
-            most = int(ratings.activity.max())
-            if most > _MOST_ITEMS:
-                raise RecveilError(
-                    f"somebody has {most:,} ratings, and without a public catalogue nobody "
-                    f"may have more than {_MOST_ITEMS:,}; give a catalogue (--catalogue), or leave "
-                    f"them out"
-                )
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
-            return Public(False, _MOST_ITEMS, share), ratings
-        items = catalogue_given(self.catalogue, ratings)
+            return Public(False, _MOST_ITEMS, share), in_public_order(ratings, _MOST_ITEMS)
+        items = catalogue_given(self.catalogue)
         if isinstance(items, str):  # as rated
             return Public(True, ratings.n_items), ratings
-        return Public(True, items.size), _on_catalogue(ratings, items)
+        return Public(True, items.size), on_catalogue(ratings, items)
 
     def _measure(
         self, ratings: Ratings, public: Public, source: NoiseSource
@@ -219,22 +221,6 @@ class Synthesizer(BriefParameters, BaseEstimator):
         used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
         private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
         return Release(published, private)
-
-
-def _on_catalogue(ratings: Ratings, items: NDArray[Any]) -> Ratings:
-    """Return the same ratings on the items of the catalogue, rated or not."""
-    at = np.searchsorted(items, ratings.items)
-    found = items[np.minimum(at, items.size - 1)] == ratings.items
-    if not found.all():
-        raise RecveilError(
-            f"catalogue (--catalogue): {int((~found).sum()):,} items of the ratings are not in it, "
-            f"such as {quoted(str(ratings.items[np.argmin(found)]))}; name all items, or leave "
-            f"those ratings out"
-        )
-    indices = at[ratings.indices].astype(np.int32)
-    return Ratings(
-        ratings.users, items, ratings.indptr, indices, ratings.values, None, ratings.scale
-    )
 
 
 def _catalogue_word(catalogue: Any) -> str:
