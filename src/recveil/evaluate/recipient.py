@@ -16,7 +16,7 @@ from recveil.errors import RecveilError
 from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.likely_lists import EaseOnLikely
-from recveil.evaluate.list_makers import Ease, ItemCosine, PureSVD
+from recveil.evaluate.list_makers import Ease, EaseOnBoth, ItemCosine, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.recommender import Recommender, Setting
@@ -180,6 +180,7 @@ def default_recommenders() -> tuple[Recommender, ...]:
         RidgeFactors(rank=50),
         Ease("liked"),
         Ease("labels"),
+        EaseOnBoth(),
         ItemCosine(),
         PureSVD(),
         EaseOnLikely(),

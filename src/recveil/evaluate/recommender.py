@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from recveil.evaluate.top_lists import list_items, ndcg, relevance_threshold, relevant_items
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
+from recveil.evaluate.training import (
+    InnerSplit,
+    TrainingTable,
+    UserRows,
+    enough_for_errors,
+    inner_splits,
+)
 from recveil.ratings import RatingScale
 
 # A tuple of numbers, whose meaning is the recommender's own.
@@ -27,8 +33,8 @@ class Recommender(ABC):
     Subclasses name the settings to try, learn by one of them (`_learn`), and serve rows with what
     was learnt and a further setting (`_serve`). Which settings are taken is decided in the same
     way for every table: those with the lowest RMSE on rows that were held out whole (see
-    `recveil.evaluate.inner_splits`), each distinct row counted once; of equally good ones, and
-    where nothing can be held out, the first.
+    `recveil.evaluate.inner_splits`; the first 100 rows or more of them), each distinct row counted
+    once; of equally good ones, and where nothing can be held out, the first.
 
     Attributes
     ----------
@@ -123,7 +129,8 @@ class Recommender(ABC):
             yield self._serve(learnt, people, serving)[rows, items]
 
     def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
-        """Return the settings with the lowest RMSE on all hold-outs together, and that."""
+        """Return the settings with the lowest RMSE on the first hold-outs together, and that."""
+        inner = enough_for_errors(inner)
         n_cells = sum(part.held_out.items.size for part in inner)
         if not n_cells or not self.rates:
             return self.learning_settings[0], self.serving_settings[0], np.nan
