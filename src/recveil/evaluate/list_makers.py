@@ -170,21 +170,26 @@ class ItemCosine(ListMaker):
         self.kept = kept
         self.name = f"item cosine, {kept} neighbours"
 
-    def _learn(self, table: TrainingTable, _setting: Setting) -> tuple[Spectrum, Numbers]:
+    def _learn(
+        self, table: TrainingTable, _setting: Setting
+    ) -> tuple[Spectrum, NDArray[np.int64], Numbers]:
         spectrum = spectrum_of(table, liked)
         scaled = spectrum.vectors * np.sqrt(spectrum.squares)
         lengths = np.sqrt((scaled**2).sum(axis=1))
         # What nobody likes is only nearly 0 after all the arithmetic.
-        scaled *= np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0.5)[:, None]
+        by_some = np.flatnonzero(lengths > 0.5)
+        scaled = scaled[by_some] / lengths[by_some, None]
         similar = np.round(scaled @ scaled.T, _DIGITS)
         np.fill_diagonal(similar, 0)
         keep_highest(similar, self.kept)
-        return spectrum, similar
+        return spectrum, by_some, similar
 
     def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> Numbers:
-        spectrum, similar = learnt
+        spectrum, by_some, similar = learnt
         own = spectrum.of_people(people)
-        return np.asarray(spectrum.spread(own @ similar), np.float64)
+        scores = np.zeros_like(own)
+        scores[:, by_some] = own[:, by_some] @ similar
+        return np.asarray(spectrum.spread(scores), np.float64)
 
 
 def serve_ease(learnt: Spectrum, people: UserRows, strength: float) -> Numbers:

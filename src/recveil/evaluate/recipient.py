@@ -302,14 +302,17 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
     """Tell whether lists are worse than others of the same rows, beyond doubt.
 
+    Where there are lists for the first rows alone, those are compared.
+
     Examples
     --------
     >>> _is_worse(np.array([0.1, 0.2, 0.1, 0.2]), np.array([0.5, 0.5, 0.6, 0.6]))
     True
-    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0]))
+    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0, 0.1]))
     False
     """
-    apart = best - lists
+    n = min(best.size, lists.size)
+    apart = best[:n] - lists[:n]
     apart = apart[~np.isnan(apart)]
     if apart.size < _FEWEST_TOLD:
         return False
