@@ -49,8 +49,9 @@ class Recommender(ABC):
     inner_rmse_ : float
         RMSE on the inner hold-outs; nan without one, or for a recommender that rates nothing.
     inner_lists_ : ndarray of float64, shape (n_rows,)
-        nDCG@10 of each of at most 1,000 rows of each inner hold-out (of the first, if it `rates`),
-        by the settings chosen; nan where nothing held out is relevant. Empty if it ranks nothing.
+        nDCG@10 of each of at most 1,000 rows of each inner hold-out (of the first hundred rows or
+        more, if it `rates`; of the first hold-out, if the table is full), by the settings chosen;
+        nan where nothing held out is relevant. Empty if it ranks nothing.
     scale_ : RatingScale
     n_items_ : int
         Of the table.
@@ -152,10 +153,11 @@ class Recommender(ABC):
         """Return the nDCG@10 of lists for held-out rows, by the settings chosen.
 
         Ratings are seldom in an order that lists want, so that for who predicts them the first
-        rows are enough.
+        rows are enough; and of a full table, where no lists tell anything, the first hold-out.
         """
         gained = [np.empty(0)]
         parts = enough_for_errors(inner) if self.rates else inner
+        parts = parts[:1] if self.is_full_ else parts
         for part in parts if self.ranks else ():
             gained.append(self._rank_part(part, self._learn(part.table, learning), self._serving))
         return np.concatenate(gained)
