@@ -36,6 +36,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
         return {
             "auc": {"rate": auc, "low": auc - 0.05, "high": auc + 0.05, "trials": 200},
             "tpr_at_5": {"rate": told, "low": told - 0.04, "high": told + 0.04, "trials": 100},
+            "is_told": True,
         }
 
     def share(value, spread=0.1):
@@ -84,6 +85,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             "membership": {
                 "auc": {"rate": 0.6, "low": 0.55, "high": 0.65, "trials": 200},
                 "members": 100,
+                "is_told": True,
                 "8": known(0.58, 0.12),
                 "16": known(0.62, 0.15),
                 "all": known(0.71, 0.33),

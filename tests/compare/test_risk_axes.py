@@ -7,6 +7,7 @@ from typing import ClassVar
 import pytest
 
 from recveil.compare import AXES, Cell, axis_named, cheapest, compare, frontier, register_axis
+from recveil.compare.caveats import warnings_of
 from recveil.compare.cell import Setting
 from recveil.compare.rows import Row, to_row
 from recveil.errors import RecveilError
@@ -35,11 +36,58 @@ def test_where_rows_hold_all_items_a_fit_tells_the_links(plain_evaluation):
     told = plain_evaluation()
     told["disclosure"]["residual"] = {
         "popularity_recall_at_95": 0.03,
-        "intervals": {"recall_at_95": {"rate": 0.6, "low": 0.5, "high": 0.7, "trials": 40}},
+        "popularity_auc": 0.8,
+        "intervals": {
+            "recall_at_95": {"rate": 0.6, "low": 0.5, "high": 0.7, "trials": 40},
+            "auc": {"rate": 0.9, "low": 0.88, "high": 0.92, "trials": 40},
+        },
     }
     row = measured(told)
+    areas = (row.links_auc, row.links_auc_low, row.links_auc_high, row.links_auc_baseline)
+    assert areas == (0.9, 0.88, 0.92, 0.8)
     assert (row.links_told_by, row.links_told, row.links_told_high) == ("fit of all rows", 0.6, 0.7)
     assert row.links_told_baseline == 0.03
+
+
+def test_marks_below_popularity_do_not_reassure_where_pairs_are_ranked_better(row):
+    """The area tells what marks that are nearly all right do not show."""
+    axis = AXES["links"]
+    reached = {axis.value: 0.1, axis.low: 0.08, axis.high: 0.12, axis.by: "x", axis.baseline: 0.3}
+    weak = row._replace(**reached, links_auc=0.8, links_auc_low=0.7, links_auc_baseline=0.75)
+    assert axis.nothing_new(weak).endswith("tells nothing new about the release")
+    strong = axis.nothing_new(weak._replace(links_auc_low=0.78))
+    assert "which is less than popularity alone gives (30.0%); still, of two pairs" in strong
+    assert "takes the right one for it in 80% of the cases, popularity alone in 75%" in strong
+    assert "nothing new" not in strong
+    assert axis.nothing_new(weak._replace(**{axis.baseline: 0.01})) == ""
+
+
+def test_a_figure_of_fewer_than_twenty_people_is_no_risk(plain_evaluation):
+    """Neither low nor high: who is too few to tell is told nothing of."""
+    told = plain_evaluation()
+    members = told["disclosure"]["membership"]
+    members["all"]["is_told"] = False
+    row = measured(told)
+    assert (row.members_told_by, row.members_told) == ("adversary with 16 exact ratings", 0.15)
+    assert row.membership == 0.62
+    for known in (members, members["8"], members["16"]):
+        known["is_told"] = False
+    row = measured(told)
+    assert (row.members_told, row.membership) == (None, None)
+    axis = AXES["membership"]
+    assert cheapest([row], 1.0, risk="membership").row is None
+    assert warnings_of([row], axis) == [axis.untold]
+    assert "it takes 20 people in the data and 20 outside" in axis.untold
+
+
+def test_shadows_of_fewer_than_forty_people_are_no_risk(plain_evaluation):
+    area = {"rate": 0.9, "low": 0.8, "high": 1.0, "trials": 39}
+    by_known = dict.fromkeys(("auc", "tpr_at_5", "counts_auc"), area)
+    for people, expected in ((39, None), (40, 0.9)):
+        shadows = {"n": 8, "all": by_known | {"people": people}}
+        cell = Cell("key", Setting("padded", 5), evaluation=plain_evaluation(), shadows=shadows)
+        row = to_row(cell)
+        assert (row.shadows_told, row.shadows_auc) == (expected, expected)
 
 
 @pytest.mark.parametrize("axis", AXES.values(), ids=list(AXES))

@@ -85,7 +85,7 @@ class TestInvariants:
         for order in ("tau_rmse", "tau_ndcg"):
             assert found["carry_over"][order] == pytest.approx(1, abs=1e-12)
         assert len(found["carry_over"]["by_rmse"]) == 6
-        assert len(found["carry_over"]["by_ndcg"]) == 10
+        assert len(found["carry_over"]["by_ndcg"]) == 11
         for name in ("rated_share_error", "rating_distance", "activity_distance", "item_mean_rmse"):
             assert found["fidelity"][name] == 0
         # Nobody's own row holds what was held out of it, and nobody's is nearer than his own.

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 from recveil.errors import RecveilError
 from recveil.evaluate import (
     Ease,
+    EaseOnBoth,
     GlobalMean,
     ItemCosine,
     ItemMeans,
@@ -20,11 +21,13 @@ from recveil.evaluate import (
     TrainingTable,
     UserRows,
     default_recommenders,
+    inner_splits,
     neighbours,
 )
 from recveil.evaluate import spectrum as spectrum_module
 from recveil.evaluate.factors import regress
 from recveil.evaluate.neighbours import item_cosines
+from recveil.evaluate.training import enough_for_errors
 from recveil.ratings import Ratings, RatingScale
 
 EVERY = default_recommenders()
@@ -85,7 +88,9 @@ class TestEveryRecommender:
         fitted = fresh(recommender).fit(TrainingTable.from_ratings(two_blocks))
         scores = fitted.predict(UserRows.from_ratings(two_blocks))
         loved = (np.arange(10) < 5)[None] == (fans_of_two_blocks == 0)[:, None]
-        knows = isinstance(recommender, ItemNeighbours | RidgeFactors | ItemCosine | Ease)
+        knows = isinstance(
+            recommender, ItemNeighbours | RidgeFactors | ItemCosine | Ease | EaseOnBoth
+        )
         assert (scores[loved].min() > scores[~loved].max()) == knows
 
 
@@ -113,10 +118,8 @@ class TestMeans:
         )
 
     def test_what_was_chosen_is_the_best_of_all_settings(self, invented):
-        from recveil.evaluate import inner_splits
-
         table = TrainingTable.from_ratings(invented)
-        splits = inner_splits(table)
+        splits = enough_for_errors(inner_splits(table))
         fitted = ItemMeansAndBias().fit(table, splits)
         errors = {}
         for learning in fitted.learning_settings:
@@ -221,6 +224,30 @@ class TestListMakers:
         weights = -inverse / np.diag(inverse)
         np.fill_diagonal(weights, 0)
         assert np.allclose(got, x @ weights, rtol=0, atol=1e-8)
+
+    def test_ease_on_both_is_the_mean_of_two_whose_scores_spread_alike(self, invented):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        both = EaseOnBoth()
+        got = both._serve(both._learn(table, ()), people, (20.0, 80.0))
+        expected = 0
+        for form, strength in (("liked", 20.0), ("labels", 80.0)):
+            one = Ease(form)
+            scores = one._serve(one._learn(table, ()), people, (strength,))
+            spread = scores.std(axis=1)[:, None]
+            assert ((spread > 0.001) | (spread < 1e-12)).all()  # whoever liked nothing has none
+            expected = expected + scores / np.where(spread < 1e-12, np.inf, spread)
+        assert np.allclose(got, expected, rtol=0, atol=1e-9)
+
+    def test_nothing_liked_leaves_the_order_to_the_labels(self):
+        """What only rounding tells apart counts nothing, however it is spread."""
+        ratings = Ratings.from_columns(
+            [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], [1, 2, 3, 1, 2, 2], scale=RatingScale(1, 5, 1)
+        )
+        table, people = TrainingTable.from_ratings(ratings), UserRows.from_ratings(ratings)
+        both, labels = EaseOnBoth(), Ease("labels")
+        got = both._serve(both._learn(table, ()), people, (20.0,))
+        alone = labels._serve(labels._learn(table, ()), people, (20.0,))
+        assert (np.argsort(got, axis=1) == np.argsort(alone, axis=1)).all()
 
     def test_pure_svd_is_a_projection(self, invented):
         table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)

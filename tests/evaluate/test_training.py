@@ -7,6 +7,7 @@ from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import ReleasedTable
 from recveil.errors import RecveilError
 from recveil.evaluate import TrainingTable, UserRows, inner_splits
+from recveil.evaluate.training import enough_for_errors
 from recveil.ratings import Ratings, RatingScale
 
 stars = RatingScale(1, 5, 1)
@@ -72,19 +73,36 @@ class TestInnerSplits:
         table = TrainingTable.from_ratings(invented)
         splits = inner_splits(table, seed=1)
         everything = row_digests(table.rows)
-        assert [inner.known.n_users for inner in splits] == [60, 60]  # two fifths of 300 people
+        sizes = [inner.known.n_users for inner in splits]
+        assert sizes == [60, 60, 60, 60, 59]  # of 300 people, one told what another one told
         held_out = []
         for inner in splits:
             learnt = row_digests(inner.table.rows)
             assert learnt < everything
             assert inner.table.n_people == inner.table.sizes.sum() < table.n_people
-            held = np.bincount(inner.held_out.users, minlength=60)
+            held = np.bincount(inner.held_out.users, minlength=inner.known.n_users)
             lengths = np.diff(inner.known.indptr) + held
             assert (held == np.floor(lengths / 5 + 0.5)).all()
             held_out.append(everything - learnt)
             known = inner.known.matrix(table.n_items).toarray()
             assert (known[inner.held_out.users, inner.held_out.items] == 0).all()
-        assert not held_out[0] & held_out[1]
+        assert set.union(*held_out) == everything
+        assert sum(map(len, held_out)) == len(everything)
+
+    def test_for_errors_a_hundred_rows_are_enough(self, invented):
+        table = TrainingTable.from_ratings(invented)
+        splits = inner_splits(table)
+        assert [inner.known.n_users for inner in enough_for_errors(splits)] == [60, 60]
+        assert len(enough_for_errors(splits[:1])) == 1
+        assert len(enough_for_errors(())) == 0
+
+    def test_full_rows_tell_nothing_of_lists_so_that_a_hundred_are_enough(self):
+        rng = np.random.default_rng(0)
+        rows = [dict(enumerate(rng.integers(1, 6, 4).astype(float))) for _ in range(300)]
+        table = table_of(rows, [1] * 300)
+        held = sum(inner.known.n_users for inner in inner_splits(table))
+        assert table.is_full
+        assert 100 <= held < table.rows.n_users
 
     def test_identical_rows_are_one_and_never_on_both_sides(self):
         """Of 12 people behind 3 rows, no held-out row has a twin to be learnt from."""

@@ -65,7 +65,8 @@ def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
     warnings = _nobody_to_be_found(rows, axis)
     attacked = [row for row in rows if axis.of(row) is not None]
     if not attacked:
-        return warnings
+        is_open = any(row.problem is None and variant_of(row.method).is_attacked for row in rows)
+        return [*warnings, axis.untold] if is_open and axis.untold else warnings
     raw = [row for row in attacked if variant_of(row.method).is_control]
     if not raw:
         warnings.append(

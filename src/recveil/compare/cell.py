@@ -128,14 +128,14 @@ class Cell:
     def membership(self) -> dict[str, Any] | None:
         """How well one can tell who was in the data at all; None as for `strongest`.
 
-        Of several adversaries, it is the one who tells best.
+        Of several adversaries, it is the one who tells best; of too few people, nobody does.
         """
         if not variant_of(self.setting.method).is_attacked:
             return None
         told: dict[str, Any] = self.told("disclosure", "membership") or {}
-        areas = [told["auc"]] if told else []
-        areas += [told[known]["auc"] for known in KNOWN if known in told]
-        measured = [area for area in areas if area["rate"] is not None]
+        ways = [told] if told else []
+        ways += [told[known] for known in KNOWN if known in told]
+        measured = [way["auc"] for way in ways if way["is_told"]]
         return max(measured, key=lambda area: area["rate"]) if measured else None
 
     def told(self, *path: str) -> Any:

@@ -22,7 +22,7 @@ from recveil.publish import write_release
 from recveil.release.manifest import MANIFEST
 from recveil.release.registry import variant_of
 
-_FORMAT = "recveil-cell-7"
+_FORMAT = "recveil-cell-8"
 CELLS, WORK = "cells", ".work-"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"

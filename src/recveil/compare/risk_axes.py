@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from recveil.attack import Interval
-from recveil.attack.statistics import no_better
+from recveil.attack.statistics import FEWEST, no_better
 from recveil.compare.measured import measure_named
 from recveil.compare.rows import Row
 from recveil.compare.worth import percent
@@ -41,6 +41,11 @@ class Axis(NamedTuple):
         Who reaches that, with a verb.
     bound : str or None
         The measure of what is proven; None where no claim of a release bounds it.
+    still, area, area_low, area_baseline : str
+        What to say of a rate that is not above its baseline, with ``{area}`` and ``{baseline}``,
+        where an area is above its own; and the measures of the three. Empty if there is no area.
+    untold : str
+        What it takes to tell the risk, said where it is told of no setting.
     is_search : bool
         Whether people are looked for, so that those who could not be looked for are not safe.
     ladder : tuple of float
@@ -70,6 +75,11 @@ class Axis(NamedTuple):
     baseline: str
     source: str
     bound: str | None = None
+    still: str = ""
+    area: str = ""
+    area_low: str = ""
+    area_baseline: str = ""
+    untold: str = ""
     is_search: bool = True
     ladder: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
     usual: float = 0.1
@@ -100,7 +110,20 @@ class Axis(NamedTuple):
         if None in (baseline, rate, low):
             return ""
         told = Interval(rate or 0.0, low, self.highest(row), row.looked_for or 1)
-        return no_better(told, baseline or 0.0, self.source)
+        still = self._still(row)
+        nothing_new = no_better(told, baseline or 0.0, self.source, "" if still else "the release")
+        return nothing_new and nothing_new + still
+
+    def _still(self, row: Row) -> str:
+        """Say that an area tells something all the same; nothing if it does not."""
+        if not self.still:
+            return ""
+        area, low, baseline = (
+            getattr(row, name) for name in (self.area, self.area_low, self.area_baseline)
+        )
+        if None in (area, low, baseline) or low <= baseline:
+            return ""
+        return self.still.format(area=percent(area), baseline=percent(baseline))
 
     def ends(self, row: Row) -> str:
         """Write the interval."""
@@ -153,6 +176,9 @@ _AXES = (
         reached="recognized {rate} of the members, with 5 % of the others taken for members",
         told="{rate} of the members recognized",
         column="members recognized",
+        untold=f"Of no setting is it told how many members are recognized: it takes {FEWEST} "
+        f"people in the data and {FEWEST} outside of whom enough ratings are known. A figure of "
+        f"fewer is none, which reassures nobody.",
         baseline="members_told_baseline",
         source="a blind guess recognizes",
         is_search=False,
@@ -172,6 +198,9 @@ _AXES = (
         "taken for members",
         told="{rate} of the members recognized with shadow releases",
         column="recognized by shadows",
+        untold=f"Of no setting is it told how many members are recognized with shadow releases: it "
+        f"takes {2 * FEWEST} people of whom enough ratings are known. A figure of fewer is none, "
+        f"which reassures nobody.",
         baseline="shadows_told_baseline",
         source="a blind guess recognizes",
         is_search=False,
@@ -192,6 +221,11 @@ _AXES = (
         column="links told",
         baseline="links_told_baseline",
         source="popularity alone gives",
+        still="; still, of two pairs one of which was rated, a fit of all rows takes the right one "
+        "for it in {area} of the cases, popularity alone in {baseline}",
+        area="links_auc",
+        area_low="links_auc_low",
+        area_baseline="links_auc_baseline",
         ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
         usual=0.5,
     ),
@@ -228,8 +262,8 @@ def register_axis(axis: Axis) -> None:
     """
     if axis.name in AXES:
         raise RecveilError(f"risk {axis.name!r}: the name is taken; choose another one")
-    names = (axis.value, axis.low, axis.high, axis.by, axis.baseline)
-    for name in (*names, *filter(None, [axis.bound])):
+    names = (axis.value, axis.low, axis.high, axis.by, axis.baseline, axis.bound)
+    for name in filter(None, (*names, axis.area, axis.area_low, axis.area_baseline)):
         measure_named(name)
     AXES[axis.name] = axis
 

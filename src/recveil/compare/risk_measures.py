@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from recveil.attack.members import KNOWN
+from recveil.attack.statistics import FEWEST
 from recveil.audit.shadowing import SHADOWERS
 from recveil.compare.cell import Cell, dig
 from recveil.compare.measure import Line, Measure, Panel
@@ -27,12 +28,15 @@ def _group(cell: Cell) -> _Told | None:
 
 
 def _membership(cell: Cell) -> _Told | None:
-    """Take the share of members who are told; which area is highest does not matter here."""
+    """Take the share of members who are told; which area is highest does not matter here.
+
+    Of too few people nothing is told: of fewer than 20 strangers, 5 % are nobody.
+    """
     told = cell.told("disclosure", "membership") if _is_attacked(cell) else None
     return _highest(
         {"by": _knowing(known), **told[known]["tpr_at_5"], "baseline": _BLIND}
         for known in KNOWN
-        if told is not None and known in told
+        if told is not None and known in told and told[known]["is_told"]
     )
 
 
@@ -53,8 +57,13 @@ def _shadow_area(cell: Cell) -> _Told | None:
 
 
 def _by_shadows(cell: Cell) -> dict[str, Any]:
+    """Return what shadow releases tell; nothing of fewer people than make 20 in each half."""
     told = (cell.shadows or {}) if _is_attacked(cell) else {}
-    return {known: told[known] for known in SHADOWERS if known in told}
+    return {
+        known: told[known]
+        for known in SHADOWERS
+        if known in told and told[known]["people"] >= 2 * FEWEST
+    }
 
 
 def _knowing(known: str) -> str:
@@ -73,6 +82,15 @@ def _links(cell: Cell) -> _Told | None:
         baseline = residual["popularity_recall_at_95"]
         ways.append({"by": "fit of all rows", **fitted, "baseline": baseline})
     return _highest(ways)
+
+
+def _link_area(cell: Cell) -> _Told | None:
+    """Take how well a fit of all rows ranks pairs, and popularity alone beside it."""
+    residual = cell.told("disclosure", "residual") if _is_attacked(cell) else None
+    if residual is None:
+        return None
+    area = residual["intervals"]["auc"]
+    return _highest([{**area, "baseline": residual["popularity_auc"]}])
 
 
 def _is_attacked(cell: Cell) -> bool:
@@ -185,5 +203,38 @@ RISK_MEASURES = (
         "95 % of the marks right. The higher of both",
         _links,
         "The same by popularity alone",
+    ),
+    Measure(
+        "links_auc",
+        "Where rows hold all items: how often a fit of all rows ranks a pair of a row and an item "
+        "that somebody behind it rated above one that nobody there rated. 0.5 is a coin, 1 is "
+        "certainty",
+        float,
+        lambda cell: dig(_link_area(cell), "rate"),
+        ".2f",
+        "down",
+        Panel("Who rated what? A fit of all rows (AUC)", ".2f", (Line("a coin", 0.5),)),
+    ),
+    Measure(
+        "links_auc_low",
+        "The lower end of its 95 % interval",
+        float,
+        lambda cell: dig(_link_area(cell), "low"),
+        ".2f",
+    ),
+    Measure(
+        "links_auc_high",
+        "The upper end",
+        float,
+        lambda cell: dig(_link_area(cell), "high"),
+        ".2f",
+        "down",
+    ),
+    Measure(
+        "links_auc_baseline",
+        "The same by popularity alone",
+        float,
+        lambda cell: dig(_link_area(cell), "baseline"),
+        ".2f",
     ),
 )

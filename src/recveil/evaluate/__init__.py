@@ -30,7 +30,7 @@ from recveil.evaluate.gain import (
     release_gain,
 )
 from recveil.evaluate.likely_lists import EaseOnLikely
-from recveil.evaluate.list_makers import Ease, ItemCosine, ListMaker, PureSVD
+from recveil.evaluate.list_makers import Ease, EaseOnBoth, ItemCosine, ListMaker, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.recipient import (
@@ -77,6 +77,7 @@ __all__ = [
     "CarryOver",
     "Deviation",
     "Ease",
+    "EaseOnBoth",
     "EaseOnLikely",
     "Evaluated",
     "Evaluation",

@@ -16,7 +16,7 @@ from recveil.errors import RecveilError
 from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.likely_lists import EaseOnLikely
-from recveil.evaluate.list_makers import Ease, ItemCosine, PureSVD
+from recveil.evaluate.list_makers import Ease, EaseOnBoth, ItemCosine, PureSVD
 from recveil.evaluate.means import GlobalMean, ItemMeans, ItemMeansAndBias, Popularity
 from recveil.evaluate.neighbours import ItemNeighbours
 from recveil.evaluate.recommender import Recommender, Setting
@@ -180,6 +180,7 @@ def default_recommenders() -> tuple[Recommender, ...]:
         RidgeFactors(rank=50),
         Ease("liked"),
         Ease("labels"),
+        EaseOnBoth(),
         ItemCosine(),
         PureSVD(),
         EaseOnLikely(),
@@ -301,14 +302,17 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
     """Tell whether lists are worse than others of the same rows, beyond doubt.
 
+    Where there are lists for the first rows alone, those are compared.
+
     Examples
     --------
     >>> _is_worse(np.array([0.1, 0.2, 0.1, 0.2]), np.array([0.5, 0.5, 0.6, 0.6]))
     True
-    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0]))
+    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0, 0.1]))
     False
     """
-    apart = best - lists
+    n = min(best.size, lists.size)
+    apart = best[:n] - lists[:n]
     apart = apart[~np.isnan(apart)]
     if apart.size < _FEWEST_TOLD:
         return False

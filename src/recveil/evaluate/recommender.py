@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from recveil.evaluate.top_lists import list_items, ndcg, relevance_threshold, relevant_items
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows, inner_splits
+from recveil.evaluate.training import (
+    InnerSplit,
+    TrainingTable,
+    UserRows,
+    enough_for_errors,
+    inner_splits,
+)
 from recveil.ratings import RatingScale
 
 # A tuple of numbers, whose meaning is the recommender's own.
@@ -27,8 +33,8 @@ class Recommender(ABC):
     Subclasses name the settings to try, learn by one of them (`_learn`), and serve rows with what
     was learnt and a further setting (`_serve`). Which settings are taken is decided in the same
     way for every table: those with the lowest RMSE on rows that were held out whole (see
-    `recveil.evaluate.inner_splits`), each distinct row counted once; of equally good ones, and
-    where nothing can be held out, the first.
+    `recveil.evaluate.inner_splits`; the first 100 rows or more of them), each distinct row counted
+    once; of equally good ones, and where nothing can be held out, the first.
 
     Attributes
     ----------
@@ -43,8 +49,9 @@ class Recommender(ABC):
     inner_rmse_ : float
         RMSE on the inner hold-outs; nan without one, or for a recommender that rates nothing.
     inner_lists_ : ndarray of float64, shape (n_rows,)
-        nDCG@10 of each of at most 1,000 rows of each inner hold-out, by the settings chosen; nan
-        where nothing held out is relevant. Empty if it ranks nothing.
+        nDCG@10 of each of at most 1,000 rows of each inner hold-out (of the first hundred rows or
+        more, if it `rates`; of the first hold-out, if the table is full), by the settings chosen;
+        nan where nothing held out is relevant. Empty if it ranks nothing.
     scale_ : RatingScale
     n_items_ : int
         Of the table.
@@ -123,7 +130,8 @@ class Recommender(ABC):
             yield self._serve(learnt, people, serving)[rows, items]
 
     def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
-        """Return the settings with the lowest RMSE on all hold-outs together, and that."""
+        """Return the settings with the lowest RMSE on the first hold-outs together, and that."""
+        inner = enough_for_errors(inner)
         n_cells = sum(part.held_out.items.size for part in inner)
         if not n_cells or not self.rates:
             return self.learning_settings[0], self.serving_settings[0], np.nan
@@ -142,9 +150,15 @@ class Recommender(ABC):
         return *chosen, float(errors[place, other])
 
     def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
-        """Return the nDCG@10 of lists for held-out rows, by the settings chosen."""
+        """Return the nDCG@10 of lists for held-out rows, by the settings chosen.
+
+        Ratings are seldom in an order that lists want, so that for who predicts them the first
+        rows are enough; and of a full table, where no lists tell anything, the first hold-out.
+        """
         gained = [np.empty(0)]
-        for part in inner if self.ranks else ():
+        parts = enough_for_errors(inner) if self.rates else inner
+        parts = parts[:1] if self.is_full_ else parts
+        for part in parts if self.ranks else ():
             gained.append(self._rank_part(part, self._learn(part.table, learning), self._serving))
         return np.concatenate(gained)
 

@@ -6,6 +6,7 @@ ratings that are published as they are teach exactly what the raw ratings teach.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -23,8 +24,10 @@ from recveil.ratings import Ratings, RatingScale
 _INNER_SHARE = 0.2
 # Rows that carry more of all items than this say little of what people choose.
 _FULL = 0.5
-# Rows are held out a fifth at a time until so many were, but each row so many times at most.
+# Rows are held out a fifth at a time until so many were, but of fewer rows, each so many times.
 _PARTS, _LEAST_ROWS, _MOST_TIMES = 5, 100, 10
+# Lists have more noise than errors: each row is held out once, up to so many.
+_LEAST_LISTS = 1_000
 
 
 @brief
@@ -238,8 +241,9 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     Returns
     -------
     tuple of InnerSplit
-        As many as are needed to hold out 100 rows: of few rows, each several times, but no more
-        than ten times. None if there are fewer than two rows.
+        As many as are needed to hold out every row, or 1,000 of them; of a full table, whose lists
+        tell nothing, 100; of fewer than 100 rows, each several times, but no more than ten times.
+        None if there are fewer than two rows.
 
     Examples
     --------
@@ -259,7 +263,8 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     alike, n_alike = _alike(table.rows)
     rng = np.random.default_rng(seed)
     splits: list[InnerSplit] = []
-    left = min(_LEAST_ROWS, _MOST_TIMES * n)
+    lists = 0 if table.is_full else min(n, _LEAST_LISTS)
+    left = max(min(_LEAST_ROWS, _MOST_TIMES * n), lists)
     while left > 0:
         part_of = rng.permutation(n_alike)[alike] % parts
         for part in range(parts):
@@ -267,6 +272,15 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
                 splits.append(_hold_out_rows(table, part_of == part, rng))
                 left -= splits[-1].known.n_users
     return tuple(splits)
+
+
+def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
+    """Return the first of some splits, which hold out 100 rows together; all if they do not.
+
+    Errors are measured in each cell, lists once a row: for lists, all splits are needed.
+    """
+    rows = np.cumsum([part.known.n_users for part in inner])
+    return inner[: int(np.searchsorted(rows, _LEAST_ROWS)) + 1]
 
 
 def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
