@@ -316,7 +316,7 @@ def test_the_card_says_what_it_means(made):
     card = (made / "noisy-users" / "README.md").read_text()
     for words in (
         "Nobody in this table is a person.",
-        "a factor of at most e^epsilon = **4.85e+08**",
+        "by a factor of at most **4.85e+08**",
         "The publisher's word",
         "| item sums | who rated each item | 25 | 1 |",
     ):

@@ -573,6 +573,13 @@ def test_releases_of_every_format_hold_for_ever(form, name):
     assert has_old_words == (form != "format_3")
 
 
+@pytest.mark.parametrize("name", ["users", "chosen", "model", "exact"])
+def test_drawn_people_of_the_third_format_hold_for_ever(name):
+    verdict = verify(Path(__file__).parent / "format_3" / f"synthetic-{name}")
+    assert verdict.holds, verdict.violations
+    assert any("what it says of odds" in told for told in verdict.not_covered)
+
+
 @pytest.mark.parametrize("before", ["recveil-release-1", "recveil-release-2"])
 def test_a_card_of_another_format_does_not_hold(copy_of, before):
     """Who gives a release an older number must give it the words of that time, too."""
@@ -600,6 +607,10 @@ def test_the_third_format_changed_words_alone(name):
 FROZEN_CARDS = {
     "card_1.md.jinja": "5a25806400272693dcaa6cf0ab9943026027ad9d8296240875fea42a28a1f62d",
     "card_2.md.jinja": "aac4b75980986e9948f00ba81727ee4b2b2bb7aa43452e0350dff570dde320bb",
+    "drawn_3.md.jinja": "125ed3ea5dde8c8d0d516345ff99d4e7e440f0be42facc6eeb9b332fb9a17ec2",
+    "synthetic_3.md.jinja": "16d4862ba3d8ca7112d64766419e36ab4f568cdd4d570a4b74dca4a6ea593cb7",
+    "private_3.md.jinja": "47c64e6a0fb9305dbb5cbc909468496709d4711f26b960bdda33230d2ac4dc74",
+    "aggregates_3.md.jinja": "f4b48e85fe76ea8d9d44bdbb5d461d2fae0467ff80bf2c5e578ebe665c5049f5",
 }
 
 

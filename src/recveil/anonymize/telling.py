@@ -132,8 +132,8 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
             )
     if public.settings["pooled_share"] > 0:
         told.append(
-            f"{public.settings['pooled_share']:.1%} of the ratings are of items that are not told, "
-            f"as too few people rated them."
+            f"Of a person's ratings, {public.settings['pooled_share']:.1%} on average are of items "
+            f"that are not told, as too few people rated them."
         )
     tastes = release.private.settings["tastes"]
     told.append(

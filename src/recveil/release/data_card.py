@@ -12,6 +12,21 @@ _OF_OLD_FORMATS = {
     "recveil-release-1": "card_1.md.jinja",
     "recveil-release-2": "card_2.md.jinja",
 }
+_WORDS_CHANGED = ("recveil-release-1", "recveil-release-2")
+# The third format had other words for people who are drawn, and the same for all else.
+_DRAWN_CHANGED = (*_WORDS_CHANGED, "recveil-release-3")
+_DRAWN_IN_3 = {
+    "card": "drawn_3.md.jinja",
+    "method": "synthetic_3.md.jinja",
+    "differentially-private": "private_3.md.jinja",
+    "aggregates": "aggregates_3.md.jinja",
+}
+
+
+def has_old_words(manifest: Manifest) -> bool:
+    """Say whether a release's card has other words than one that is written now."""
+    changed = _WORDS_CHANGED if manifest.claim.about.holds_people else _DRAWN_CHANGED
+    return manifest.format in changed
 
 
 def data_card(manifest: Manifest, ratings_file: str) -> str:
@@ -36,6 +51,12 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         "claim": manifest.claim.about.card,
         "method": method.card,
     }
+    if manifest.format == "recveil-release-3" and manifest.claim.kind in _DRAWN_IN_3:
+        cards = {
+            "card": card_text(_DRAWN_IN_3["card"]),
+            "claim": card_text(_DRAWN_IN_3[manifest.claim.kind]),
+            "method": card_text(_DRAWN_IN_3["method"]),
+        }
     # Markdown for people to read, not HTML: nothing to escape.
     environment = Environment(  # noqa: S701
         loader=DictLoader(cards),

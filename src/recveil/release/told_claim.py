@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from scipy.special import ndtr, ndtri
 
 from recveil.release.claim import Claim, claim_kind
-from recveil.release.ledger import Ledger
+from recveil.release.ledger import Ledger, delta_of, epsilon_of
 
 UNIT = "person"
 _LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
@@ -67,7 +68,9 @@ def bounds_of(claim: Claim) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``odds_factor``: by how much the odds change at most that somebody is in the data.
+        ``odds_factor``: by how much the odds change at most that somebody is in the data, but for a
+        probability of ``odds_exceeded``. ``epsilon_of_two`` and ``delta_of_two``: what is promised
+        to two people together.
         ``most_auc``: the largest area under the curve with which anybody tells members from others.
         ``most_recognized``: the largest share of members who are recognized while 5 % of the others
         are taken for members. Empty for other claims.
@@ -84,16 +87,39 @@ def bounds_of(claim: Claim) -> dict[str, float]:
     >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
     >>> told = bounds_of(Claim("differentially-private", 1, False, 1, 1, 5.0, 1e-6, ledger))
     >>> {name: round(value, 2) for name, value in told.items()}
-    {'odds_factor': 148.41, 'most_auc': 0.76, 'most_recognized': 0.26}
+    {'odds_factor': 148.41, 'odds_exceeded': 0.0, 'epsilon_of_two': 11.29, 'delta_of_two': 0.0, \
+'most_auc': 0.76, 'most_recognized': 0.26}
     """
     if claim.ledger is None or claim.epsilon is None:
         return {}
     mu, more = claim.ledger.mu, claim.ledger.threshold_delta
+    delta = claim.delta or 0.0
+    # Of two people the names of items are counted as for any two; the noise alone is known exactly.
+    exactly = more == 0
     return {
         "odds_factor": math.exp(min(claim.epsilon, _LARGEST_EXPONENT)),
+        "odds_exceeded": _odds_exceeded(mu, more, claim.epsilon),
+        "epsilon_of_two": epsilon_of(2 * mu, delta) if exactly else 2 * claim.epsilon,
+        "delta_of_two": delta
+        if exactly
+        else min(1.0, delta * (1 + math.exp(min(claim.epsilon, _LARGEST_EXPONENT)))),
         "most_auc": min(1.0, float(ndtr(mu / math.sqrt(2))) + more),
         "most_recognized": min(1.0, float(ndtr(ndtri(0.05) + mu)) + more),
     }
+
+
+def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
+    """Return how likely it is, at most, that odds rise by more than ``exp(epsilon)``.
+
+    More likely than delta: for each smaller epsilon' with its delta', what raises them so has a
+    probability p with p <= exp(epsilon') q + delta' and q <= exp(-epsilon) p, where q is its
+    probability without the person; so p <= delta' / (1 - exp(epsilon' - epsilon)).
+    """
+    smaller = epsilon * np.linspace(0, 1, 200, endpoint=False)
+    bounds = [
+        (delta_of(mu, less) + threshold_delta) / -math.expm1(less - epsilon) for less in smaller
+    ]
+    return min(1.0, *bounds)
 
 
 def problems_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 from recveil.io import Source
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import is_gzipped
-from recveil.release.manifest import FORMAT, Manifest
+from recveil.release.data_card import has_old_words
+from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
 from recveil.verify.notation import irregularities
@@ -43,10 +44,13 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
         f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
         for name, given in foreign_names(settings)
     ]
-    if manifest.format != FORMAT:
+    if has_old_words(manifest):
         told.append(
             "The card has the words of its time: its figures of what attacks find are lower than "
             "those that are known now, and it does not name all that is not promised."
+            if manifest.holds_people
+            else "The card has the words of its time: what it says of odds, of two people and of "
+            "ratings that were left out is too low."
         )
     if dropped:
         told.append(f"That {dropped!r:.40} rows were left out is the publisher's word.")

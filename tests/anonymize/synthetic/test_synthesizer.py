@@ -252,16 +252,11 @@ class TestRefused:
 
     def test_likes(self):
         with pytest.raises(RecveilError, match="likes"):
-            made(ratings=as_if(RATINGS, values=np.full(RATINGS.n_ratings, 5.0)))
+            made(None, as_if(RATINGS, values=np.full(RATINGS.n_ratings, 5.0)))
 
     def test_noise_that_hides_everything(self):
         with pytest.raises(RecveilError, match="give a larger epsilon"):
             made(0.01)
-
-    def test_more_items_than_anybody_may_have_rated(self, monkeypatch):
-        monkeypatch.setattr(synthesizer, "_MOST_ITEMS", 20)
-        with pytest.raises(RecveilError, match="--catalogue"):
-            made(catalogue=None)
 
 
 class TestTelling:
