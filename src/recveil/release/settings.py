@@ -15,7 +15,7 @@ from recveil.release.told_claim import kind_told
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
 # The number of the format that is written.
-NEWEST = 3
+NEWEST = 4
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -50,6 +50,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     if set(settings) == set(expected) and list(settings) != list(expected):
         yield "settings have their keys in another order than recveil writes them"
     yield from _contradictions(method, manifest)
+    yield from method.problems(manifest, _format_of(manifest))
 
 
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:

@@ -259,7 +259,7 @@ class TestRefused:
             made(0.01)
 
     def test_more_items_than_anybody_may_have_rated(self, monkeypatch):
-        monkeypatch.setattr(synthesizer, "_MOST_ITEMS", 20)
+        monkeypatch.setattr(synthesizer, "MOST_ITEMS", 20)
         with pytest.raises(RecveilError, match="--catalogue"):
             made(catalogue=None)
 

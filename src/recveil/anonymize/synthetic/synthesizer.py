@@ -17,7 +17,7 @@ from recveil.anonymize.synthetic.learning_people import learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.model_table import model_settings, model_table
 from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
-from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
+from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.public_items import (
     in_public_order,
     on_catalogue,
@@ -33,10 +33,9 @@ from recveil.release.groups import Groups
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import Private, Published
+from recveil.release.synthetic_form import MOST_ITEMS, tenths_of
 from recveil.release.synthetic_words import SYNTHETIC
 
-# Where the catalogue is not public, nobody is believed to have rated more items.
-_MOST_ITEMS = 100_000
 # Choosing items by their noisy sums takes this share of delta.
 _THRESHOLD_SHARE = 0.1
 
@@ -154,7 +153,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         """Return what is public, and the ratings on the items of the catalogue."""
         if self.catalogue is None:
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
-            return Public(False, _MOST_ITEMS, share), in_public_order(ratings, _MOST_ITEMS)
+            return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
         items = catalogue_given(self.catalogue)
         if isinstance(items, str):  # as rated
             return Public(True, ratings.n_items), ratings
@@ -186,7 +185,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     ) -> Release:
         n_people = max(1, round(measured.n_people)) if self.people is None else self.people
         whole = self.rating_grid == "whole"
-        grid = ratings.scale.step if whole else label_grid(ratings.scale)
+        grid = ratings.scale.step if whole else tenths_of(ratings.scale)
         drawing = secrets.randbits(64) if self.seed is None else int(rng.integers(1 << 62))
 
         def blocks() -> Iterator[Records]:
