@@ -151,6 +151,18 @@ def test_a_ledger_of_other_queries_is_refused(copy_of, name, way, card):
     assert any("ledger" in violation.problem for violation in verify(folder).violations)
 
 
+def test_a_delta_that_promises_nothing_is_refused(copy_of):
+    folder = copy_of("users")
+    change(folder, lambda content: content["claim"].update(delta=0.4), card=True)
+    assert any("delta is 0.4" in violation.problem for violation in verify(folder).violations)
+
+
+def test_exact_sums_of_hardly_anybody_are_refused(copy_of):
+    folder = copy_of("exact")
+    change(folder, lambda content: content.update(k=1), card=True)
+    assert any("k is 1; sums" in violation.problem for violation in verify(folder).violations)
+
+
 def test_items_are_not_chosen_for_nothing(copy_of):
     folder = copy_of("chosen")
     change(folder, ledger(lambda told: told.update(threshold_delta=0.0)), card=True)

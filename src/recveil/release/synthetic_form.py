@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.ratings import RatingScale
+from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query
 from recveil.release.told_claim import claim_of_json
 
@@ -25,10 +26,17 @@ FEWEST_CHOSEN, MOST_CHOSEN = 2, 10_000
 ACTIVITIES = 128
 # Numbers in release.json have so many digits.
 DIGITS = 6
+# With a larger delta nothing is promised that deserves the word: no release is made.
+MOST_DELTA = 1e-2
+# Sums that promise nothing are of no fewer people: nobody is more than a twentieth of them, and the
+# fifth that an audit leaves out, to tell members from strangers, is more than a handful.
+FEWEST_SUMMED = 20
+# Older releases were written with whatever delta, and of however few people.
+_BOUNDED_FROM = 4
 # So many bins of people, at most, by how much they rated.
 _BINS = 24
-# People's mean ratings, and the squares of these.
-_MEANS = 2
+# People's mean ratings, and the squares of these; kinds of items: with tastes, told, and the rest.
+_MEANS, _KINDS = 2, 3
 
 
 def label_levels(scale: RatingScale) -> NDArray[np.float64]:
@@ -103,6 +111,11 @@ QUERIES = (
         "item sums",
         "for each item, how much it was rated, and how its ratings differ from the mean",
     ),
+    LedgerQuery(
+        "kinds of items",
+        "people's shares of ratings on items with tastes, other told ones, and the rest",
+        first_format=4,
+    ),
     LedgerQuery("moments", "for each two items, how much people who like the one like the other"),
 )
 
@@ -118,11 +131,24 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
         That of its format.
     """
     scale = RatingScale(*(manifest["scale"][name] for name in ("low", "high", "step")))
-    ledger = claim_of_json(manifest).ledger
+    claim = claim_of_json(manifest)
+    ledger = claim.ledger
+    if number >= _BOUNDED_FROM:
+        yield from _problems_of_claim(claim)
     yield from _problems_of_rule(manifest, scale, ledger)
     if ledger is not None:
         asked = [query for query in QUERIES if query.first_format <= number]
         yield from _problems_of_ledger(ledger, asked, manifest, scale)
+
+
+def _problems_of_claim(claim: Claim) -> Iterator[str]:
+    if claim.delta is not None and claim.delta > MOST_DELTA:
+        yield (
+            f"claim: delta is {claim.delta:g}; with that probability nothing is promised at all, "
+            f"and no release has more than {MOST_DELTA:g}"
+        )
+    if claim.ledger is None and claim.k < FEWEST_SUMMED:
+        yield f"k is {claim.k}; sums without noise are of at least {FEWEST_SUMMED} people"
 
 
 def _problems_of_rule(
@@ -189,6 +215,7 @@ def _problems_of_ledger(
         "labels": label_levels(scale).size,
         "means of people": _MEANS,
         "item sums": 2 * n_items,
+        "kinds of items": _KINDS,
         "moments": _cells_of_moments(ledger, min(n_items, _most_items(manifest, ledger))),
     }
     for query, form in zip(ledger.queries, asked, strict=True):

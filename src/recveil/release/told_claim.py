@@ -11,6 +11,8 @@ from recveil.release.ledger import Ledger
 
 UNIT = "person"
 _LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
+# From here on, what delta leaves out is said aloud.
+LOUD_DELTA = 1e-4
 _KEYS = ("kind", "epsilon", "delta", "unit", "ledger")
 
 
@@ -94,6 +96,21 @@ def bounds_of(claim: Claim) -> dict[str, float]:
         "most_auc": min(1.0, float(ndtr(mu / math.sqrt(2))) + more),
         "most_recognized": min(1.0, float(ndtr(ndtri(0.05) + mu)) + more),
     }
+
+
+def of_large_delta(delta: float) -> str:
+    """Say what a delta means that is larger than any should be.
+
+    Examples
+    --------
+    >>> of_large_delta(0.002)[:71]
+    'delta is 0.002: in one of 500 releases, nothing at all may be promised '
+    """
+    return (
+        f"delta is {delta:g}: in one of {1 / delta:,.0f} releases, nothing at all may be promised "
+        f"to anybody. A delta far below one over the number of people, such as 1e-6, promises what "
+        f"its epsilon says."
+    )
 
 
 def problems_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:

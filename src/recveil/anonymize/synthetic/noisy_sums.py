@@ -288,8 +288,7 @@ def _kinds(
     kind_of = np.full(ratings.n_items, 2)
     kind_of[told] = 1
     kind_of[chosen] = 0
-    what = "people's shares of ratings on items with tastes, other told ones, and the rest"
-    grid = sum_grid(sigma)
+    what, grid = _WHAT["kinds of items"], sum_grid(sigma)
     noisy = mechanism.measure("kinds of items", what, kind_sums(ratings, kind_of, 3, grid), grid)
     shares = np.maximum(noisy, 0)
     return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)

@@ -26,6 +26,7 @@ from recveil.anonymize.synthetic.public_items import (
 from recveil.brief import BriefParameters
 from recveil.errors import RecveilError, quoted
 from recveil.publish import Release
+from recveil.publish.expected import Expected, expect_drawn
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.claim import Claim
@@ -33,7 +34,7 @@ from recveil.release.groups import Groups
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import Private, Published
-from recveil.release.synthetic_form import MOST_ITEMS, tenths_of
+from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, tenths_of
 from recveil.release.synthetic_words import SYNTHETIC
 
 # Choosing items by their noisy sums takes this share of delta.
@@ -128,10 +129,12 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def _check(self, ratings: Ratings) -> None:
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
-        check_drawing({"epsilon": epsilon, "people": self.people})
+        delta = None if self.epsilon is None else self.delta
+        check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
         check_everybody_rated(ratings)
         if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
             refuse_likes(ratings, PUBLISHED)
+            _refuse_few(ratings.n_users)
         if self.rating_grid not in ("tenths", "whole"):
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
@@ -185,7 +188,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     ) -> Release:
         n_people = max(1, round(measured.n_people)) if self.people is None else self.people
         whole = self.rating_grid == "whole"
-        grid = ratings.scale.step if whole else tenths_of(ratings.scale)
+        grid = (whole and ratings.scale.step) or tenths_of(ratings.scale)
         drawing = secrets.randbits(64) if self.seed is None else int(rng.integers(1 << 62))
 
         def blocks() -> Iterator[Records]:
@@ -193,6 +196,14 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
         def table() -> pa.Table:
             return model_table(items, model)
+
+        def expect(layout: str, file_format: str) -> Expected | None:
+            if layout == "model":
+                return None
+            # What is said of real people is as noisy as all else.
+            told = measured.n_people * float(measured.activity.mean())
+            each = float(model.activity.mean())
+            return expect_drawn(items, ratings.scale, n_people, each, told, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,
@@ -214,12 +225,23 @@ class Synthesizer(BriefParameters, BaseEstimator):
             blocks=blocks,
             default_layout="users",
             model=table,
+            expect=expect,
         )
         # The first column of tastes is how much somebody rates.
         n_tastes = int(model.tastes[:, 1:].any(axis=0).sum())
         used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
         private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
         return Release(published, private)
+
+
+def _refuse_few(n_people: int) -> None:
+    """Refuse exact sums of so few people that they show each of them."""
+    if n_people < FEWEST_SUMMED:
+        raise RecveilError(
+            f"epsilon (--epsilon) is none, but sums of {n_people} people without noise nearly "
+            f"show each of them; expected at least {FEWEST_SUMMED} people: add some, or give an "
+            f"epsilon such as 3"
+        )
 
 
 def _catalogue_word(catalogue: Any) -> str:
