@@ -238,9 +238,9 @@ def _refuse_few(n_people: int) -> None:
     """Refuse exact sums of so few people that they show each of them."""
     if n_people < FEWEST_SUMMED:
         raise RecveilError(
-            f"epsilon (--epsilon) is none, but sums of {n_people} people without noise nearly "
-            f"show each of them; expected at least {FEWEST_SUMMED} people: add some, or give an "
-            f"epsilon such as 3"
+            f"epsilon (--epsilon) is none, but sums without noise of so few people (here "
+            f"{n_people}) nearly show each of them; expected at least {FEWEST_SUMMED} people: add "
+            f"some, or give an epsilon such as 3"
         )
 
 
