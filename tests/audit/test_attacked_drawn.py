@@ -1,20 +1,22 @@
 """A release in which no record is anybody's: what does not apply is said, the rest is measured."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from recveil.anonymize import RawRelease, anonymize
+from recveil.anonymize import RawRelease, anonymize, sample
 from recveil.attack import Adversary, hold_out
 from recveil.attack.drawn_people import infer_tastes, tell_nearest
 from recveil.attack.held_out import PartialRelease
 from recveil.attack.released import ReleasedTable
-from recveil.audit import audit
+from recveil.audit import attacking, audit, auditing
 from recveil.audit.attacked_drawn import attack_drawn
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.io import write_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
 from recveil.report import audit_page
@@ -93,8 +95,6 @@ def test_the_page_says_what_does_not_apply(found):
 
 
 def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
-    from recveil.io import write_ratings
-
     write_ratings(ratings, tmp_path / "r.csv")
     release = ("--release", str(folder / "noisy"))
     with pytest.raises(SystemExit):
@@ -112,10 +112,88 @@ def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path)
         audit(ratings, release=tmp_path / "rows", against=folder / "noisy", targets=20)
 
 
-def test_people_are_drawn_from_a_model_first(ratings, tmp_path):
-    anonymize(ratings, tmp_path / "model", epsilon="none", layout="model")
-    with pytest.raises(RecveilError, match="it holds a model and no people"):
-        audit(ratings, release=tmp_path / "model", targets=20)
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, synthetic, ratings):
+    folder = tmp_path_factory.mktemp("model") / "model"
+    anonymize(ratings, folder, epsilon=30.0, layout="model")
+    return folder
+
+
+class TestModel:
+    """From a model anybody draws people: it is attacked as five times as many of them."""
+
+    def test_five_are_drawn_for_each_who_is_in_the_data(self, model, ratings, monkeypatch):
+        asked = []
+        real = attacking.same_again
+        monkeypatch.setattr(
+            attacking, "same_again", lambda *given: asked.append(given[0]) or real(*given)
+        )
+        found = audit(ratings, release=model, targets=40, curves=False).to_dict()["release"]
+        (manifest,) = asked
+        assert manifest.counts["users"] == 5 * 240  # four fifths of 300 are inside
+        assert found["layout"] == "model"
+        assert any(
+            "measured on 5 drawn people for each real one" in said for said in found["verdict"]
+        )
+        assert found["membership"]["all"]["auc"]["trials"] > 0
+
+    def test_what_is_sampled_from_it_is_audited_and_no_risk_is_written(
+        self, model, ratings, tmp_path, capsys
+    ):
+        sample(model, tmp_path / "drawn", people=300)
+        write_ratings(ratings, tmp_path / "r.csv")
+        command = ["audit", str(tmp_path / "r.csv"), "--scale", "1:5:1", "--targets", "20"]
+        with pytest.raises(SystemExit) as stop:
+            main([*command, "--release", str(tmp_path / "drawn")])
+        assert stop.value.code in (0, None)
+        streams = capsys.readouterr()
+        assert "In the release no record is anybody's" in " ".join(streams.out.split())
+        assert "has no private twin; name a file for it (--risk FILE)" in streams.err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "r.csv"]
+
+    def test_a_model_that_was_changed_is_refused(self, model, ratings, tmp_path):
+        changed = shutil.copytree(model, tmp_path / "changed")
+        (changed / "model.parquet").write_bytes(b"no model")
+        with pytest.raises(RecveilError, match="not the file that was written"):
+            audit(ratings, release=changed, targets=20)
+
+
+class TestRefusedBeforeTheWork:
+    """What cannot be attacked is refused before shadow releases are made."""
+
+    @pytest.fixture(autouse=True)
+    def no_work(self, monkeypatch):
+        def begun(*_, **__):
+            raise AssertionError("the work began")
+
+        for name in ("shadow_published", "attack_opened", "run_attack"):
+            monkeypatch.setattr(auditing, name, begun)
+
+    def test_another_release_where_nobody_is_in_any(self, folder, ratings):
+        both = {"release": folder / "noisy", "against": folder / "exact"}
+        with pytest.raises(RecveilError, match="nobody to be found in both"):
+            audit(ratings, **both, shadows=8)
+
+    def test_a_catalogue_where_no_item_is_hidden(self, folder, ratings, tmp_path):
+        write_ratings(ratings, tmp_path / "r.csv")
+        with pytest.raises(RecveilError, match="does not hide its items"):
+            audit(ratings, release=folder / "noisy", catalogue=tmp_path / "r.csv", shadows=8)
+
+    def test_rows_without_their_twin(self, ratings, tmp_path):
+        anonymize(ratings, tmp_path / "rows", k=5, seed=1)
+        shutil.rmtree(tmp_path / "rows.private")
+        with pytest.raises(RecveilError, match="put the private twin beside rows"):
+            audit(ratings, release=tmp_path / "rows", shadows=8)
+
+    def test_ratings_that_were_changed(self, folder, ratings, tmp_path):
+        changed = shutil.copytree(folder / "noisy", tmp_path / "changed")
+        (changed / "ratings.parquet").write_bytes(b"no ratings")
+        with pytest.raises(RecveilError, match="not the file that was written"):
+            audit(ratings, release=changed, shadows=8)
+
+    def test_the_rest_is_begun(self, folder, ratings):
+        with pytest.raises(AssertionError, match="the work began"):
+            audit(ratings, release=folder / "noisy", shadows=8)
 
 
 def test_records_of_people_are_not_for_these_attacks(ratings):

@@ -7,13 +7,17 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, anonymize, sample
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
 from recveil.publish.expected import expect_padded
 from recveil.ratings import Ratings, RatingScale
+
+STARS = RatingScale(1, 5, 1)
+PARTS = ("users", "items", "indptr", "indices", "values", "days")
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +151,43 @@ def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, t
         assert release.write(tmp_path / "out", allow_large=True).holds
         shutil.rmtree(tmp_path / "out")
         shutil.rmtree(tmp_path / "out.private")
+
+
+class TestDrawnPeople:
+    """How many there are is anybody's choice, and is looked at before they are drawn."""
+
+    @pytest.mark.parametrize("file_format", ["parquet", "csv"])
+    def test_labels_and_bytes_about(self, ratings, file_format, tmp_path):
+        release = Synthesizer(None, people=3_000, seed=1).anonymize(ratings)
+        expected = release.published.expect("users", file_format)
+        release.write(tmp_path / "out", file_format=file_format)
+        manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+        assert manifest["counts"]["labels"] == pytest.approx(expected.labels, rel=0.05)
+        assert expected.ratings == pytest.approx(ratings.n_ratings, rel=0.1)
+        written = sum(file.stat().st_size for file in (tmp_path / "out").iterdir())
+        assert written / 2 < expected.bytes < written * 2
+        assert written < expected.most_bytes + 20_000
+
+    def test_a_model_is_small(self, ratings):
+        assert Synthesizer(None, seed=1).anonymize(ratings).published.expect("model", "csv") is None
+
+    @pytest.mark.parametrize("epsilon", ["none", 50.0])
+    def test_far_more_than_were_counted_are_refused(self, ratings, epsilon, tmp_path):
+        options = {"epsilon": epsilon, "catalogue": "as-rated", "people": 10_000_000}
+        named = Ratings(**{part: getattr(ratings, part) for part in PARTS}, scale=STARS)
+        with pytest.raises(RecveilError, match=r"fewer people \(--people\), or say") as caught:
+            anonymize(named, tmp_path / "out", **options)
+        assert len(str(caught.value)) < 300
+        assert not list(tmp_path.iterdir())
+
+    def test_nobody_draws_more_than_the_disk_holds(self, ratings, tmp_path, monkeypatch):
+        named = Ratings(**{part: getattr(ratings, part) for part in PARTS}, scale=STARS)
+        anonymize(named, tmp_path / "model", epsilon="none", layout="model")
+        usage = namedtuple("usage", "free")
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**6))
+        with pytest.raises(RecveilError, match="1 MB are free; make room, choose another output"):
+            sample(tmp_path / "model", tmp_path / "drawn", people=100_000)
+        assert sample(tmp_path / "model", tmp_path / "drawn", people=100).users == 100
 
 
 class TestSaying:

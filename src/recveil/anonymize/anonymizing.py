@@ -163,7 +163,9 @@ def anonymize(
     )
     release = _telling(Release(sides.published, sides.private), found.duplicates_dropped)
     if expected is None and release.published.expect is not None:
-        size.check(release.published.expect(layout, file_format))
+        expected = release.published.expect(layout, file_format)
+        if expected is not None:
+            size.check(expected)
     verification = release.write(
         output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.synthetic.public_items import as_ids
 from recveil.errors import RecveilError, quoted
+from recveil.release.synthetic_form import MOST_DELTA
 
 NO_NOISE = "none"
 # The catalogue of whoever lets everybody know which items were rated at all.
@@ -67,10 +68,11 @@ that delta could leave over; leave it out
             "delta (--delta): epsilon is none, so that nothing is promised that delta could leave "
             "over; leave it out"
         )
-    if delta is not None and not (isinstance(delta, float) and 0 < delta < 0.5):
+    if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):
         raise RecveilError(
-            f"delta (--delta) is {quoted(delta)}; expected a probability far below one over the "
-            f"number of people, such as 1e-6"
+            f"delta (--delta) is {quoted(delta)}, but with that probability nothing at all is "
+            f"promised; expected at most {MOST_DELTA:g}, and far below one over the number of "
+            f"people, such as 1e-6"
         )
     if people is not None and not (type(people) is int and people >= 1):
         raise RecveilError(

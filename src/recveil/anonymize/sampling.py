@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recveil.anonymize.base import check_seed, drawn_seed
 from recveil.anonymize.methods import sampler_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import refuse_no_path
-from recveil.publish.folder import check_target, write_drawn
+from recveil.publish.expected import FEWER_PEOPLE, expect_drawn, refuse_beyond_disk
+from recveil.publish.folder import check_form, check_target, write_drawn
 from recveil.release.form import known_manifest
+from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.reader import read_model
 from recveil.release.sides import FileFormat, Published
@@ -62,6 +65,7 @@ def sample(
     refuse_no_path("a release", is_output=True, output=output)
     check_seed(seed)
     _check_people(people)
+    check_form("users", file_format)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
     if manifest.layout != "model":
@@ -77,12 +81,14 @@ def sample(
             f"what is wrong with it, and draw from no model that was changed"
         )
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), drawn_seed(seed)
+    items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
+    _refuse_beyond_disk(manifest, items, people, Path(output), file_format)
     settings: dict[str, Any] = dict(manifest.settings)
     if "people" in settings:
         settings["people"] = "asked for"
     published = Published(
         claim=manifest.claim,
-        items=model.column(0).combine_chunks().to_numpy(zero_copy_only=False),
+        items=items,
         scale=manifest.scale,
         settings=settings,
         n_users=people,
@@ -91,6 +97,18 @@ def sample(
         default_layout="users",
     )
     return write_drawn(published, Path(output), file_format, force=force)
+
+
+def _refuse_beyond_disk(
+    manifest: Manifest, items: NDArray[Any], people: int, output: Path, file_format: str
+) -> None:
+    """Refuse more people than the disk holds, where the model says how much they rate."""
+    activity, step = manifest.settings.get("activity"), manifest.settings.get("label_step")
+    if not activity or not step:
+        return
+    each = float(np.mean(activity))
+    size = expect_drawn(items, manifest.scale, people, each, people * each, file_format, step)
+    refuse_beyond_disk(size, output.absolute().parent, FEWER_PEOPLE)
 
 
 def _check_people(people: Any) -> None:

@@ -6,6 +6,7 @@ from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
+from recveil.release.told_claim import LOUD_DELTA, of_large_delta
 
 # Of delta times the number of people; and from where epsilon promises little.
 _LARGE_DELTA, _WEAK_EPSILON = 0.1, 10.0
@@ -120,7 +121,9 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
             f"Drawn from sums with noise for epsilon {claim.epsilon:g} and delta {claim.delta:g}: "
             f"nothing else was asked of anybody."
         )
-        if claim.delta * public.n_users > _LARGE_DELTA:
+        if claim.delta > LOUD_DELTA:
+            told.append(f"Warning: {of_large_delta(claim.delta)}")
+        elif claim.delta * public.n_users > _LARGE_DELTA:
             told.append(
                 f"delta is more than a tenth of one over the {public.n_users:,} people; a smaller "
                 f"one (--delta) promises more."

@@ -11,6 +11,8 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.anonymizer import Anonymizer
 
+# The share of the people who are left out, if nobody says another.
+HOLDOUT = 0.2
 # At most so many people inside, and so many outside, are looked at.
 _MOST_SCORED = 1000
 
@@ -32,7 +34,7 @@ class PartialRelease(NamedTuple):
 
 
 def hold_out(
-    ratings: Ratings, anonymizer: Anonymizer, holdout: float = 0.2, seed: int = 0
+    ratings: Ratings, anonymizer: Anonymizer, holdout: float = HOLDOUT, seed: int = 0
 ) -> PartialRelease:
     """Anonymize some of the people.
 

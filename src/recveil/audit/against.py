@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,11 +174,65 @@ class Against:
         }
 
 
+@brief
+class OtherRelease(NamedTuple):
+    """Another release of the same people.
+
+    Attributes
+    ----------
+    name : str
+    table : ReleasedTable
+    manifest : Manifest
+    common : ndarray of int64
+        Positions of the people who are in both releases.
+    """
+
+    name: str
+    table: ReleasedTable
+    manifest: Manifest
+    common: NDArray[np.int64]
+
+
+def read_other(ratings: Ratings, table: ReleasedTable, other: str | PathLike[str]) -> OtherRelease:
+    """Read another release of the same people.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that both were made from.
+    table : ReleasedTable
+        The first one.
+    other : path
+        The published folder of the other one; its private twin must lie beside it.
+
+    Raises
+    ------
+    RecveilError
+        If the other one cannot be read, is of other ratings, or shares fewer than two people with
+        the release.
+    """
+    folder = Path(other).resolve()
+    manifest = known_manifest(folder)
+    if not manifest.holds_people:
+        raise RecveilError(
+            f"against (--against) is {quoted(folder.name)}: no record of it is anybody's, so that "
+            f"there is nobody to be found in both; what the two tell adds up. Leave it out"
+        )
+    second = ReleasedTable.from_folder(folder, ratings)
+    common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
+    if common.size < 2:
+        raise RecveilError(
+            f"against (--against) is {quoted(folder.name)}: {common.size} of its people stand in "
+            f"the audited release, too; expected another release of the same people"
+        )
+    return OtherRelease(folder.name, second, manifest, common)
+
+
 def hold_against(
     ratings: Ratings,
     table: ReleasedTable,
     manifest: Manifest,
-    other: str | PathLike[str],
+    other: OtherRelease,
     adversaries: list[Adversary],
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -194,46 +248,26 @@ def hold_against(
     table : ReleasedTable
     manifest : Manifest
         What the release says of itself.
-    other : path
-        The published folder of the other one; its private twin must lie beside it.
+    other : OtherRelease
     adversaries : list of Adversary
     targets : ndarray of int64
         User positions; those who are not in both releases are left out.
     seed : int
     own_name : str
         What the release is called.
-
-    Raises
-    ------
-    RecveilError
-        If the other one cannot be read, is of other ratings, or shares fewer than two people with
-        the release.
     """
-    folder = Path(other).resolve()
-    again = known_manifest(folder)
+    name, second, again, common = other
     hiding = [
-        name
-        for name, told in ((own_name, manifest), (folder.name, again))
+        called
+        for called, told in ((own_name, manifest), (name, again))
         if hides_items(told.settings)
     ]
-    second = ReleasedTable.from_folder(folder, ratings)
-    if not second.holds_people:
-        raise RecveilError(
-            f"against (--against) is {quoted(folder.name)}: no record of it is anybody's, so that "
-            f"there is nobody to be found in both; what the two tell adds up. Leave it out"
-        )
-    common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
-    if common.size < 2:
-        raise RecveilError(
-            f"against (--against) is {quoted(folder.name)}: {common.size} of its people stand in "
-            f"the audited release, too; expected another release of the same people"
-        )
     promised = np.minimum(_promised(table, manifest), _promised(second, again))
     inside = targets[np.isin(targets, common)]
     if inside.size < 2:
         inside = common
     return Against(
-        name=folder.name,
+        name=name,
         k=int(promised[common].min()),
         found=intersect(table, second, promised),
         finding=[

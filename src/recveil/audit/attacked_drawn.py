@@ -8,6 +8,7 @@ from recveil.attack.attributes import tell_attributes
 from recveil.attack.drawn_people import Resemblance, infer_tastes, tell_nearest
 from recveil.attack.members import KNOWN
 from recveil.audit.attacked import AttackedRelease
+from recveil.audit.shadowing import FROM_A_MODEL
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -23,6 +24,11 @@ DOES_NOT_APPLY = (
     "That nobody is found in it is no measurement, and is not counted as one.",
     "What is asked of groups, of labels behind which ratings stand, and of fills does not apply "
     "either.",
+)
+
+_FROM_MODEL = (
+    f"The release is a model, from which anybody draws as many people as they like: all that "
+    f"follows is measured on {FROM_A_MODEL} drawn people for each real one."
 )
 
 
@@ -78,7 +84,8 @@ class AttackedDrawn(AttackedRelease):
 
     def verdict(self) -> list[str]:
         """Say in plain words what does not apply, what was found, and what it means."""
-        told = [*DOES_NOT_APPLY, *self.warnings(), *self.about_membership()]
+        drawn = [_FROM_MODEL] if self.manifest.layout == "model" else []
+        told = [*DOES_NOT_APPLY, *drawn, *self.warnings(), *self.about_membership()]
         if bounds := bounds_of(self.manifest.claim):
             told.append(
                 f"Whatever anybody knows and does, the promise allows at most AUC "
@@ -101,7 +108,7 @@ class AttackedDrawn(AttackedRelease):
 
 def attack_drawn(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: ReleasedTable | None,
     manifest: Manifest,
     seed: int = 0,
     *,
@@ -114,7 +121,8 @@ def attack_drawn(
     ----------
     ratings : Ratings
         The private ratings that it was drawn from.
-    table : ReleasedTable
+    table : ReleasedTable or None
+        None for a model, from which people are still to be drawn.
     manifest : Manifest
         What it says of itself.
     seed : int
@@ -129,7 +137,7 @@ def attack_drawn(
     RecveilError
         If records of the release are people's.
     """
-    if table.holds_people:
+    if manifest.holds_people if table is None else table.holds_people:
         raise RecveilError(
             "the records of this release are people's, who can be looked for; attack it with "
             "attack_table"

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sized
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from recveil.attack import (
     tell_attributes,
     tell_cells,
 )
+from recveil.attack.held_out import HOLDOUT
 from recveil.attack.hidden_items import Catalogue, attack_hidden_items
 from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
@@ -29,14 +29,14 @@ from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacked_drawn import attack_drawn
 from recveil.audit.content import look_for_fills, measure_content
+from recveil.audit.opening import OpenedRelease, open_release
+from recveil.audit.shadowing import of_model
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, count_as_given
-from recveil.release.form import known_manifest
 from recveil.release.groups import Groups
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
-from recveil.release.reader import read_twin
 from recveil.release.records import Records
 
 # The strongest adversary of an audit, beside those who know so many ratings.
@@ -91,27 +91,33 @@ def attack_published(
         If a catalogue is given and the items are not hidden, or a release or its twin cannot be
         read, or is not one of these ratings.
     """
-    folder = Path(folder).resolve()  # its name is needed, and . has none
-    table = ReleasedTable.from_folder(folder, ratings)
-    manifest = known_manifest(folder)
-    if catalogue is not None and not hides_items(manifest.settings):
-        raise RecveilError(
-            f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
-            f"leave the catalogue out (--catalogue)"
-        )
-    if not table.holds_people:
-        if against is not None:
-            raise RecveilError(
-                f"against (--against): no record of {folder.name} is anybody's, so that there is "
-                f"nobody to be found in both; what the two tell adds up. Leave it out"
-            )
-        again = same_again(manifest, seed)
-        return attack_drawn(ratings, table, manifest, seed, name=folder.name, anonymizer=again)
-    # The other one first: if it cannot be read, nobody should wait for the attacks to hear it.
+    opened = open_release(ratings, folder, against=against, has_catalogue=catalogue is not None)
+    return attack_opened(
+        ratings, opened, adversaries, targets, seed, catalogue=catalogue, done=done
+    )
+
+
+def attack_opened(
+    ratings: Ratings,
+    opened: OpenedRelease,
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    *,
+    catalogue: Catalogue | None = None,
+    done: Callable[[], None] = _nothing,
+) -> AttackedRelease:
+    """Attack a release that was opened with every adversary; see `attack_published`."""
+    name, manifest, table, lone_share, other = opened
+    if table is None or not table.holds_people:
+        n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
+        like = of_model(manifest, n_inside) if table is None else manifest
+        again = same_again(like, seed)
+        return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=again)
     both = None
-    if against is not None:
+    if other is not None:
         both = hold_against(
-            *(ratings, table, manifest, against, adversaries, targets, seed), own_name=folder.name
+            *(ratings, table, manifest, other, adversaries, targets, seed), own_name=name
         )
     attacked = attack_table(
         ratings,
@@ -120,9 +126,9 @@ def attack_published(
         adversaries,
         targets,
         seed,
-        name=folder.name,
+        name=name,
         anonymizer=same_again(manifest, seed),
-        lone_share=read_twin(folder).lone_share,
+        lone_share=lone_share,
         tell_content=True,
         catalogue=catalogue,
         done=done,

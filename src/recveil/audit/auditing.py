@@ -16,9 +16,10 @@ from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
 from recveil.attack.hidden_items import Catalogue
 from recveil.attack.likelihood_ratio import check_shadows
 from recveil.audit.attacked import AttackedRelease
-from recveil.audit.attacking import attack_published, count_stages
+from recveil.audit.attacking import attack_opened, count_stages
 from recveil.audit.controls import Check, check_attack
 from recveil.audit.figures import Figure, draw_figures
+from recveil.audit.opening import open_release
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
 from recveil.audit.risk import Risk, measure_risk
@@ -224,19 +225,19 @@ def audit(
     chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
     users = choose_targets(ratings.n_users, targets, seed)
     public = None if catalogue is None else _catalogue(catalogue, reading)
+    opened = None
+    if release is not None:
+        opened = open_release(ratings, release, against=against, has_catalogue=public is not None)
     # These tell of their own progress.
     shadowed = None
     if release is not None and shadows is not None:
         shadowed = shadow_published(ratings, release, shadows, seed)
-    total = len(chosen) + _STAGES + (0 if release is None else count_stages(chosen))
+    total = len(chosen) + _STAGES + (0 if opened is None else count_stages(chosen))
     with stages("Auditing", total) as done:
         published = None
-        if release is not None:
-            published = attack_published(
-                *(ratings, release, chosen, users, seed),
-                against=against,
-                catalogue=public,
-                done=done,
+        if opened is not None:
+            published = attack_opened(
+                ratings, opened, chosen, users, seed, catalogue=public, done=done
             )
             published = replace(published, shadows=shadowed)
         attacks = []

@@ -37,7 +37,7 @@ MOST_JUDGED = 400
 # Who judges: how many exact ratings they know of everybody; None for all.
 SHADOWERS: dict[str, int | None] = {"8": 8, "all": None}
 # From a model anybody draws as many people as they like; so many times the people, say.
-_FROM_A_MODEL = 5
+FROM_A_MODEL = 5
 # With fewer people nothing is learned that could be measured on others.
 _FEWEST_PEOPLE = 4
 
@@ -179,13 +179,28 @@ def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer
 def _of_half(manifest: Manifest, n_users: int) -> Manifest:
     """Let as many people be drawn for each real one as in the release itself."""
     half = n_users // 2
-    asked = manifest.settings.get("people") == "asked for" and "users" in manifest.counts
     if manifest.layout == "model":
-        drawn = _FROM_A_MODEL * half
-    elif asked:
+        return of_model(manifest, half)
+    if manifest.settings.get("people") == "asked for" and "users" in manifest.counts:
         drawn = max(1, round(manifest.counts["users"] / n_users * half))
-    else:
-        return manifest
+        return _asking_for(manifest, drawn)
+    return manifest
+
+
+def of_model(manifest: Manifest, n_users: int) -> Manifest:
+    """Return what people say of themselves who are drawn from a model to be attacked.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        That of the model.
+    n_users : int
+        How many people it is of; for each of them, five are drawn.
+    """
+    return _asking_for(manifest, FROM_A_MODEL * n_users)
+
+
+def _asking_for(manifest: Manifest, drawn: int) -> Manifest:
     settings = {**manifest.settings, "people": "asked for"}
     return replace(manifest, settings=settings, counts={**manifest.counts, "users": drawn})
 

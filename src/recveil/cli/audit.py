@@ -1,5 +1,7 @@
 """recveil audit."""
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,6 +87,7 @@ def audit(
         _check_output(option, path, [source, aux, catalogue], [release, against])
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
+    risk = place_of_risk(risk, release) if curves else None
     result = audit(
         source,
         release=release,
@@ -98,7 +101,13 @@ def audit(
         shadows=shadows,
         **given,
     )
-    _hand_out(result, html=html, risk=place_of_risk(risk, release) if curves else None, json=json)
+    _hand_out(result, html=html, risk=risk, json=json)
+    if risk is None and result.risk is not None and release is not None:
+        print(
+            f"Everybody's risk was not written: {release} has no private twin; name a file for it "
+            f"(--risk FILE).",
+            file=sys.stderr,
+        )
 
 
 def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None) -> None:
@@ -144,7 +153,9 @@ def _check_output(
     """Refuse to write over an input, or anything private into the folder to be published."""
     if path is None or options.is_stdout(path):
         return
-    if not path.parent.is_dir() or (path.exists() and not path.is_file()):
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)) or (
+        path.exists() and not path.is_file()
+    ):
         raise typer.BadParameter(f"{option} {path} cannot be written; expected a file in a folder")
     if any(given and given.exists() and path.exists() and path.samefile(given) for given in inputs):
         raise typer.BadParameter(f"{option} {path} is an input itself; name another file")

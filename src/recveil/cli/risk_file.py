@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 
 def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
-    """Return where the risk goes: where somebody said, or into the private twin of a release."""
+    """Return where the risk goes: where somebody said, or into the private twin of a release.
+
+    Nowhere, if nobody said, and there is no such twin, as of people drawn from a model.
+    """
     if risk is not None or release is None:
         return risk
     from recveil.release.manifest import RISK, private_twin
 
-    return private_twin(release) / RISK
+    twin = private_twin(release)
+    return twin / RISK if twin.is_dir() and os.access(twin, os.W_OK) else None
 
 
 def write_risk(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:

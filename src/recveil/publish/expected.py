@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
+from recveil.publish.amounts import say_bytes, say_number, say_time
+from recveil.ratings import Ratings, RatingScale
 
-Kind = Literal["padded", "simple", "co-rated", "sparse"]
+Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
 # More labels than so many times the ratings are refused, unless somebody wants them.
 _MOST_FOR_A_RATING = 100
 # A column of Parquet takes for a value what is needed to tell it from the others of its kind, and
 # zstd makes it less. Measured on MovieLens (100K, latest-small), also with text for items, and on
 # invented tables; docs/performance.md has the large ones. The part that is left of it, about:
 _LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
-_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8}
+_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
 # Labels that are not rounded are all different: a dictionary was begun in vain, and they stand as
 # they are; in copies of a row they repeat.
 _BYTES_UNROUNDED = 10.5
@@ -32,9 +33,14 @@ _DOUBT = 1.3
 # Of a person in the private twin, beside their id; of a group's digest in classes.csv.
 _BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
 # Seconds, on two cores: to start; to read and learn from a rating; to predict a cell; to write,
-# digest and verify a label.
+# digest and verify a label; to draw whether somebody rates an item.
 _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
+_DRAW = 2e-7
 _WRITE = {"parquet": 7.5e-8, "csv": 6e-7}
+
+
+# What takes less where people are drawn.
+FEWER_PEOPLE = "fewer people (--people)"
 
 
 class Expected(NamedTuple):
@@ -53,7 +59,7 @@ class Expected(NamedTuple):
         What must be free on the disk for that.
     seconds : float
         For the whole work on two cores; about.
-    kind : {"padded", "simple", "co-rated", "sparse"}
+    kind : {"padded", "simple", "co-rated", "sparse", "drawn"}
         What the rows are.
     """
 
@@ -76,7 +82,7 @@ class Expected(NamedTuple):
         each = f"{share:,.0f}" if share >= 10 else f"{share:.1f}"
         return (
             f"about {say_number(self.labels)} labels ({each} for each rating), "
-            f"{say_bytes(self.bytes)}, {_say_time(self.seconds)}"
+            f"{say_bytes(self.bytes)}, {say_time(self.seconds)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,7 +186,7 @@ def expect(
     )
     labels = round(float((widths * sizes if each else widths).sum()))
     if file_format == "csv":
-        of_label = _bytes_of_line(ratings, kind, step)
+        of_label = _bytes_of_line(ratings.n_users, ratings.items, ratings.scale, kind, step)
         most_of_label = 1.1 * of_label
     else:
         of_label, most_of_label = _bytes_in_parquet(ratings, kind, widths, sizes, step, each=each)
@@ -197,6 +203,58 @@ def expect(
         most_bytes=round(labels * most_of_label + 1.5 * around),
         seconds=seconds + _WRITE[file_format] * labels,
         kind=kind,
+    )
+
+
+def expect_drawn(
+    items: NDArray[Any],
+    scale: RatingScale,
+    n_people: int,
+    activity: float,
+    ratings: float,
+    file_format: str,
+    step: float,
+) -> Expected:
+    """Say what people who are drawn will take, once it is known from what.
+
+    Parameters
+    ----------
+    items : ndarray, shape (n_items,)
+        Those that they are drawn on.
+    scale : RatingScale
+    n_people : int
+        How many are drawn.
+    activity : float
+        How many ratings each of them has, on average.
+    ratings : float
+        How many ratings of real people they stand for, as far as that may be told.
+    file_format : str
+    step : float
+        That of the labels.
+
+    Examples
+    --------
+    >>> scale = RatingScale(1, 5, 1)
+    >>> expect_drawn(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
+    'about 80,000 labels (200 for each rating), 1.97 MB, 4 seconds'
+    """
+    labels = round(n_people * activity)
+    if file_format == "csv":
+        of_label = _bytes_of_line(n_people, items, scale, "drawn", step)
+        most_of_label = 1.1 * of_label
+    else:
+        of_value = math.log2(scale.range / step + 2) / 8
+        of_item = _bytes_of_item(items, activity)
+        of_label = _LEFT_OF_LABELS["users"] * of_value + _LEFT_OF_ITEMS["drawn"] * of_item
+        most_of_label = _DOUBT * (of_value + of_item)
+    around = n_people * _BYTES_OF_PERSON
+    return Expected(
+        labels=labels,
+        ratings=round(ratings),
+        bytes=round(labels * of_label + around),
+        most_bytes=round(labels * most_of_label + 1.5 * around),
+        seconds=_START + _DRAW * n_people * items.size + _WRITE[file_format] * labels,
+        kind="drawn",
     )
 
 
@@ -229,6 +287,20 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
             f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} labels for each "
             f"rating; take {remedy}, or say allow_large (--allow-large)"
         )
+    refuse_beyond_disk(expected, parent, remedy)
+
+
+def refuse_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
+    """Raise a RecveilError if a release will not fit the disk.
+
+    Parameters
+    ----------
+    expected : Expected
+    parent : Path
+        The folder in which it will be written.
+    remedy : str
+        What takes less.
+    """
     free = shutil.disk_usage(parent).free
     if expected.most_bytes > free:
         raise RecveilError(
@@ -239,6 +311,8 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
 
 def _remedy(kind: Kind, layout: str) -> str:
     groups = "layout groups (--layout groups)"
+    if kind == "drawn":
+        return FEWER_PEOPLE
     if kind == "padded":
         smaller = (
             "homogenize simple (--homogenize simple; it shows lone ratings), fewer items, or a "
@@ -302,11 +376,13 @@ def _bytes_of_item(items: NDArray[Any], width: float) -> float:
     return min(8.0, float(np.log2(widest + 1).mean() + _BITS_MORE) / 8)
 
 
-def _bytes_of_line(ratings: Ratings, kind: Kind, step: float | None) -> float:
+def _bytes_of_line(
+    n_users: int, items: NDArray[Any], scale: RatingScale, kind: Kind, step: float | None
+) -> float:
     """Return the length of a line of CSV: a pseudonym and an item in quotes, a label, a size."""
-    pseudonym = len("p0000-") + len(str(ratings.n_users)) + 2
-    item = _mean_length(ratings.items) + (2 if ratings.items.dtype == object else 0)
-    before_point = len(f"{ratings.scale.high:.0f}")
+    pseudonym = len("p0000-") + len(str(n_users)) + 2
+    item = _mean_length(items) + (2 if items.dtype == object else 0)
+    before_point = len(f"{scale.high:.0f}")
     # Means of few ratings are often short.
     after_point = len(f"{step % 1:.6g}") - 1 if step else (16 if kind == "padded" else 8)
     return pseudonym + item + before_point + after_point + len(",,,5\n")
@@ -314,38 +390,3 @@ def _bytes_of_line(ratings: Ratings, kind: Kind, step: float | None) -> float:
 
 def _mean_length(labels: NDArray[Any]) -> float:
     return sum(len(str(label)) for label in labels.tolist()) / max(1, labels.size)
-
-
-def say_number(number: float) -> str:
-    """Say a number in full, or three digits of it from a million on.
-
-    Examples
-    --------
-    >>> say_number(1_313_444_000), say_number(10_100)
-    ('1.31 billion', '10,100')
-    """
-    for size, name in ((1e9, "billion"), (1e6, "million")):
-        if number >= size:
-            return f"{number / size:.3g} {name}"
-    return f"{number:,.0f}"
-
-
-def say_bytes(number: float) -> str:
-    """Say a number of bytes in at most three digits.
-
-    Examples
-    --------
-    >>> say_bytes(811_000_000), say_bytes(12)
-    ('811 MB', '12 B')
-    """
-    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if number >= size:
-            return f"{float(f'{number / size:.3g}'):,.12g} {name}"
-    return f"{number:,.0f} B"
-
-
-def _say_time(seconds: float) -> str:
-    for size, name in ((3600, "hour"), (60, "minute")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:,.0f} {name}s"
-    return f"{max(1, round(seconds)):,} second{'s' if round(seconds) > 1 else ''}"

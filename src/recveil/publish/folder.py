@@ -70,7 +70,8 @@ def write_release(
     _check_promise(published)
     if published.expect is not None and folder.absolute().parent.is_dir():
         expected = published.expect(layout, file_format)
-        refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
+        if expected is not None:
+            refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
     written = published.default_layout if layout == "auto" else layout
     _check_layout(published, written)
     with _staging(folder, force=force) as (public_folder, private_folder):

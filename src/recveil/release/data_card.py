@@ -22,6 +22,9 @@ _DRAWN_IN_3 = {
     "aggregates": "aggregates_3.md.jinja",
 }
 
+# Cards of these do not repeat a digest of release.json.
+_WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3")
+
 
 def has_old_words(manifest: Manifest) -> bool:
     """Say whether a release's card has other words than one that is written now."""
@@ -74,4 +77,11 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         one_person_each=method.one_person_each,
         beside_real_ratings=method.beside_real_ratings(settings),
     )
-    return text + "\n"
+    return text + "\n" + _digest_line(manifest)
+
+
+def _digest_line(manifest: Manifest) -> str:
+    """Bind the card to each number of release.json, those too that it does not show."""
+    if manifest.format in _WITHOUT_DIGEST:
+        return ""
+    return f"\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"

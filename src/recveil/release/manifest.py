@@ -223,6 +223,15 @@ class Manifest:
         }
 
     @property
+    def digest(self) -> str:
+        """The SHA-256 of all that it says but for its files, in 64 hexadecimal digits.
+
+        The card shows it, whose own digest stands among the files: so neither changes alone.
+        """
+        content = {name: part for name, part in self.to_json().items() if name != "files"}
+        return hashlib.sha256(to_bytes(content)).hexdigest()
+
+    @property
     def method(self) -> Method:
         """The method that it names; a RecveilError if that is unknown."""
         return method_of(self.settings)

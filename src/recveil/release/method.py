@@ -4,7 +4,7 @@ Here is what it publishes, promises and does not promise, and which options it t
 is none of this floor's business: whoever checks or attacks a release must not need its maker.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -148,6 +148,10 @@ class Variant:
         return claim_kind(self.claim)
 
 
+def _no_problems(_manifest: Settings, _format: int) -> Iterator[str]:
+    return iter(())
+
+
 def _no_grid(_settings: Settings, _step: float | None) -> float | None:
     return None
 
@@ -197,6 +201,10 @@ class Method:
     averages_raters : callable
         Takes the settings, and tells whether each label is the mean of the ratings of those behind
         the row who rated the item, moved to the grid, and of nothing else.
+    problems : callable
+        Takes the content of release.json and the number of its format, and says what in them cannot
+        be of such a release beyond what all have in common: numbers that its settings cannot have,
+        queries that its ledger must hold.
     label_grid : callable
         Takes the settings and the scale's step, and returns the step on which all labels lie; None
         if on none.
@@ -237,6 +245,7 @@ class Method:
     one_person_each: bool = False
     keeps_items: Callable[[Settings], bool] = lambda _: False
     averages_raters: Callable[[Settings], bool] = lambda _: False
+    problems: Callable[[Settings, int], Iterator[str]] = _no_problems
     label_grid: Callable[[Settings, float | None], float | None] = _no_grid
     beside_real_ratings: Callable[[Settings], str] = lambda _: ""
     publishers_word: Callable[[Settings], tuple[str, ...]] = lambda _: ()

@@ -50,6 +50,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     if set(settings) == set(expected) and list(settings) != list(expected):
         yield "settings have their keys in another order than recveil writes them"
     yield from _contradictions(method, manifest)
+    yield from method.problems(manifest, _format_of(manifest))
 
 
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:

@@ -43,8 +43,8 @@ class Published:
     default_layout : {"users", "groups"}
         One row of labels a user, or one a group with its size.
     expect : callable, optional
-        Takes a layout and a file format, and tells what writing them will take; baselines, which
-        are never written, cannot tell.
+        Takes a layout and a file format, and tells what writing them will take, or None for what
+        is small; baselines, which are never written, cannot tell.
     duplicates_dropped : int
         Rows of the input that were left out, as their user had rated the item more than once.
     model : callable, optional

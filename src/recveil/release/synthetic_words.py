@@ -2,6 +2,7 @@
 
 from recveil.release.claim import card_text
 from recveil.release.method import Method, Option, PublicSetting, Settings, Variant
+from recveil.release.synthetic_form import problems_of_synthetic
 
 _COLOUR = "#009E73"
 
@@ -17,7 +18,8 @@ def _label_grid(settings: Settings, _step: float | None) -> float | None:
 def _model_columns(columns: int) -> tuple[str, ...]:
     """Name the columns of the model: as many tastes as there are columns left."""
     first = ("item_id", "offset", "worth")
-    return (*first, *(f"taste_{place}" for place in range(columns - len(first))))
+    # The first taste is how much somebody rates: there is no model without it.
+    return (*first, *(f"taste_{place}" for place in range(max(1, columns - len(first)))))
 
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:
@@ -120,6 +122,7 @@ SYNTHETIC = Method(
     asked_by="epsilon",
     promise_in_short="nobody's row is published, and whoever is in the data hardly matters",
     model_columns=_model_columns,
+    problems=problems_of_synthetic,
     label_grid=_label_grid,
     publishers_word=_publishers_word,
     undone_by=_undone_by,

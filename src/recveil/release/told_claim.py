@@ -12,6 +12,8 @@ from recveil.release.ledger import Ledger, delta_of, epsilon_of
 
 UNIT = "person"
 _LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
+# From here on, what delta leaves out is said aloud.
+LOUD_DELTA = 1e-4
 _KEYS = ("kind", "epsilon", "delta", "unit", "ledger")
 
 
@@ -120,6 +122,21 @@ def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
         (delta_of(mu, less) + threshold_delta) / -math.expm1(less - epsilon) for less in smaller
     ]
     return min(1.0, *bounds)
+
+
+def of_large_delta(delta: float) -> str:
+    """Say what a delta means that is larger than any should be.
+
+    Examples
+    --------
+    >>> of_large_delta(0.002)[:71]
+    'delta is 0.002: in one of 500 releases, nothing at all may be promised '
+    """
+    return (
+        f"delta is {delta:g}: in one of {1 / delta:,.0f} releases, nothing at all may be promised "
+        f"to anybody. A delta far below one over the number of people, such as 1e-6, promises what "
+        f"its epsilon says."
+    )
 
 
 def problems_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:

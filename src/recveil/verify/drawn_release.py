@@ -18,6 +18,8 @@ from recveil.verify.published_file import PublishedFile
 from recveil.verify.stored import model_table
 from recveil.verify.verification import Verification, Violation
 
+# Beyond it, sums of a model's numbers may be none.
+_LARGEST = 1e12
 # What the files hold, by the names of counts; and the columns that are looked at.
 _Found = tuple[dict[str, int], tuple[str, ...]]
 
@@ -152,9 +154,12 @@ def _odd_rows(table: pa.Table) -> Iterator[str]:
     items = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     if not (items[:-1] < items[1:]).all():
         yield "its items are not in ascending order, each once"
+    if not table.num_rows:
+        yield "it has no items, so that nobody can be drawn from it"
     for name in table.column_names[1:]:
-        if not np.isfinite(table[name].to_numpy()).all():
-            yield f"column {name!r} holds what is no number"
+        numbers = table[name].to_numpy()
+        if not (np.abs(numbers) <= _LARGEST).all():
+            yield f"column {name!r} holds what is no number, or beyond {_LARGEST:g}"
     if any(pc.any(pc.is_null(table[name])).as_py() for name in table.column_names):
         yield "it has gaps; a model has none"
 

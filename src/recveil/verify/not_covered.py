@@ -12,6 +12,7 @@ from recveil.release.data_card import has_old_words
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
+from recveil.release.told_claim import LOUD_DELTA, of_large_delta
 from recveil.verify.notation import irregularities
 
 _SHOWN = 5
@@ -39,6 +40,8 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
         "How the release was made (recveil's version, method, settings, scale), and that its "
         "records stand in a random order, is the publisher's word."
     )
+    if manifest.claim.delta is not None and manifest.claim.delta > LOUD_DELTA:
+        told.append(of_large_delta(manifest.claim.delta))
     told += [] if method is None else method.publishers_word(settings)
     told += [
         f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."

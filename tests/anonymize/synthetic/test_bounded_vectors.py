@@ -15,7 +15,6 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     SPREAD_SHARE,
     WHICH,
     ItemSums,
-    activity_edges,
     item_sums,
     level_sums,
     moments,
@@ -25,11 +24,11 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     sum_grid,
     taste_grid,
 )
-from recveil.anonymize.synthetic.drawn_labels import label_levels
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.synthetic_form import activity_edges, label_levels
 
 STARS = RatingScale(1, 5, 1)
 SCALES = [STARS, RatingScale(0.5, 5, 0.5), RatingScale(0, 100, 1), RatingScale(-10, 10)]

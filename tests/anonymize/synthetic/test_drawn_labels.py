@@ -8,14 +8,13 @@ from scipy.special import ndtr
 
 from recveil.anonymize.synthetic.bounded_vectors import moved
 from recveil.anonymize.synthetic.drawn_labels import (
-    MOST_LEVELS,
     Labels,
     LabelSides,
     expected_labels,
-    label_levels,
     learn_labels,
 )
 from recveil.ratings import RatingScale
+from recveil.release.synthetic_form import MOST_LEVELS, label_levels
 
 STARS = RatingScale(1, 5, 1)
 SCALES = [STARS, RatingScale(0, 1, 1), RatingScale(0.5, 5, 0.5), RatingScale(0, 100, 1)]

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from recveil.anonymize.synthetic.drawn_labels import label_levels
 from recveil.anonymize.synthetic.model_table import (
     model_settings,
     model_table,
     read_model,
     sample_people,
 )
-from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
+from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
+from recveil.release.synthetic_form import label_levels, tenths_of
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0.5, 5, 0.5), RatingScale(-10, 10)]
 
@@ -79,7 +79,7 @@ def test_without_directions_one_column_of_tastes():
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_labels_are_on_the_grid_that_the_manifest_names(scale):
     model = rule(scale)
-    for grid in {label_grid(scale), scale.step} - {None}:
+    for grid in {tenths_of(scale), scale.step} - {None}:
         settings = {"label_step": grid, **model_settings(model)}
         manifest = Manifest(Claim("aggregates", 30), "model", settings, scale)
         table = model_table(np.arange(50), model)

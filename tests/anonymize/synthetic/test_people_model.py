@@ -6,9 +6,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic import people_model
-from recveil.anonymize.synthetic.drawn_labels import label_levels
-from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
+from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.ratings import RatingScale
+from recveil.release.synthetic_form import label_levels, tenths_of
 
 STARS = RatingScale(1, 5, 1)
 
@@ -142,7 +142,7 @@ class TestLabels:
     @pytest.mark.parametrize("whole", [True, False])
     def test_on_the_grid_and_on_the_scale(self, scale, whole):
         _, _, labels = drawn(rule(scale=scale), 300, whole=whole)
-        grid = scale.step if whole else label_grid(scale)
+        grid = scale.step if whole else tenths_of(scale)
         steps = (labels - scale.low) / grid
         assert np.abs(steps - np.rint(steps)).max() < 1e-6
         assert labels.min() >= scale.low

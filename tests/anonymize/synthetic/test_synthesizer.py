@@ -203,11 +203,17 @@ class TestEdges:
         )
         assert made(epsilon, ratings).published.items.tolist() == [5, 6]
 
-    def test_one_person_is_drawn_from_without_a_promise_alone(self):
+    def test_one_person_is_not_drawn_from(self):
         alone = Ratings.from_columns(["ann"] * 3, [5, 6, 7], [4, 2, 1], scale=STARS)
-        assert made(None, alone).published.claim.k == 1
-        with pytest.raises(RecveilError, match="noise"):
-            made(5.0, alone)
+        for epsilon in (None, 5.0):
+            with pytest.raises(RecveilError, match="noise") as caught:
+                made(epsilon, alone)
+            assert len(str(caught.value)) < 300
+
+    def test_exact_sums_are_of_twenty_people_at_least(self):
+        with pytest.raises(RecveilError, match="expected at least 20 people"):
+            made(None, make_ratings(19, 20, 150, seed=3, scale=STARS))
+        assert made(None, make_ratings(20, 20, 150, seed=3, scale=STARS)).published.claim.k == 20
 
 
 class TestRefused:
@@ -225,6 +231,7 @@ class TestRefused:
             ({"rating_grid": "halves"}, "expected tenths or whole"),
             ({"seed": -1}, "at least 0"),
             ({"delta": 0.7}, "delta"),
+            ({"delta": 0.011}, "with that probability nothing at all is promised"),
             ({"delta": 0.0}, "delta"),
         ],
         ids=str,
@@ -270,6 +277,14 @@ class TestTelling:
         told = " ".join(tell_owner(made(1_000.0, ratings), ratings))
         assert "stood out of the noise" in told
         assert "Warning: the noise" not in told
+
+    def test_a_large_delta_is_said_aloud(self, tmp_path):
+        for delta, is_told in ((2e-3, True), (1e-6, False)):
+            release = made(seed=None, delta=delta)
+            release.write(tmp_path / f"{delta}")
+            aloud = "delta is 0.002: in one of 500 releases, nothing at all may be promised"
+            assert is_told == (aloud in " ".join(tell_owner(release, RATINGS)))
+            assert is_told == (aloud in " ".join(verify(tmp_path / f"{delta}").not_covered))
 
     def test_exact_sums_have_no_noise(self):
         told = " ".join(tell_owner(made(None), RATINGS))

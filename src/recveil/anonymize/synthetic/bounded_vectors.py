@@ -28,8 +28,6 @@ _NOISE_STEPS, _MOST_STEPS = 28, 30
 _SURELY_BOUNDED = 1 - 2.0**-30
 # What an item that was rated and not liked counts beside one that was liked.
 RATED = 0.4
-# So many bins of people, at most, by how much they rated.
-_BINS = 24
 # The sums of products are added up in so many parts, each by one thread.
 _PARTS = 8
 # Of the length of a person's vector, what tells which items they rated; the rest tells how.
@@ -52,27 +50,6 @@ def sum_grid(sigma: float) -> float:
     if sigma <= 0:
         return FINE
     return max(FINE, 2.0 ** math.ceil(math.log2(sigma) - _MOST_STEPS))
-
-
-def activity_edges(most_items: int) -> Whole:
-    """Return the least activity of each bin, and one more: known without looking at anybody.
-
-    Parameters
-    ----------
-    most_items : int
-        Nobody has more ratings, for a public reason.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_bins + 1,)
-
-    Examples
-    --------
-    >>> activity_edges(6)
-    array([1, 2, 3, 4, 5, 6, 7])
-    """
-    edges = np.geomspace(1, most_items + 1, _BINS + 1)
-    return np.unique(np.round(edges)).astype(np.int64)
 
 
 def people_by_activity(ratings: Ratings, edges: Whole) -> Whole:

@@ -17,27 +17,10 @@ from recveil.ratings import RatingScale
 
 Numbers = NDArray[np.float64]
 
-# A scale with more levels is told in so many bins.
-MOST_LEVELS = 21
 # Shares and parts of the spread are no smaller than this.
 _LEAST_SHARE, _LEAST_PART = 1e-3, 0.02
 # The hidden scale is looked up at so many places, so far to either side.
 _PLACES, _FAR = 2_001, 8.0
-
-
-def label_levels(scale: RatingScale) -> Numbers:
-    """Return the levels that ratings are counted at: all, or `MOST_LEVELS` evenly spread ones.
-
-    Examples
-    --------
-    >>> label_levels(RatingScale(1, 5, 1))
-    array([1., 2., 3., 4., 5.])
-    >>> label_levels(RatingScale(0, 100, 1)).size
-    21
-    """
-    if scale.step is not None and scale.range / scale.step < MOST_LEVELS:
-        return np.asarray(scale.levels, np.float64)
-    return np.linspace(scale.low, scale.high, MOST_LEVELS)
 
 
 @brief

@@ -11,10 +11,8 @@ from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.ratings import RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
+from recveil.release.synthetic_form import DIGITS
 from recveil.release.synthetic_words import SYNTHETIC
-
-# Numbers in release.json have so many digits.
-_DIGITS = 6
 
 
 def model_table(items: NDArray[Any], model: PeopleModel) -> pa.Table:
@@ -41,7 +39,7 @@ def model_settings(model: PeopleModel) -> dict[str, list[float]]:
         "cuts": model.cuts,
         "spreads": np.array([model.strictness, model.chance]),
     }
-    return {name: [round(float(number), _DIGITS) for number in of] for name, of in numbers.items()}
+    return {name: [round(float(number), DIGITS) for number in of] for name, of in numbers.items()}
 
 
 def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> PeopleModel:

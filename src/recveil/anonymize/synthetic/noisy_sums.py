@@ -13,7 +13,6 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     SPREAD_SHARE,
     WHICH,
     ItemSums,
-    activity_edges,
     item_sums,
     kind_sums,
     level_sums,
@@ -24,10 +23,17 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     sum_grid,
     taste_grid,
 )
-from recveil.anonymize.synthetic.drawn_labels import label_levels
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
+from recveil.release.synthetic_form import (
+    ACTIVITIES,
+    FEWEST_CHOSEN,
+    MOST_CHOSEN,
+    QUERIES,
+    activity_edges,
+    label_levels,
+)
 
 Numbers = NDArray[np.float64]
 
@@ -44,14 +50,12 @@ SHARES = {
 _STANDS_OUT = 2.0
 # Of each item so much is told, in noises of its popularity.
 _TOLD_FROM = 2.0
-# At least, and at most, so many items stand in the moments.
-_FEWEST, MOST_CHOSEN = 50, 10_000
-# With fewer there is nothing to learn.
-_FEWEST_WORTH = 2
+# At least so many items stand in the moments, if so many are told.
+_FEWEST = 50
 # Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
 LEAST_NOISE = 0.2
-# Activities that people have, equally likely.
-_ACTIVITIES = 128
+# What each query asks, in the words of the ledger.
+_WHAT = {asked.name: asked.what for asked in QUERIES}
 
 
 class Asked(Protocol):
@@ -173,8 +177,7 @@ def measure(
     """
     n_people, activity = _activity(ratings, mechanism, public, sigmas["people by activity"])
     levels = label_levels(ratings.scale)
-    what = "people's shares of ratings at each label"
-    grid = sum_grid(sigmas["labels"])
+    what, grid = _WHAT["labels"], sum_grid(sigmas["labels"])
     shares = mechanism.measure("labels", what, level_sums(ratings, levels, grid), grid)
     spread_of_people = _spread_of_people(ratings, mechanism, n_people, sigmas["means of people"])
     centre, spread = _centre(shares, levels, ratings)
@@ -182,7 +185,7 @@ def measure(
     told = np.flatnonzero(items.popularity > _TOLD_FROM * items.popularity_noise)
     noise = max(sigmas["moments"] / np.sqrt(2), LEAST_NOISE)
     chosen = _choose(items.popularity, told, activity, noise)
-    if chosen.size < _FEWEST_WORTH:
+    if chosen.size < FEWEST_CHOSEN:
         raise RecveilError(
             f"the noise hides all but {chosen.size} items of {n_people:,.0f} people; give a larger "
             f"epsilon (--epsilon), a public catalogue (--catalogue), or more people"
@@ -190,7 +193,7 @@ def measure(
     kinds = _kinds(ratings, mechanism, told, chosen, sigmas["kinds of items"])
     grid = taste_grid(sigmas["moments"])
     sums = moments(ratings, chosen, ratings.scale.liked_from, grid)
-    what = "for each two items, how much people who like the one like the other"
+    what = _WHAT["moments"]
     noisy = mechanism.measure_symmetric("moments", what, sums, grid**2)
     return NoisySums(
         n_people=n_people,
@@ -214,7 +217,7 @@ def _activity(
 ) -> tuple[float, Numbers]:
     """Return the noisy number of people, and activities that are equally likely."""
     edges = activity_edges(public.most_items)
-    what = "how many people have how many ratings"
+    what = _WHAT["people by activity"]
     noisy = mechanism.measure("people by activity", what, people_by_activity(ratings, edges), 1.0)
     counts = np.where(noisy > 2 * sigma, noisy, 0.0)
     if not counts.any():
@@ -223,7 +226,7 @@ def _activity(
             "epsilon (--epsilon), or more people"
         )
     reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
-    places = (np.arange(_ACTIVITIES) + 0.5) / _ACTIVITIES
+    places = (np.arange(ACTIVITIES) + 0.5) / ACTIVITIES
     bins = np.searchsorted(reached, places) - 1
     within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
     low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
@@ -231,7 +234,7 @@ def _activity(
 
 
 def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float, sigma: float) -> float:
-    what, grid = "people's mean ratings, and the squares of these", sum_grid(sigma)
+    what, grid = _WHAT["means of people"], sum_grid(sigma)
     noisy = mechanism.measure("means of people", what, spread_sums(ratings, grid), grid)
     mean, square = noisy / SPREAD_SHARE / n_people
     return float(max(square - mean**2, 0.0))
@@ -255,8 +258,7 @@ def _items(
 ) -> ItemSums:
     """Return noisy sums of all items; 0 for those of which nothing may be told."""
     centre, spread = usual
-    what = "for each item, how much it was rated, and how its ratings differ from the mean"
-    grid = sum_grid(sigma)
+    what, grid = _WHAT["item sums"], sum_grid(sigma)
     exact = item_sums(ratings, centre, spread, grid)
     if public.is_catalogue:
         return ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
@@ -286,8 +288,7 @@ def _kinds(
     kind_of = np.full(ratings.n_items, 2)
     kind_of[told] = 1
     kind_of[chosen] = 0
-    what = "people's shares of ratings on items with tastes, other told ones, and the rest"
-    grid = sum_grid(sigma)
+    what, grid = _WHAT["kinds of items"], sum_grid(sigma)
     noisy = mechanism.measure("kinds of items", what, kind_sums(ratings, kind_of, 3, grid), grid)
     shares = np.maximum(noisy, 0)
     return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)

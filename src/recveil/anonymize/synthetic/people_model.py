@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.synthetic.drawn_labels import LabelSides, label_levels
+from recveil.anonymize.synthetic.drawn_labels import LabelSides
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
+from recveil.release.synthetic_form import label_levels, tenths_of
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
@@ -140,19 +141,7 @@ class PeopleModel(NamedTuple):
         likes = rng.random(hidden.size) < np.interp(hidden, sides.places, sides.liked)
         liked = np.interp(hidden, sides.places, sides.if_liked)
         labels = np.where(likes, liked, np.interp(hidden, sides.places, sides.if_not))
-        return self.scale.round(labels, label_grid(self.scale))
-
-
-def label_grid(scale: RatingScale) -> float:
-    """Return the step of labels in tenths: of the scale's step, or of a twentieth of its range.
-
-    Examples
-    --------
-    >>> label_grid(RatingScale(1, 5, 1)), label_grid(RatingScale(0, 10))
-    (0.1, 0.05)
-    """
-    step = scale.range / 20 if scale.step is None else scale.step
-    return float(f"{step / 10:.12g}") or 1.0
+        return self.scale.round(labels, tenths_of(self.scale))
 
 
 @compiled(parallel=True)

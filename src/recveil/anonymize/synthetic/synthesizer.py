@@ -17,7 +17,7 @@ from recveil.anonymize.synthetic.learning_people import learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.model_table import model_settings, model_table
 from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
-from recveil.anonymize.synthetic.people_model import PeopleModel, label_grid
+from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.public_items import (
     in_public_order,
     on_catalogue,
@@ -26,6 +26,7 @@ from recveil.anonymize.synthetic.public_items import (
 from recveil.brief import BriefParameters
 from recveil.errors import RecveilError, quoted
 from recveil.publish import Release
+from recveil.publish.expected import Expected, expect_drawn
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.claim import Claim
@@ -33,10 +34,9 @@ from recveil.release.groups import Groups
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import Private, Published
+from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, tenths_of
 from recveil.release.synthetic_words import SYNTHETIC
 
-# Where the catalogue is not public, nobody is believed to have rated more items.
-_MOST_ITEMS = 100_000
 # Choosing items by their noisy sums takes this share of delta.
 _THRESHOLD_SHARE = 0.1
 
@@ -129,10 +129,12 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def _check(self, ratings: Ratings) -> None:
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
-        check_drawing({"epsilon": epsilon, "people": self.people})
+        delta = None if self.epsilon is None else self.delta
+        check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
         check_everybody_rated(ratings)
         if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
             refuse_likes(ratings, PUBLISHED)
+            _refuse_few(ratings.n_users)
         if self.rating_grid not in ("tenths", "whole"):
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
@@ -154,7 +156,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         """Return what is public, and the ratings on the items of the catalogue."""
         if self.catalogue is None:
             share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
-            return Public(False, _MOST_ITEMS, share), in_public_order(ratings, _MOST_ITEMS)
+            return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
         items = catalogue_given(self.catalogue)
         if isinstance(items, str):  # as rated
             return Public(True, ratings.n_items), ratings
@@ -186,7 +188,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     ) -> Release:
         n_people = max(1, round(measured.n_people)) if self.people is None else self.people
         whole = self.rating_grid == "whole"
-        grid = ratings.scale.step if whole else label_grid(ratings.scale)
+        grid = (whole and ratings.scale.step) or tenths_of(ratings.scale)
         drawing = secrets.randbits(64) if self.seed is None else int(rng.integers(1 << 62))
 
         def blocks() -> Iterator[Records]:
@@ -194,6 +196,14 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
         def table() -> pa.Table:
             return model_table(items, model)
+
+        def expect(layout: str, file_format: str) -> Expected | None:
+            if layout == "model":
+                return None
+            # What is said of real people is as noisy as all else.
+            told = measured.n_people * float(measured.activity.mean())
+            each = float(model.activity.mean())
+            return expect_drawn(items, ratings.scale, n_people, each, told, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,
@@ -215,12 +225,23 @@ class Synthesizer(BriefParameters, BaseEstimator):
             blocks=blocks,
             default_layout="users",
             model=table,
+            expect=expect,
         )
         # The first column of tastes is how much somebody rates.
         n_tastes = int(model.tastes[:, 1:].any(axis=0).sum())
         used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
         private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
         return Release(published, private)
+
+
+def _refuse_few(n_people: int) -> None:
+    """Refuse exact sums of so few people that they show each of them."""
+    if n_people < FEWEST_SUMMED:
+        raise RecveilError(
+            f"epsilon (--epsilon) is none, but sums without noise of so few people (here "
+            f"{n_people}) nearly show each of them; expected at least {FEWEST_SUMMED} people: add "
+            f"some, or give an epsilon such as 3"
+        )
 
 
 def _catalogue_word(catalogue: Any) -> str:

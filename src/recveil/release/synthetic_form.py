@@ -1,0 +1,248 @@
+"""The form of a synthetic release: which numbers it holds, and which queries its ledger.
+
+What could not come from `recveil` is refused, whatever it says: its numbers are the rule by which
+people are drawn, and its ledger is what the promise follows from.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import RatingScale
+from recveil.release.claim import Claim
+from recveil.release.ledger import Ledger, Query
+from recveil.release.told_claim import claim_of_json
+
+# A scale with more levels is told in so many bins.
+MOST_LEVELS = 21
+# Where the catalogue is not public, nobody is believed to have rated more items.
+MOST_ITEMS = 100_000
+# Of the items so many stand in the moments, at least and at most.
+FEWEST_CHOSEN, MOST_CHOSEN = 2, 10_000
+# Activities that people have, equally likely.
+ACTIVITIES = 128
+# Numbers in release.json have so many digits.
+DIGITS = 6
+# With a larger delta nothing is promised that deserves the word: no release is made.
+MOST_DELTA = 1e-2
+# Sums that promise nothing are of no fewer people: nobody is more than a twentieth of them, and the
+# fifth that an audit leaves out, to tell members from strangers, is more than a handful.
+FEWEST_SUMMED = 20
+# Older releases were written with whatever delta, and of however few people.
+_BOUNDED_FROM = 4
+# So many bins of people, at most, by how much they rated.
+_BINS = 24
+# People's mean ratings, and the squares of these; kinds of items: with tastes, told, and the rest.
+_MEANS, _KINDS = 2, 3
+
+
+def label_levels(scale: RatingScale) -> NDArray[np.float64]:
+    """Return the levels that ratings are counted at: all, or `MOST_LEVELS` evenly spread ones.
+
+    Examples
+    --------
+    >>> label_levels(RatingScale(1, 5, 1))
+    array([1., 2., 3., 4., 5.])
+    >>> label_levels(RatingScale(0, 100, 1)).size
+    21
+    """
+    if scale.step is not None and scale.range / scale.step < MOST_LEVELS:
+        return np.asarray(scale.levels, np.float64)
+    return np.linspace(scale.low, scale.high, MOST_LEVELS)
+
+
+def tenths_of(scale: RatingScale) -> float:
+    """Return the step of labels in tenths: of the scale's step, or of a twentieth of its range.
+
+    Examples
+    --------
+    >>> tenths_of(RatingScale(1, 5, 1)), tenths_of(RatingScale(0, 10))
+    (0.1, 0.05)
+    """
+    step = scale.range / 20 if scale.step is None else scale.step
+    return float(f"{step / 10:.12g}") or 1.0
+
+
+def activity_edges(most_items: int) -> NDArray[np.int64]:
+    """Return the least activity of each bin, and one more: known without looking at anybody.
+
+    Parameters
+    ----------
+    most_items : int
+        Nobody has more ratings, for a public reason.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_bins + 1,)
+
+    Examples
+    --------
+    >>> activity_edges(6)
+    array([1, 2, 3, 4, 5, 6, 7])
+    """
+    edges = np.geomspace(1, most_items + 1, _BINS + 1)
+    return np.unique(np.round(edges)).astype(np.int64)
+
+
+class LedgerQuery(NamedTuple):
+    """A query that every ledger of such releases holds.
+
+    Attributes
+    ----------
+    name, what : str
+    first_format : int
+        The oldest format whose releases asked it.
+    """
+
+    name: str
+    what: str
+    first_format: int = 3
+
+
+# In the order in which they are asked. The sensitivity of each is 1.
+QUERIES = (
+    LedgerQuery("people by activity", "how many people have how many ratings"),
+    LedgerQuery("labels", "people's shares of ratings at each label"),
+    LedgerQuery("means of people", "people's mean ratings, and the squares of these"),
+    LedgerQuery(
+        "item sums",
+        "for each item, how much it was rated, and how its ratings differ from the mean",
+    ),
+    LedgerQuery(
+        "kinds of items",
+        "people's shares of ratings on items with tastes, other told ones, and the rest",
+        first_format=4,
+    ),
+    LedgerQuery("moments", "for each two items, how much people who like the one like the other"),
+)
+
+
+def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
+    """Say what in a release.json cannot be of synthetic people as recveil draws them.
+
+    Parameters
+    ----------
+    manifest : dict
+        The content of release.json; claim and scale make sense.
+    number : int
+        That of its format.
+    """
+    scale = RatingScale(*(manifest["scale"][name] for name in ("low", "high", "step")))
+    claim = claim_of_json(manifest)
+    ledger = claim.ledger
+    if number >= _BOUNDED_FROM:
+        yield from _problems_of_claim(claim)
+    yield from _problems_of_rule(manifest, scale, ledger)
+    if ledger is not None:
+        asked = [query for query in QUERIES if query.first_format <= number]
+        yield from _problems_of_ledger(ledger, asked, manifest, scale)
+
+
+def _problems_of_claim(claim: Claim) -> Iterator[str]:
+    if claim.delta is not None and claim.delta > MOST_DELTA:
+        yield (
+            f"claim: delta is {claim.delta:g}; with that probability nothing is promised at all, "
+            f"and no release has more than {MOST_DELTA:g}"
+        )
+    if claim.ledger is None and claim.k < FEWEST_SUMMED:
+        yield f"k is {claim.k}; sums without noise are of at least {FEWEST_SUMMED} people"
+
+
+def _problems_of_rule(
+    manifest: Mapping[str, Any], scale: RatingScale, ledger: Ledger | None
+) -> Iterator[str]:
+    """Say which numbers of the rule are none."""
+    settings = manifest["settings"]
+    for name in ("activity", "cuts", "spreads"):
+        numbers = settings.get(name)
+        if not isinstance(numbers, list) or not all(_is_number(number) for number in numbers):
+            yield f"settings: {name} is no list of numbers with at most {DIGITS} decimal places"
+            return
+    activity, cuts, spreads = (
+        np.array(settings[name], np.float64) for name in ("activity", "cuts", "spreads")
+    )
+    most = _most_items(manifest, ledger)
+    if activity.size != ACTIVITIES or not _is_rising(activity, 1, max(1, most)):
+        yield (
+            f"settings: activity is not {ACTIVITIES} ascending numbers, from 1 to as many as there "
+            f"are items"
+        )
+    n_cuts = label_levels(scale).size - 1
+    if cuts.size != n_cuts or not (np.diff(cuts) > 0).all():
+        yield f"settings: cuts are not {n_cuts} rising numbers, one between two levels of {scale}"
+    if spreads.size != 2 or not ((spreads > 0) & (spreads <= 1)).all():
+        yield "settings: spreads are not two numbers above 0, and at most 1"
+    if settings.get("label_step") not in (tenths_of(scale), scale.step):
+        yield f"settings: label_step is neither the step of the scale {scale} nor a tenth of it"
+
+
+def _is_number(number: Any) -> bool:
+    return type(number) is float and math.isfinite(number) and round(number, DIGITS) == number
+
+
+def _is_rising(numbers: NDArray[np.float64], least: float, most: float) -> bool:
+    """Say whether numbers do not fall, and lie between two others."""
+    return bool(numbers[0] >= least and numbers[-1] <= most and (np.diff(numbers) >= 0).all())
+
+
+def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
+    """Return on how many items people may be drawn; endless, if the files do not tell."""
+    if manifest["layout"] == "model":
+        counted = manifest["counts"].get("items")
+        return counted if type(counted) is int else math.inf
+    return math.inf if ledger is None else _items_asked(ledger)
+
+
+def _items_asked(ledger: Ledger) -> int:
+    """Return of how many items sums were told: two numbers each."""
+    return sum(query.values for query in ledger.queries if query.name == "item sums") // 2
+
+
+def _problems_of_ledger(
+    ledger: Ledger, asked: list[LedgerQuery], manifest: Mapping[str, Any], scale: RatingScale
+) -> Iterator[str]:
+    """Say where a ledger holds other queries than were asked."""
+    expected, catalogue = [query.name for query in asked], manifest["settings"].get("catalogue")
+    if [query.name for query in ledger.queries] != expected:
+        yield f"claim: its ledger must hold the queries {', '.join(expected)}, once each, no others"
+        return
+    n_items, is_chosen = _items_asked(ledger), catalogue == "chosen"
+    values = {
+        "people by activity": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
+        "labels": label_levels(scale).size,
+        "means of people": _MEANS,
+        "item sums": 2 * n_items,
+        "kinds of items": _KINDS,
+        "moments": _cells_of_moments(ledger, min(n_items, _most_items(manifest, ledger))),
+    }
+    for query, form in zip(ledger.queries, asked, strict=True):
+        yield from _problems_of_query(query, form, values[query.name])
+    if (ledger.threshold_delta > 0) != is_chosen:
+        yield (
+            f"claim: threshold_delta of its ledger is {ledger.threshold_delta:g}, but the "
+            f"catalogue is {catalogue!r:.40}; above 0 where items are chosen, 0 elsewhere"
+        )
+    counted = manifest["counts"].get("items")
+    if type(counted) is int and counted > n_items:
+        yield f"claim: its ledger asks of {n_items:,} items, but {counted:,} are published"
+
+
+def _cells_of_moments(ledger: Ledger, most_items: float) -> int:
+    """Return how many cells a triangle has that could be meant; all of the largest if none."""
+    told = next(query.values for query in ledger.queries if query.name == "moments")
+    most = int(min(most_items, MOST_CHOSEN))
+    side = min(max((math.isqrt(8 * told + 1) - 1) // 2, FEWEST_CHOSEN), most)
+    return side * (side + 1) // 2
+
+
+def _problems_of_query(query: Query, asked: LedgerQuery, values: int) -> Iterator[str]:
+    where = f"claim: the query {query.name!r} of its ledger"
+    if query.what != asked.what:
+        yield f"{where} sums up {query.what!r:.60}, expected {asked.what!r}"
+    if query.sensitivity != 1.0:
+        yield f"{where} has the sensitivity {query.sensitivity:g}, expected 1"
+    if query.values != values:
+        yield f"{where} tells {query.values:,} values, expected {values:,}"

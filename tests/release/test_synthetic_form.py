@@ -1,0 +1,226 @@
+"""What cannot be of synthetic people as recveil draws them is refused, whatever card it has."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.anonymize import sample
+from recveil.anonymize.synthetic.noisy_sums import SHARES
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.publish.tables import write_model
+from recveil.ratings import RatingScale
+from recveil.release.data_card import data_card
+from recveil.release.manifest import FileEntry, Manifest, to_bytes
+from recveil.release.synthetic_form import QUERIES, label_levels
+from recveil.verify import verify
+
+STARS = RatingScale(1, 5, 1)
+# By name: epsilon, layout, and the catalogue.
+MADE = {
+    "users": (30.0, "users", "as-rated"),
+    "model": (30.0, "model", "as-rated"),
+    "chosen": (60.0, "model", None),
+    "exact": (None, "model", "as-rated"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("synthetic")
+    ratings = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
+    for name, (epsilon, layout, catalogue) in MADE.items():
+        release = Synthesizer(epsilon, catalogue=catalogue, people=50).anonymize(ratings)
+        release.write(folder / name, layout=layout)
+    return folder
+
+
+@pytest.fixture
+def copy_of(made, tmp_path):
+    return lambda name: Path(shutil.copytree(made / name, tmp_path / name))
+
+
+def change(folder, edit, *, card):
+    """Change release.json, and sign all of it anew if the card is to be rewritten, too."""
+    content = json.loads((folder / "release.json").read_text())
+    edit(content)
+    if card:
+        manifest = Manifest.from_json(content)
+        (folder / "README.md").write_text(data_card(manifest, manifest.ratings_file))
+        for name in content["files"]:
+            entry = FileEntry.of(folder / name)
+            content["files"][name] = {"sha256": entry.sha256, "bytes": entry.bytes}
+    (folder / "release.json").write_bytes(to_bytes(content))
+
+
+def is_refused(folder):
+    try:
+        return not verify(folder).holds
+    except RecveilError:
+        return True
+
+
+def settings(**changes):
+    return lambda content: content["settings"].update(changes)
+
+
+def query(name, **changes):
+    def edit(content):
+        for one in content["claim"]["ledger"]["queries"]:
+            if name in ("", one["name"]):
+                one |= changes
+
+    return edit
+
+
+def ledger(edit):
+    return lambda content: edit(content["claim"]["ledger"])
+
+
+NOTHING = {"name": "nothing", "what": "nothing", "sensitivity": 1.0, "sigma": 1e6, "values": 1}
+RULES = {
+    "activity that falls": settings(activity=[9.0, 8.0]),
+    "a message": settings(activity=[123456.0, 42.0, 1.0]),
+    "activities too many": settings(activity=[2.0] * 129),
+    "no activity": settings(activity=[]),
+    "nobody rates": settings(activity=[0.0] * 128),
+    "more than there are items": settings(activity=[170.0] * 128),
+    "more digits than are written": settings(activity=[2.123456789] * 128),
+    "cuts too many": settings(cuts=[round(0.1 * n, 6) for n in range(100)]),
+    "cuts that fall": settings(cuts=[1.0, 0.5, 0.2, 0.1]),
+    "equal cuts": settings(cuts=[0.1] * 4),
+    "one spread": settings(spreads=[1.0]),
+    "no chance": settings(spreads=[0.5, 0.0]),
+    "spreads below zero": settings(spreads=[-0.5, 0.5]),
+    "a huge spread": settings(spreads=[0.5, 1e300]),
+    "whole numbers": settings(spreads=[1, 1]),
+    "numbers in a text": settings(cuts="1 2 3 4"),
+    "a grid that is none": settings(label_step=0.37),
+}
+LEDGERS = {
+    "a query of nothing": ledger(lambda told: told.update(queries=[NOTHING])),
+    "no moments": ledger(lambda told: told["queries"].pop()),
+    "no item sums": ledger(lambda told: told["queries"].pop(3)),
+    "another order": ledger(lambda told: told["queries"].reverse()),
+    "one more query": ledger(lambda told: told["queries"].append(NOTHING)),
+    "people who hardly count": query("", sensitivity=0.001),
+    "a person who counts more": query("moments", sensitivity=2.0),
+    "other words": query("labels", what="p1 is alice"),
+    "odd item sums": query("item sums", values=7),
+    "more levels than there are": query("labels", values=9_999),
+    "moments of no square": query("moments", values=11),
+    "moments of more items": query("moments", values=41 * 42 // 2),
+    "moments of one item": query("moments", values=1),
+    "other bins": query("people by activity", values=3),
+    "items that are chosen for nothing": settings(catalogue="chosen"),
+    "a part of delta for nothing": ledger(lambda told: told.update(threshold_delta=1e-9)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_as_it_is_written_it_holds(made, name):
+    assert verify(made / name).holds
+
+
+@pytest.mark.parametrize("card", [False, True], ids=["alone", "with its card"])
+@pytest.mark.parametrize("name", ["users", "model", "exact"])
+@pytest.mark.parametrize("way", RULES)
+def test_a_rule_that_is_none_is_refused(copy_of, name, way, card):
+    folder = copy_of(name)
+    change(folder, RULES[way], card=card)
+    told = [violation.problem for violation in verify(folder).violations]
+    assert any(problem.startswith("settings: ") for problem in told)
+    with pytest.raises(RecveilError, match="ask recveil verify what is wrong with it"):
+        sample(folder, folder.with_name("drawn"), people=5)
+
+
+@pytest.mark.parametrize("card", [False, True], ids=["alone", "with its card"])
+@pytest.mark.parametrize("name", ["users", "model"])
+@pytest.mark.parametrize("way", LEDGERS)
+def test_a_ledger_of_other_queries_is_refused(copy_of, name, way, card):
+    folder = copy_of(name)
+    change(folder, LEDGERS[way], card=card)
+    assert any("ledger" in violation.problem for violation in verify(folder).violations)
+
+
+def test_a_delta_that_promises_nothing_is_refused(copy_of):
+    folder = copy_of("users")
+    change(folder, lambda content: content["claim"].update(delta=0.4), card=True)
+    assert any("delta is 0.4" in violation.problem for violation in verify(folder).violations)
+
+
+def test_exact_sums_of_hardly_anybody_are_refused(copy_of):
+    folder = copy_of("exact")
+    change(folder, lambda content: content.update(k=1), card=True)
+    assert any("k is 1; sums" in violation.problem for violation in verify(folder).violations)
+
+
+def test_items_are_not_chosen_for_nothing(copy_of):
+    folder = copy_of("chosen")
+    change(folder, ledger(lambda told: told.update(threshold_delta=0.0)), card=True)
+    told = [violation.problem for violation in verify(folder).violations]
+    assert any(
+        "threshold_delta of its ledger is 0, but the catalogue is 'chosen'" in problem
+        for problem in told
+    )
+
+
+# Numbers that a rule could have, or that the card does not show: the card's digest tells.
+QUIET = {
+    "activity": lambda content: content["settings"].update(
+        activity=sorted(content["settings"]["activity"][64:] * 2)
+    ),
+    "cuts": lambda content: content["settings"]["cuts"].__setitem__(0, -2.5),
+    "spreads": settings(spreads=[0.3, 0.3]),
+    "scale": lambda content: content["scale"].update(low=0.0, high=4.0),
+    "a wider scale": lambda content: content["scale"].update(high=10.0),
+    "more noise": query("moments", sigma=1e3),
+}
+
+
+@pytest.mark.parametrize("name", ["users", "model"])
+@pytest.mark.parametrize("way", QUIET)
+def test_what_the_card_does_not_show_it_binds(copy_of, name, way):
+    folder = copy_of(name)
+    change(folder, QUIET[way], card=False)
+    places = {violation.where for violation in verify(folder).violations}
+    assert places & {"README.md", "release.json"}
+
+
+def test_a_model_of_nothing_is_no_model(copy_of):
+    for edit in (
+        lambda table: table.slice(0, 0),
+        lambda table: table.select([0, 1, 2]),
+        lambda table: table.set_column(
+            1, "offset", pa.array(np.full(table.num_rows, 3e38, np.float32))
+        ),
+    ):
+        folder = copy_of("model")
+        table = edit(pq.read_table(folder / "model.parquet"))
+        write_model(table, folder / "model.parquet")
+        n_items = table.num_rows
+        change(folder, lambda content, n=n_items: content["counts"].update(items=n), card=True)
+        assert is_refused(folder)
+        shutil.rmtree(folder)
+
+
+def test_every_query_that_is_asked_stands_in_the_form():
+    assert [query.name for query in QUERIES] == list(SHARES)
+
+
+@given(
+    low=st.integers(-5, 5), steps=st.integers(1, 60), step=st.sampled_from([0.5, 1.0, 0.1, None])
+)
+def test_there_is_a_cut_between_two_levels(low, steps, step):
+    scale = RatingScale(low, low + steps * (step or 1.0), step)
+    levels = label_levels(scale)
+    assert levels.size == (min(steps + 1, 21) if step and steps < 21 else 21)
+    assert (levels[0], levels[-1]) == pytest.approx((scale.low, scale.high))
