@@ -330,4 +330,4 @@ def test_the_card_says_what_was_pooled(made):
     manifest = manifest_of(made / "noisy-users")
     manifest["settings"]["pooled_share"] = 0.03
     card = data_card(Manifest.from_json(manifest), "ratings.parquet")
-    assert "3.0 % of the ratings are of items that too few people rated" in card
+    assert "3.0 % on average (counted with noise) are of items that too few" in card

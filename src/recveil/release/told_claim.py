@@ -89,7 +89,7 @@ def bounds_of(claim: Claim) -> dict[str, float]:
     >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
     >>> told = bounds_of(Claim("differentially-private", 1, False, 1, 1, 5.0, 1e-6, ledger))
     >>> {name: round(value, 2) for name, value in told.items()}
-    {'odds_factor': 148.41, 'odds_exceeded': 0.0, 'epsilon_of_two': 11.29, 'delta_of_two': 0.0, \
+    {'odds_factor': 148.41, 'odds_exceeded': 0.0, 'epsilon_of_two': 11.0, 'delta_of_two': 0.0, \
 'most_auc': 0.76, 'most_recognized': 0.26}
     """
     if claim.ledger is None or claim.epsilon is None:
