@@ -10,7 +10,8 @@ from recveil.anonymize.base import check_seed, drawn_seed
 from recveil.anonymize.methods import sampler_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import refuse_no_path
-from recveil.publish.folder import check_target, write_drawn
+from recveil.publish.folder import write_drawn
+from recveil.publish.placing import check_target
 from recveil.release.form import known_manifest
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.reader import read_model
