@@ -63,7 +63,12 @@ def write_release(
     with placing_both(folder, force=force) as (public_folder, private_folder):
         _write_published(published, public_folder, file_format, written)
         _write_private(release, private_folder, public_folder / MANIFEST, written)
-        result = verify(public_folder)
+        result = verify(public_folder, private=private_folder)
+        if result.private_found:
+            raise RecveilError(
+                f"something private would stand in the release, which was not written: "
+                f"{result.private_found[0]}"
+            )
         if not result.holds:
             raise RecveilError(
                 f"the release does not keep its own claim and was not written: "
