@@ -16,6 +16,7 @@ from recveil.anonymize.hiding import anonymize_hidden
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.io import write_ratings
 from recveil.publish import Release, folder
 from recveil.ratings import Ratings
 from recveil.release.groups import Groups
@@ -319,9 +320,14 @@ def test_ids_of_items_that_a_spreadsheet_runs_are_told(tmp_path):
     assert n > 1
     told = " ".join(verify(tmp_path / "out").not_covered)
     assert f"{n} of the ids of items begin as a formula does" in told
-    assert "formula" not in " ".join(verify_of_plain(tmp_path).not_covered)
-
-
-def verify_of_plain(tmp_path):
     PredictiveAnonymizer(3, seed=1).anonymize(table()).write(tmp_path / "plain")
-    return verify(tmp_path / "plain")
+    assert "formula" not in " ".join(verify(tmp_path / "plain").not_covered)
+
+
+def test_anonymize_tells_them_too(tmp_path, capsys):
+    ratings = table(name_of_item=lambda item: f"=HYPERLINK({item})" if item < 5 else f"f{item}")
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    with pytest.raises(SystemExit) as stop:
+        main(["anonymize", str(tmp_path / "ratings.csv"), "-o", str(tmp_path / "out"), "--k", "3"])
+    assert not stop.value.code
+    assert "of the ids of items begin as a formula does" in capsys.readouterr().out

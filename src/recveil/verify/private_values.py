@@ -116,7 +116,7 @@ def _in_items(names: PublishedNames, side: PrivateSide) -> _Found:
     """Look for people in the ids of items."""
     labels = [item for item in names.items if isinstance(item, str)]
     text = "\n".join(label for label in labels if not _is_pseudonym(label, ITEM_PREFIX))
-    found = found_within(telling(side.users, len(text)), text)
+    found = found_within(telling(side.users, len(text)), text) if text else set()
     if found:
         yield (
             "item_id",

@@ -7,6 +7,8 @@ from typing import Any
 # Shorter ones stand in other text by chance.
 SHORTEST = 8
 _WORD = re.compile(r"[^\W_]+")
+_ADDRESS = re.compile(r"(?=.*[^\W\d_])(?=.*[\d@_])\S+")
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
 _MOST_CHANCE = 1e-3
 
 
@@ -37,14 +39,13 @@ def telling(values: Iterable[Any], n_places: int) -> list[str]:
 
 def _is_address(text: str) -> bool:
     """Say whether a text is no word, title, or number of whatever notation."""
-    parts = any(map(str.isalpha, text)) and re.search(r"[\d@_]", text)
-    return bool(parts) and re.search(r"\s", text) is None and not _numbers(text)
+    return _ADDRESS.fullmatch(text) is not None and not _numbers(text)
 
 
 def _numbers(text: str) -> int:
     """Return how many numbers have as many digits, if it is one; letters to f may be digits."""
     digits = text.replace("-", "")
-    return 10 ** len(digits) if re.fullmatch("[0-9a-fA-F]+", digits) else 0
+    return 10 ** len(digits) if _HEXADECIMAL.fullmatch(digits) else 0
 
 
 def found_within(values: Iterable[str], text: str) -> set[str]:
