@@ -11,7 +11,7 @@ from recveil.anonymize.methods import sampler_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import refuse_no_path
 from recveil.publish.folder import write_drawn
-from recveil.publish.placing import check_target
+from recveil.publish.staging import check_target
 from recveil.release.form import known_manifest
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.reader import read_model

@@ -18,7 +18,7 @@ from recveil.ahead import ahead
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.publish.expected import refuse_too_large
-from recveil.publish.placing import placing_both, placing_drawn
+from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.publish.tables import evenly, rating_writer, tables, write_model
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
@@ -60,7 +60,7 @@ def write_release(
         refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
     written = published.default_layout if layout == "auto" else layout
     _check_layout(published, written)
-    with placing_both(folder, force=force) as (public_folder, private_folder):
+    with staged_pair(folder, force=force) as (public_folder, private_folder):
         _write_published(published, public_folder, file_format, written)
         _write_private(release, private_folder, public_folder / MANIFEST, written)
         result = verify(public_folder, private=private_folder)
@@ -90,7 +90,7 @@ def write_drawn(
     check_form("users", file_format)
     if published.claim.about.holds_people:
         raise RecveilError("these records are people's; write them with their private twin")
-    with placing_drawn(folder, force=force) as new:
+    with staged_drawn(folder, force=force) as new:
         _write_published(published, new, file_format, "users")
         result = verify(new)
         if not result.holds:

@@ -1,4 +1,4 @@
-"""Placing: a release is written out of sight, and renamed to its place once it is whole.
+"""Staging: a release is written out of sight, and renamed to its place once it is whole.
 
 What a killed run had begun, the next one to the same place finishes or undoes, so that either the
 old release or the new one is there whole, with the private twin that belongs to it.
@@ -39,7 +39,7 @@ _OLD, _OLD_PRIVATE = "old-published", "old-private"
 
 
 @contextmanager
-def placing_both(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
+def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     """Give two folders to write to; rename them into place if all went well.
 
     An old release goes before its twin and a new one comes after, so that at any moment there is
@@ -81,7 +81,7 @@ def placing_both(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
 
 
 @contextmanager
-def placing_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
+def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     """Give a folder to write drawn people to, who have no private twin; rename it into place.
 
     Parameters
@@ -94,7 +94,7 @@ def placing_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     Raises
     ------
     RecveilError
-        As `placing_both`; or if a private twin stands at that place.
+        As `staged_pair`; or if a private twin stands at that place.
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)

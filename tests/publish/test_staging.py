@@ -13,7 +13,7 @@ from recveil.anonymize import PredictiveAnonymizer, Synthesizer
 from recveil.anonymize.sampling import sample
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
-from recveil.publish import placing
+from recveil.publish.staging import _put_into_place, check_target
 from recveil.ratings import RatingScale
 from recveil.verify import verify
 
@@ -92,13 +92,13 @@ class TestModes:
         self, release, tmp_path, umask, monkeypatch
     ):
         umask(0)
-        check, seen = placing._put_into_place, []
+        check, seen = _put_into_place, []
 
         def look(renames):
             seen.append(modes(tmp_path))
             check(renames)
 
-        monkeypatch.setattr(placing, "_put_into_place", look)
+        monkeypatch.setattr("recveil.publish.staging._put_into_place", look)
         release.write(tmp_path / "out")
         (staging,) = [name for name in seen[0] if name.count("/") == 0]
         assert seen[0][staging] == "0o700"
@@ -149,7 +149,7 @@ class TestDrawn:
         def full(*_, **__):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(placing, "_set_modes", full)
+        monkeypatch.setattr("recveil.publish.staging._set_modes", full)
         with pytest.raises(RecveilError, match=r"No space left on device.*choose another"):
             sample(model, tmp_path / "out", people=12, seed=2, force=True)
         assert (tmp_path / "out" / "release.json").read_bytes() == before
@@ -190,9 +190,9 @@ class TestKilledAgain:
 
         monkeypatch.setattr(Path, "rename", kill)
         with suppress(Killed):
-            placing.check_target(tmp_path / "out", force=True)
+            check_target(tmp_path / "out", force=True)
         monkeypatch.setattr(Path, "rename", rename)
-        placing.check_target(tmp_path / "out", force=True)
+        check_target(tmp_path / "out", force=True)
         assert names(tmp_path) == ["out", "out.private"]
         assert verify(tmp_path / "out").holds
         assert belongs_together(tmp_path)
