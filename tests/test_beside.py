@@ -1,6 +1,7 @@
 """What is being written: nothing is left of it, however a run ends, and nobody else's is taken."""
 
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -37,6 +38,18 @@ def writer(tmp_path):
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def umask():
+    """Set the umask of this process, and put it back."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
 
 
 def made_long_ago(path):
@@ -134,13 +147,52 @@ class TestWriting:
             (folder / "half").write_text("half")
         assert names(tmp_path) == []
 
-    def test_a_file_gets_the_usual_permissions_and_a_folder_its_owner_s(self, tmp_path):
+    def test_a_file_gets_the_usual_permissions_and_a_folder_its_owner_s(self, tmp_path, umask):
+        umask(0o027)
         with file_beside(tmp_path / "page.html") as beside:
             beside.write_text("whole")
         (tmp_path / "other.html").touch()
-        assert (tmp_path / "page.html").stat().st_mode == (tmp_path / "other.html").stat().st_mode
+        assert mode(tmp_path / "page.html") == mode(tmp_path / "other.html") == 0o640
         with folder_beside(tmp_path, ".work-") as folder:
-            assert folder.stat().st_mode & 0o077 == 0
+            assert mode(folder) == 0o700
+
+    @pytest.mark.parametrize("mask", [0o000, 0o002])
+    def test_nobody_else_may_write_it_whatever_the_umask(self, tmp_path, umask, mask):
+        umask(mask)
+        with file_beside(tmp_path / "page.html") as beside:
+            assert mode(beside) == 0o600
+            beside.write_text("whole")
+        assert mode(tmp_path / "page.html") == 0o644
+        with folder_beside(tmp_path, ".work-") as folder:
+            assert (mode(folder), mode(folder / "lock")) == (0o700, 0o600)
+
+    def test_what_is_private_is_its_owner_s_alone(self, tmp_path, umask):
+        umask(0)
+        (tmp_path / "raw.csv").touch()
+        assert mode(tmp_path / "raw.csv") == 0o666
+        write_beside(tmp_path / "raw.csv", lambda beside: beside.write_text("1,2,3"), private=True)
+        assert mode(tmp_path / "raw.csv") == 0o600
+
+    def test_what_was_hidden_from_others_stays_hidden(self, tmp_path, umask):
+        umask(0)
+        (tmp_path / "page.html").touch()
+        (tmp_path / "page.html").chmod(0o400)
+        write_beside(tmp_path / "page.html", lambda beside: beside.write_text("whole"))
+        assert mode(tmp_path / "page.html") == 0o600
+
+    def test_the_lock_goes_last(self, tmp_path, monkeypatch):
+        import shutil
+
+        left = []
+
+        def killed(folder, **_):
+            left.extend(names(folder))
+
+        monkeypatch.setattr(shutil, "rmtree", killed)
+        with folder_beside(tmp_path, ".work-") as folder:
+            for name in ("a", "lock.csv", "z"):
+                (folder / name).write_text("half")
+        assert left == ["lock"]
 
 
 class TestWritingBeside:
@@ -172,3 +224,17 @@ class TestWritingBeside:
         with pytest.raises(RecveilError, match=r"^page\.html: .* \(No space left .*another place$"):
             write_beside(tmp_path / "page.html", fill_the_disk)
         assert (names(tmp_path), (tmp_path / "page.html").read_text()) == (["page.html"], "old")
+
+    def test_nothing_is_put_into_a_release(self, tmp_path):
+        (tmp_path / "out" / "notes").mkdir(parents=True)
+        (tmp_path / "out" / "release.json").write_text('{\n  "format": "recveil-release-3"\n}\n')
+        for place in ("out/raw.csv", "out/notes/raw.csv"):
+            with pytest.raises(RecveilError, match="is a release, to be published"):
+                write_beside(tmp_path / place, lambda beside: beside.write_text("1,2,3"))
+        assert sorted(names(tmp_path / "out")) == ["notes", "release.json"]
+
+    def test_a_file_of_that_name_far_above_is_no_release(self, tmp_path):
+        (tmp_path / "app" / "data").mkdir(parents=True)
+        (tmp_path / "release.json").write_text('{"version": "2.0"}')
+        write_beside(tmp_path / "app" / "raw.csv", lambda beside: beside.write_text("1,2,3"))
+        assert names(tmp_path / "app") == ["data", "raw.csv"]

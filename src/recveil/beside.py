@@ -1,5 +1,8 @@
 """Beside: what is being written stands beside its target, locked for as long as its writer lives.
 
+Nobody else can read it until it is whole, and nobody else can ever write it, whatever the umask. No
+file is put into a release, which is to be published as it is.
+
 The system lets go of a lock when a process ends, however it ends. So what nobody holds was left by
 a killed run, and the next run removes it. The number of a process tells less: another one may have
 got it meanwhile, and in a container nearly every process is number 1.
@@ -8,6 +11,7 @@ got it meanwhile, and in a container nearly every process is number 1.
 import os
 import re
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +22,17 @@ from uuid import uuid4
 
 from recveil.errors import RecveilError
 
+# What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
+_SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
 _LOCK = "lock"
+_FOR_ALL, _FOR_OWNER = 0o644, 0o600
 # Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
 _YOUNG = 60.0
 
 
-def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> None:
+def write_beside(
+    path: str | PathLike[str], write: Callable[[Path], object], *, private: bool = False
+) -> None:
     """Let a file be written beside its target and put it there; if this fails, all is as it was.
 
     Parameters
@@ -32,11 +41,13 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
         What stands there is replaced. A link stays a link, and its target is replaced.
     write : callable
         Writes the file whose path it gets.
+    private : bool
+        Whether its owner alone can read it in the end, too.
 
     Raises
     ------
     RecveilError
-        If the file cannot be written or renamed.
+        If the file cannot be written or renamed, or would stand in a release.
 
     Examples
     --------
@@ -48,8 +59,9 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
     'all of it'
     """
     target = Path(path).resolve()
+    refuse_in_release(target)
     try:
-        with file_beside(target) as beside:
+        with file_beside(target, private=private) as beside:
             write(beside)
     except OSError as error:
         raise RecveilError(
@@ -58,8 +70,37 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
         ) from None
 
 
+def refuse_in_release(path: str | PathLike[str]) -> None:
+    """Raise a RecveilError if a path leads into a release, which is to be published as it is.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "release.json").write_text('{"format": "recveil-release-3"}')
+    ...     try:
+    ...         refuse_in_release(Path(folder, "notes", "ratings.csv"))
+    ...     except RecveilError as error:
+    ...         print(str(error).partition(" is ")[2])
+    a release, to be published; choose an output outside
+    """
+    target = Path(path).resolve()
+    for folder in target.parents:
+        # Far above, somebody else may have a file of that name.
+        if (folder / _SIGN).is_file() and (folder == target.parent or _is_release(folder)):
+            raise RecveilError(
+                f"{path}: {folder} is a release, to be published; choose an output outside"
+            )
+
+
+def _is_release(folder: Path) -> bool:
+    with suppress(OSError), (folder / _SIGN).open("rb") as file:
+        return _SIGN_HOLDS in file.read(_SIGN_BYTES)
+    return False
+
+
 @contextmanager
-def file_beside(target: Path) -> Iterator[Path]:
+def file_beside(target: Path, *, private: bool = False) -> Iterator[Path]:
     """Give a file to write to, and put it into the target's place if all went well.
 
     However it ends, by an error, Ctrl-C or a signal, nothing else is left. What killed runs left
@@ -68,7 +109,9 @@ def file_beside(target: Path) -> Iterator[Path]:
     Parameters
     ----------
     target : Path
-        What stands there is replaced.
+        What stands there is replaced; whom that was hidden from, the new one is hidden from, too.
+    private : bool
+        Whether its owner alone can read it in the end, too.
 
     Raises
     ------
@@ -87,15 +130,34 @@ def file_beside(target: Path) -> Iterator[Path]:
     False
     ('all of it', ['page.html'])
     """
-    with suppress(OSError):
-        sweep(target.parent, temporary_names(re.escape(target.name)))
+    sweep_beside(target)
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        with _held(beside):
+        with _held(beside) as usual:
             yield beside
+            beside.chmod(_FOR_OWNER if private else usual & _mode_of(target))
             beside.replace(target)
     finally:
         _remove(beside)
+
+
+def sweep_beside(target: Path) -> None:
+    """Remove what killed runs left beside a target.
+
+    Examples
+    --------
+    >>> sweep_beside(Path("nowhere", "page.html"))
+    """
+    with suppress(OSError):
+        sweep(target.parent, temporary_names(re.escape(target.name)))
+
+
+def _mode_of(target: Path) -> int:
+    """Return who may do what with what stands there; anybody, if nothing does."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode) | stat.S_IWUSR
+    except OSError:
+        return 0o777
 
 
 def temporary_names(target: str = ".*") -> str:
@@ -194,13 +256,19 @@ def _lock(descriptor: int, *, wait: bool) -> bool:
 
 
 @contextmanager
-def _held(file: Path) -> Iterator[None]:
-    """Create a file, and hold its lock; the file must not exist."""
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+def _held(file: Path) -> Iterator[int]:
+    """Create a file for its owner alone, and hold its lock; the file must not exist.
+
+    Gives the permissions that it would have had by the umask, less that of others to write: the
+    umask cannot be asked for without changing it for all threads.
+    """
+    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FOR_ALL)
     try:
+        usual = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        file.chmod(_FOR_OWNER)
         if _lock(descriptor, wait=True):
             os.write(descriptor, b"locked\n")  # not just made any more
-        yield
+        yield usual
     finally:
         os.close(descriptor)
 
@@ -234,10 +302,7 @@ def _remove(path: Path) -> None:
     pressed: KeyboardInterrupt | None = None
     while True:
         try:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            _remove_once(path)
             break
         except KeyboardInterrupt as again:
             pressed = again
@@ -245,3 +310,13 @@ def _remove(path: Path) -> None:
             break
     if pressed is not None:
         raise pressed
+
+
+def _remove_once(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    # The lock goes last: what has none, and is young, is taken for something that was just made.
+    for inner in [inner for inner in path.iterdir() if inner.name != _LOCK]:
+        _remove_once(inner)
+    shutil.rmtree(path, ignore_errors=True)

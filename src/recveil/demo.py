@@ -12,7 +12,7 @@ from recveil.anonymize import PredictiveAnonymizer, Synthesizer
 from recveil.attack import Adversary, Matches, Membership, match_known_ratings, membership
 from recveil.brief import brief
 from recveil.datasets import make_ratings
-from recveil.publish.folder import check_target
+from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.release.told_claim import bounds_of
 from recveil.verify import Verification

@@ -1,5 +1,7 @@
 """What is written is read back, and a failure leaves nothing behind."""
 
+import os
+import stat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, write_ratings
+from recveil.io.converting import convert
+from recveil.io.write import refuse_to_replace
 from recveil.ratings import Ratings, RatingScale
 
 RATINGS = Ratings.from_columns(
@@ -154,3 +158,37 @@ def test_refuses_a_folder_without_permission(
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(RecveilError, match=r"cannot be written in .* \(Permission denied\)"):
         write_ratings(RATINGS, tmp_path / "r.csv")
+
+
+def test_raw_ratings_are_their_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_ratings(RATINGS, tmp_path / "ratings.csv")
+        (tmp_path / "open.csv").touch()
+        write_ratings(RATINGS, tmp_path / "open.csv")
+    finally:
+        os.umask(before)
+    for name in ("ratings.csv", "open.csv"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+
+
+def test_raw_ratings_are_not_put_into_a_release(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "release.json").write_text('{"format": "recveil-release-3"}')
+    with pytest.raises(RecveilError, match="is a release, to be published"):
+        write_ratings(RATINGS, tmp_path / "out" / "raw.csv")
+    with pytest.raises(RecveilError, match="is a release, to be published"):
+        refuse_to_replace(tmp_path / "out" / "raw.csv", force=True)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["release.json"]
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_what_a_killed_run_left_goes_even_if_the_next_one_is_refused(
+    tmp_path: Path, force: bool
+) -> None:
+    (tmp_path / "made.csv").write_text("old")
+    (tmp_path / ".made.csv.0123abcd.tmp").write_text("user_id,item_id,rating\n1,2,3\n")
+    (tmp_path / "bad.csv").write_text("no ratings\n")
+    with pytest.raises(RecveilError):
+        convert(tmp_path / "bad.csv", tmp_path / "made.csv", force=force)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "made.csv"]

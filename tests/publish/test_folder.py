@@ -21,6 +21,7 @@ from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
 from recveil.publish import folder, tables
+from recveil.publish.staging import check_target
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 
@@ -225,17 +226,17 @@ class TestTargets:
 
     def test_a_name_too_long_is_refused_before_the_work(self, tmp_path):
         with pytest.raises(RecveilError, match="at most 200 bytes"):
-            folder.check_target(tmp_path / ("x" * 201), force=False)
+            check_target(tmp_path / ("x" * 201), force=False)
 
     def test_somebody_who_came_first_is_not_replaced(self, release, tmp_path, monkeypatch):
-        check = folder.check_target
+        check = check_target
 
         def overtaken(target, *, force):
             check(target, force=force)
-            monkeypatch.setattr(folder, "check_target", check)
+            monkeypatch.setattr("recveil.publish.staging.check_target", check)
             release.write(target, file_format="csv")
 
-        monkeypatch.setattr(folder, "check_target", overtaken)
+        monkeypatch.setattr("recveil.publish.staging.check_target", overtaken)
         with pytest.raises(RecveilError, match="writing failed"):
             release.write(tmp_path / "out")
         assert (tmp_path / "out" / "ratings.csv").exists()
@@ -361,16 +362,16 @@ class TestFailures:
         for source, target in renames[:n_renames]:
             if source.exists():
                 source.rename(target)
-        folder.check_target(tmp_path / "another", force=False)
+        check_target(tmp_path / "another", force=False)
         if replacing or n_renames > 2:
             with pytest.raises(RecveilError, match="exists"):
-                folder.check_target(tmp_path / "out", force=False)
+                check_target(tmp_path / "out", force=False)
             assert verify(tmp_path / "out").holds
             about = json.loads((tmp_path / "out.private" / "private.json").read_text())
             manifest = (tmp_path / "out" / "release.json").read_bytes()
             assert about["release"]["sha256"] == hashlib.sha256(manifest).hexdigest()
         else:
-            folder.check_target(tmp_path / "out", force=False)
+            check_target(tmp_path / "out", force=False)
         assert not staging.exists()
 
 

@@ -17,8 +17,9 @@ from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.publish.expected import Expected, refuse_too_large
-from recveil.publish.folder import check_form, check_target
+from recveil.publish.folder import check_form
 from recveil.publish.release import Release
+from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.sides import FileFormat, Layout

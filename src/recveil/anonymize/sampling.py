@@ -12,7 +12,8 @@ from recveil.anonymize.methods import sampler_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import refuse_no_path
 from recveil.publish.expected import FEWER_PEOPLE, expect_drawn, refuse_beyond_disk
-from recveil.publish.folder import check_form, check_target, write_drawn
+from recveil.publish.folder import check_form, write_drawn
+from recveil.publish.staging import check_target
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import fresh_prefix

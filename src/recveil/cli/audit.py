@@ -112,7 +112,7 @@ def audit(
 
 def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None) -> None:
     """Write the page, everybody's risk and the JSON object, and print all for people."""
-    from recveil.cli.risk_file import write_risk
+    from recveil.cli.risk_file import hand_out_risk
     from recveil.cli.show import show_read, write_json
     from recveil.cli.show_audit import show_audit
 
@@ -120,7 +120,7 @@ def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Pa
     if html is not None:
         _write_page(plain, html)
     if risk is not None and result.risk is not None:
-        write_risk(result.ratings.users, result.risk, risk)
+        hand_out_risk(result.ratings.users, result.risk, risk)
     if write_json(plain, json) and not (options.is_stdout(html) or options.is_stdout(risk)):
         show_read(result.reading)
         show_audit(plain)
@@ -159,9 +159,8 @@ def _check_output(
         raise typer.BadParameter(f"{option} {path} cannot be written; expected a file in a folder")
     if any(given and given.exists() and path.exists() and path.samefile(given) for given in inputs):
         raise typer.BadParameter(f"{option} {path} is an input itself; name another file")
-    from recveil.release.manifest import MANIFEST
-
-    if (path.parent / MANIFEST).exists() or any(
-        release and release.resolve() in path.resolve().parents for release in releases
-    ):
+    if any(release and release.resolve() in path.resolve().parents for release in releases):
         raise typer.BadParameter(f"{option} {path} would stand in a release; name another place")
+    from recveil.beside import refuse_in_release
+
+    refuse_in_release(path)

@@ -1,10 +1,9 @@
-"""Everybody's risk as a file, for its owner alone."""
+"""Where everybody's risk goes, which is for its owner alone."""
 
-import csv
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from recveil.cli.options import is_stdout
 
@@ -27,19 +26,11 @@ def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
     return twin / RISK if twin.is_dir() and os.access(twin, os.W_OK) else None
 
 
-def write_risk(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
-    """Write who is found how often, readable by the owner alone."""
+def hand_out_risk(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
+    """Write who is found how often to a file of its owner alone, or to standard output."""
+    from recveil.audit.risk_table import risk_table, write_risk
+
     if is_stdout(path):
-        _write_rows(sys.stdout, users, risk)
-        return
-    path.unlink(missing_ok=True)  # an older file may be readable by others
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        _write_rows(file, users, risk)
-
-
-def _write_rows(file: TextIO, users: "NDArray[Any]", risk: "Risk") -> None:
-    writer = csv.writer(file)
-    writer.writerow(["user_id", "found", "adversary"])
-    found = ["" if share != share else share for share in risk.found.tolist()]
-    writer.writerows(zip(users, found, risk.adversary, strict=True))
+        sys.stdout.write(risk_table(users, risk))
+    else:
+        write_risk(users, risk, path)

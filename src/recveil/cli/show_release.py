@@ -8,6 +8,7 @@ from recveil.anonymize import Anonymized
 from recveil.anonymize.methods import tell_owner
 from recveil.cli.show import show_read, show_verification, tell_alone
 from recveil.release.manifest import twin_name
+from recveil.verify.not_covered import formulas_told
 
 
 def show_release(made: Anonymized, output: Path) -> None:
@@ -16,6 +17,8 @@ def show_release(made: Anonymized, output: Path) -> None:
     show_read(made.reading)
     show_verification(verification, str(output))
     for sentence in tell_owner(release, made.ratings):
+        typer.echo(sentence)
+    for sentence in formulas_told(release.published.items):
         typer.echo(sentence)
     if verification.has_levels:
         typer.echo(

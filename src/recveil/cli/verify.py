@@ -40,6 +40,13 @@ def verify(
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The private folder of the release: look whether something of it stands there.",
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Check that everybody shares their published row with at least k - 1 others.
@@ -57,9 +64,11 @@ def verify(
         # There it would be a file that the release does not list, and break its claim.
         raise typer.BadParameter(f"--json {json} would stand in the release; name another place")
     columns = {"user": user, "item": item, "rating": rating}
-    result = verify(path, k=k, b=b, l=l, claim=claim, links=links, **columns)
+    result = verify(path, k=k, b=b, l=l, claim=claim, links=links, private=private, **columns)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
+        if result.private_found is not None and not result.private_found:
+            typer.echo("Nothing of the private side was found in the release.")
         if links:
             show_links(result)
         show_not_covered(result)

@@ -13,13 +13,12 @@ from recveil.anonymize.methods import make_variant
 from recveil.attack.attacks import ATTACKS
 from recveil.attack.members import SCORERS
 from recveil.audit.shadowing import attack_by_shadows
-from recveil.beside import folder_beside, sweep, temporary_names, write_beside
+from recveil.beside import folder_beside, refuse_in_release, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
 from recveil.publish import write_release
-from recveil.release.manifest import MANIFEST
 from recveil.release.registry import variant_of
 
 _FORMAT = "recveil-cell-8"
@@ -66,11 +65,7 @@ def open_folder(out: Path) -> None:
     RecveilError
         If there is something else, or a release around it, or it cannot be made.
     """
-    if (out.parent / MANIFEST).exists():
-        raise RecveilError(
-            f"{out}: {out.parent} is a release, to be published, and a comparison is private; "
-            f"choose another output"
-        )
+    refuse_in_release(out)
     if not out.parent.is_dir():
         raise RecveilError(f"{out}: {out.parent} is not a folder; create it first")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
@@ -83,7 +78,7 @@ def open_folder(out: Path) -> None:
     try:
         out.mkdir(mode=0o700, exist_ok=True)
         out.chmod(0o700)
-        (out / CELLS).mkdir(exist_ok=True)
+        (out / CELLS).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise RecveilError(
             f"{out}: cannot be written ({error.strerror}); choose another output"
@@ -131,7 +126,7 @@ def save_cell(out: Path, cell: Cell) -> None:
     """Write a cell beside its file, then rename it: a killed run leaves the old one or none."""
     text = json.dumps(cell.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     target = out / CELLS / cell.setting.file
-    write_beside(target, lambda path: path.write_text(text, encoding="utf-8"))
+    write_beside(target, lambda path: path.write_text(text, encoding="utf-8"), private=True)
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:

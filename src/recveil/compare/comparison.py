@@ -159,7 +159,8 @@ class Comparison:
 
     def write_table(self, out: Path) -> None:
         """Write the table as Parquet into the comparison's folder."""
-        write_beside(out / TABLE, lambda path: pq.write_table(self.to_table(), path))
+        table = self.to_table()
+        write_beside(out / TABLE, lambda path: pq.write_table(table, path), private=True)
 
     def _facts(self) -> dict[str, object]:
         return {

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
-from recveil.beside import write_beside
+from recveil.beside import refuse_in_release, sweep_beside, write_beside
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
@@ -33,6 +33,8 @@ def write_ratings(
 ) -> None:
     """Write ratings to a file; if this fails, what stood there before still stands there.
 
+    Its owner alone can read it, as it says who rated what.
+
     The columns are `user_id`, `item_id`, `rating` and, if known, `timestamp`: Unix seconds at the
     start of the day.
 
@@ -48,8 +50,8 @@ def write_ratings(
     Raises
     ------
     RecveilError
-        For an unknown format or ending, Parquet for a terminal, a place that cannot be written, or
-        a label that an ``.inter`` file cannot hold.
+        For an unknown format or ending, Parquet for a terminal, a place that cannot be written or
+        stands in a release, or a label that an ``.inter`` file cannot hold.
 
     Examples
     --------
@@ -69,7 +71,7 @@ def write_ratings(
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     write = _WRITERS[resolve_target(target, format)]
-    write_beside(target, lambda beside: write(ratings, beside, target))
+    write_beside(target, lambda beside: write(ratings, beside, target), private=True)
 
 
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:
@@ -85,10 +87,15 @@ def _write_to_standard_output(ratings: Ratings, format: str) -> None:
 
 
 def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
-    """Raise a RecveilError if something stands at `path`, unless `force` and it is a file."""
-    target = Path(path)
+    """Raise a RecveilError if something stands at `path`, unless `force` and it is a file.
+
+    What killed runs left beside it is removed, and a place in a release is refused.
+    """
     if is_standard(path):
         return
+    target = Path(path)
+    sweep_beside(target.resolve())
+    refuse_in_release(target)
     if target.is_dir() or (target.exists() and not force):
         remedy = "name another target" if target.is_dir() else "replace it with force (--force)"
         raise RecveilError(f"{target} exists; {remedy}")

@@ -1,16 +1,12 @@
 """Writing a release: its two folders, written beside their targets, verified, then renamed."""
 
 import json
-import os
-import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
-from recveil.beside import folder_beside, sweep
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.publish.expected import refuse_too_large
+from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.publish.tables import evenly, rating_writer, tables, write_model
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
@@ -35,24 +31,15 @@ from recveil.release.manifest import (
     MANIFEST,
     MODEL,
     PRIVATE_MANIFEST,
-    RATINGS,
-    RISK,
     FileEntry,
     Manifest,
     beside_ratings,
     counts_of,
     to_bytes,
-    twin_name,
 )
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.verify import Verification, verify
-
-_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE}
-
-# Leaves room for ".private" and for what the staging folder adds.
-_LONGEST_NAME = 200
 
 
 def write_release(
@@ -74,10 +61,15 @@ def write_release(
             refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
     written = published.default_layout if layout == "auto" else layout
     _check_layout(published, written)
-    with _staging(folder, force=force) as (public_folder, private_folder):
+    with staged_pair(folder, force=force) as (public_folder, private_folder):
         _write_published(published, public_folder, file_format, written)
         _write_private(release, private_folder, public_folder / MANIFEST, written)
-        result = verify(public_folder)
+        result = verify(public_folder, private=private_folder)
+        if result.private_found:
+            raise RecveilError(
+                f"something private would stand in the release, which was not written: "
+                f"{result.private_found[0]}"
+            )
         if not result.holds:
             raise RecveilError(
                 f"the release does not keep its own claim and was not written: "
@@ -99,24 +91,12 @@ def write_drawn(
     check_form("users", file_format)
     if published.claim.about.holds_people:
         raise RecveilError("these records are people's; write them with their private twin")
-    folder, private = _targets(folder)
-    check_target(folder, force=force)
-    if private.exists():
-        raise RecveilError(
-            f"{private} exists, and would seem to belong to what is drawn; choose another output"
-        )
-    with folder_beside(folder.parent, _prefix(folder)) as staging:
-        # Not "published": what a killed run leaves under that name is whole, and finished later.
-        new = staging / "drawn"
-        new.mkdir()
+    with staged_drawn(folder, force=force) as new:
         _write_published(published, new, file_format, "users")
         result = verify(new)
         if not result.holds:
             problem = result.violations[0].problem
             raise RecveilError(f"what was drawn does not hold: {problem}; {_remedy(published)}")
-        if folder.exists():
-            folder.rename(staging / "old")
-        new.rename(folder)
     return result
 
 
@@ -258,124 +238,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) ->
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     _write_json(folder / PRIVATE_MANIFEST, about)
-    for file in folder.iterdir():
-        file.chmod(0o600)
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
-
-
-@contextmanager
-def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
-    """Give two folders to write to; rename them into place if all went well.
-
-    An old release goes before its twin and a new one comes after, so that at any moment there is
-    either no release, or a release with the twin that belongs to it.
-    """
-    folder, private = _targets(folder)
-    check_target(folder, force=force)
-    try:
-        with folder_beside(folder.parent, _prefix(folder)) as staging:
-            try:
-                (staging / "private").mkdir(mode=0o700)
-                (staging / "published").mkdir()
-                yield staging / "published", staging / "private"
-                _put_into_place(staging, folder, private, force=force)
-            except OSError as error:
-                raise RecveilError(
-                    f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
-                ) from error
-    except OSError as error:
-        raise RecveilError(
-            f"{folder.parent}: cannot write here ({error.strerror}); choose another output"
-        ) from error
-
-
-def _put_into_place(staging: Path, folder: Path, private: Path, *, force: bool) -> None:
-    """Rename both folders to their targets; undo all if a step fails or is interrupted.
-
-    Old ones are moved out of the way only by force: without it, renaming onto a folder that came
-    meanwhile fails.
-    """
-    away = [(folder, staging / "old-published"), (private, staging / "old-private")]
-    into_place = [(staging / "private", private), (staging / "published", folder)]
-    done = []
-    try:
-        for source, target in (away if force else []) + into_place:
-            if source.exists():
-                # Noted first: a signal may come between the renaming and the next line.
-                done.append((source, target))
-                source.rename(target)
-    except BaseException:
-        for source, target in reversed(done):
-            if target.exists() and not source.exists():
-                target.rename(source)
-        raise
-
-
-def check_target(folder: str | PathLike[str], *, force: bool) -> None:
-    """Raise a RecveilError unless a release could be written to `folder`.
-
-    Asked before the long work begins, and again before writing. What killed runs left behind is
-    put in order first.
-    """
-    published, private = _targets(folder)
-    if not published.parent.is_dir():
-        raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
-    _settle_leftovers(published, private)
-    if (published.parent / MANIFEST).exists():
-        raise RecveilError(
-            f"{folder}: {published.parent} is a release, to be published; choose an output outside"
-        )
-    for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
-        if not target.exists() and not target.is_symlink():
-            continue
-        if not force:
-            raise RecveilError(
-                f"{target} exists; choose another output, or replace the release with force "
-                f"(--force)"
-            )
-        if target.is_symlink() or not (target / sign).is_file():
-            raise RecveilError(
-                f"{target} exists and is not a release of recveil's (no {sign}); "
-                f"force (--force) replaces releases only; choose another output"
-            )
-        if others := sorted({file.name for file in target.iterdir()} - _OWN_FILES):
-            raise RecveilError(
-                f"{target} holds more than a release ({', '.join(others[:3])}); "
-                f"move that away, or choose another output"
-            )
-
-
-def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
-    published = Path(folder).absolute()
-    if not 0 < len(os.fsencode(published.name)) <= _LONGEST_NAME:
-        raise RecveilError(
-            f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
-        )
-    return published, published.with_name(twin_name(published.name))
-
-
-def _settle_leftovers(folder: Path, private: Path) -> None:
-    """Finish the renaming that a killed run had begun; remove all else that it left.
-
-    Renaming begins when both new folders are complete and verified, and moves the private one
-    before the published one.
-    """
-
-    def settle(staging: Path) -> None:
-        new = (staging / "published").exists()
-        if new and not (staging / "private").exists():
-            (staging / "published").rename(folder)
-        elif new and (staging / "old-published").exists():
-            (staging / "old-published").rename(folder)
-            if (staging / "old-private").exists():
-                (staging / "old-private").rename(private)
-
-    # Either as `folder_beside` names them, or as once: the number of a process, and letters.
-    sweep(folder.parent, rf"{re.escape(_prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)", settle)
-
-
-def _prefix(folder: Path) -> str:
-    return f".{folder.name}.partial-"

@@ -98,7 +98,8 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     ['index.html']
     """
     page = compare_page(result)
-    write_beside(path, lambda beside: beside.write_text(page, encoding="utf-8"))
+    # It names nobody, but tells how people are found: it stands among private files.
+    write_beside(path, lambda beside: beside.write_text(page, encoding="utf-8"), private=True)
 
 
 def _grade(kind: ClaimKind) -> str:

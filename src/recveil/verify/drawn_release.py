@@ -12,19 +12,22 @@ import pyarrow.compute as pc
 from recveil.errors import RecveilError
 from recveil.release.claim import Claim
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
-from recveil.verify.not_covered import not_covered_of_release
+from recveil.verify.not_covered import formulas_told, not_covered_of_release
 from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
+from recveil.verify.private_values import PublishedNames
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.stored import model_table
 from recveil.verify.verification import Verification, Violation
 
 # Beyond it, sums of a model's numbers may be none.
 _LARGEST = 1e12
-# What the files hold, by the names of counts; and the columns that are looked at.
-_Found = tuple[dict[str, int], tuple[str, ...]]
+# What the files hold, by the names of counts; the columns that are looked at; and the items' ids.
+_Found = tuple[dict[str, int], tuple[str, ...], list[Any]]
 
 
-def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verification:
+def check_drawn(
+    folder: Path, manifest: Manifest, problems: list[str], names: PublishedNames
+) -> Verification:
     """Check a release of drawn people, or of the model that people are drawn from.
 
     Nobody shares a row with anybody, so that no classes are counted. What files can show is asked:
@@ -38,6 +41,8 @@ def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verifi
     manifest : Manifest
     problems : list of str
         What is wrong with release.json itself.
+    names : PublishedNames
+        What the items are called is noted there.
 
     Raises
     ------
@@ -60,7 +65,7 @@ def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verifi
     result = _verification(manifest, violations, checksums, name)
     read = _model if manifest.layout == "model" else _people
     try:
-        counts, compared = read(folder / name, manifest, violations)
+        counts, compared, items = read(folder / name, manifest, violations)
     except RecveilError as error:
         if checksums[name]:
             raise RecveilError(f"{error}; write the release again") from error
@@ -68,8 +73,9 @@ def check_drawn(folder: Path, manifest: Manifest, problems: list[str]) -> Verifi
         violations.append(Violation(name, None, None, problem))
         return replace(result, compared=())
     violations += _wrong_counts(manifest, counts)
-    users = counts.get("users", 0)
-    return replace(result, users=users, records=users, compared=compared)
+    names.items.extend(items)
+    users, told = counts.get("users", 0), [*result.not_covered, *formulas_told(items)]
+    return replace(result, users=users, records=users, compared=compared, not_covered=told)
 
 
 def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
@@ -135,7 +141,7 @@ def _people(path: Path, manifest: Manifest, violations: list[Violation]) -> _Fou
     file = PublishedFile(path, manifest, manifest.claim.about)
     users = sum(len(block.user_ids) for block in file.blocks(violations))
     counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}
-    return counts, tuple(file.schema.names)
+    return counts, tuple(file.schema.names), file.items
 
 
 def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Found:
@@ -147,7 +153,8 @@ def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Foun
     table = model_table(path, names, id_type, violations)
     for problem in _odd_rows(table):
         violations.append(Violation(path.name, None, None, problem))
-    return {"items": table.num_rows}, tuple(table.column_names)
+    items = table.column(0).to_pylist()
+    return {"items": table.num_rows}, tuple(table.column_names), items
 
 
 def _odd_rows(table: pa.Table) -> Iterator[str]:

@@ -14,7 +14,7 @@ from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.drawn_release import check_drawn
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
-from recveil.verify.not_covered import not_covered_of_release
+from recveil.verify.not_covered import formulas_told, not_covered_of_release
 from recveil.verify.other_files import (
     foreign_files,
     wrong_card,
@@ -23,6 +23,8 @@ from recveil.verify.other_files import (
     wrong_files,
     wrong_items,
 )
+from recveil.verify.private_side import PrivateSide
+from recveil.verify.private_values import NOT_LOOKED_FOR, PublishedNames, private_values
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
@@ -38,13 +40,32 @@ def check_release(
     *,
     claim: str | None = None,
     links: bool = False,
+    private: PrivateSide | None = None,
 ) -> Verification:
     """Check a release against its own claim, or against a given one; see `verify`."""
+    names = PublishedNames([], [], [])
+    result = _check(folder, k, b, l, claim, names, links=links)
+    if private is None:
+        return result
+    return result.with_private(private_values(folder, names, private), NOT_LOOKED_FOR)
+
+
+def _check(
+    folder: Path,
+    k: int | None,
+    b: int | None,
+    l: int | None,  # noqa: E741
+    claim: str | None,
+    names: PublishedNames,
+    *,
+    links: bool,
+) -> Verification:
+    """Check a release, and note what its records and items are called."""
     manifest, problems = read_manifest(folder / MANIFEST)
     if not manifest.holds_people:
         asked = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
         _refuse_of_drawn(manifest, asked)
-        return check_drawn(folder, manifest, problems)
+        return check_drawn(folder, manifest, problems, names)
     if claim is not None and not claim_kind(claim).holds_people:
         raise RecveilError(
             f"claim {claim!r} (--claim): what it says does not follow from rows, only from what a "
@@ -81,6 +102,9 @@ def check_release(
         unread = Violation(ratings_name, None, None, problem)
         nothing = _nothing_shown(file, checked, required, [*violations, unread], checksums)
         return replace(nothing, no_links=_UNREAD if links else "", not_covered=not_covered)
+    names.user_ids.extend(user_id for _, user_id, _ in own.records)
+    names.shared.extend(digest for digest, _, _ in own.records)
+    names.items.extend(file.items)
     violations += classes.below(required, file.locate, file.what)
     diversity = None
     if wanted[1] > 1:
@@ -105,7 +129,7 @@ def check_release(
         diversity=diversity,
         links=_links(supports, classes) if links and not why_not else None,
         no_links=why_not if links else "",
-        not_covered=not_covered,
+        not_covered=[*not_covered, *formulas_told(file.items)],
     )
 
 

@@ -1,8 +1,8 @@
 """What the checker says: one verdict, and each published row that speaks against it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 from recveil.brief import brief
 from recveil.verify.diversity import Diversity
@@ -81,6 +81,9 @@ class Verification:
         Of differential privacy, as it is claimed; None if it is not.
     ledger_epsilon : float or None
         What the ledger of the release adds up to, with that delta.
+    private_found : sequence of str or None
+        What of the private side stands in the release, in sentences that repeat no value; each is
+        a violation, too. None if nobody asked.
     """
 
     claim: str
@@ -103,11 +106,21 @@ class Verification:
     epsilon: float | None = None
     delta: float | None = None
     ledger_epsilon: float | None = None
+    private_found: Sequence[str] | None = None
 
     @property
     def holds(self) -> bool:
         """Whether nothing at all speaks against the claim."""
         return not self.violations and self.k_achieved >= self.k_required
+
+    def with_private(self, found: Sequence[Violation], not_looked_for: Sequence[str]) -> Self:
+        """Return the verdict with what of the private side was found in the release."""
+        return replace(
+            self,
+            violations=[*self.violations, *found],
+            private_found=[f"{violation.where}: {violation.problem}" for violation in found],
+            not_covered=[*self.not_covered, *not_looked_for],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data, for JSON."""
@@ -131,6 +144,7 @@ class Verification:
             "compared": list(self.compared),
             "not_covered": list(self.not_covered),
             "checksums": self.checksums,
+            "private_found": None if self.private_found is None else list(self.private_found),
             "violations": [violation._asdict() for violation in self.violations],
         }
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.io import spooled
+from recveil.io.pipes import refuse_no_path
 from recveil.io.positions import as_text
 from recveil.ratings import Ratings
 from recveil.release.claim import published_claims
 from recveil.release.manifest import MANIFEST
+from recveil.verify.private_side import read_private_side
 from recveil.verify.release_folder import check_release
 from recveil.verify.table import check_table
 from recveil.verify.verification import Verification
@@ -28,6 +30,7 @@ def verify(
     user: str | int | None = None,
     item: str | int | None = None,
     rating: str | int | None = None,
+    private: str | PathLike[str] | None = None,
 ) -> Verification:
     r"""Check that everybody shares their published row with at least k - 1 others.
 
@@ -52,6 +55,9 @@ def verify(
         Names or places of these columns of a file or table, as for `read_ratings`. A file without
         a header needs `user` and `item`, unless its format fixes the order: a verdict that took
         items for users would say nothing of people.
+    private : path, optional
+        The private folder of a release: whether something of it stands in the release is looked
+        for, too. Only the owner can ask that.
 
     Returns
     -------
@@ -61,7 +67,8 @@ def verify(
     Raises
     ------
     RecveilError
-        If the path cannot be read as either, or k is missing or below 1.
+        If the path cannot be read as either, or k is missing or below 1; or if the private folder
+        cannot be read, or is another one's.
 
     Notes
     -----
@@ -78,6 +85,10 @@ def verify(
     In a release, all else must be what recveil writes, to the byte. What neither is compared nor
     has one form stands in `Verification.not_covered`.
 
+    With `private`, ids of people (and of hidden items) are looked for in the stand of pseudonyms,
+    within ids of items, and in all free text; orders of records and pseudonyms are compared with
+    those of ids; and the seed, names and paths of this machine, and times of day are looked for.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -92,6 +103,13 @@ def verify(
     if claim is not None and claim not in published_claims():
         raise RecveilError(f"claim {claim!r}: expected one of {', '.join(published_claims())}")
     given = as_text({"user": user, "item": item, "rating": rating})
+    if private is not None:
+        refuse_no_path("the private folder of a release", private=private)
+        if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):
+            raise RecveilError(
+                "private (--private): only a release has a private folder; expected a folder with "
+                "release.json to compare it with"
+            )
     if not isinstance(path, str | PathLike):
         return _verify_frame(path, k, b, l, claim, links, given)
     with spooled(path) as file:
@@ -101,7 +119,8 @@ def verify(
                     f"{', '.join(named)}: given for a release, whose columns have fixed names; "
                     f"leave that out"
                 )
-            return check_release(file, k, b, l, claim=claim, links=links)
+            side = None if private is None else read_private_side(file, Path(private))
+            return check_release(file, k, b, l, claim=claim, links=links, private=side)
         required = _check_file(file, k, links)
         return check_table(file, required, b or 1, l or 1, claim or _DEFAULT, **given)
 

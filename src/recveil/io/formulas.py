@@ -1,0 +1,48 @@
+"""Formulas: text that a spreadsheet would run, made harmless in files for people, and read back.
+
+A cell that begins with one of a few characters is a formula to a spreadsheet, and may send what
+stands beside it to somebody else. An apostrophe in front makes text of it. Cells that begin with
+apostrophes and such a character get one more, so that taking one off gives back what there was.
+
+Numbers are left alone: -5 is no formula.
+"""
+
+import re
+from typing import Any
+
+# The wide forms count in spreadsheets of some languages.
+_STARTS = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001
+_RISKY = re.compile(f"'*[{_STARTS}]")
+
+
+def is_formula(label: object) -> bool:
+    r"""Say whether a spreadsheet may take a label for a formula.
+
+    Examples
+    --------
+    >>> [is_formula(label) for label in ("=1+1", "@ann", "-", "\tb", "ann", "a=b", -5)]
+    [True, True, True, True, False, False, False]
+    """
+    return isinstance(label, str) and _RISKY.match(label) is not None and label[0] != "'"
+
+
+def as_cell(label: Any) -> Any:
+    """Return a label as it stands in a file for people.
+
+    Examples
+    --------
+    >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("ann"), as_cell("'tis"), as_cell(-5)
+    ("'=1+1", "''=1+1", 'ann', "'tis", -5)
+    """
+    return f"'{label}" if isinstance(label, str) and _RISKY.match(label) else label
+
+
+def from_cell(cell: str) -> str:
+    """Return the label that stands in a cell which `as_cell` made.
+
+    Examples
+    --------
+    >>> from_cell("'=1+1"), from_cell("''=1+1"), from_cell("'tis")
+    ('=1+1', "'=1+1", "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _RISKY.match(cell) else cell

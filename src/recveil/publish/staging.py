@@ -1,0 +1,207 @@
+"""Staging: a release is written out of sight, and renamed to its place once it is whole.
+
+What a killed run had begun, the next one to the same place finishes or undoes, so that either the
+old release or the new one is there whole, with the private twin that belongs to it.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from recveil.beside import folder_beside, refuse_in_release, sweep
+from recveil.errors import RecveilError
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    CARD,
+    CLASSES,
+    HIDDEN_ITEMS_FILE,
+    MANIFEST,
+    MODEL,
+    PRIVATE_MANIFEST,
+    RATINGS,
+    RISK,
+    twin_name,
+)
+
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE}
+
+# Leaves room for ".private" and for what the staging folder adds.
+_LONGEST_NAME = 200
+
+# Within the staging folder. What is drawn has no twin, and another name: what a killed run leaves
+# under the name "published" without a private folder beside it is whole, and finished later.
+_NEW, _NEW_PRIVATE, _DRAWN = "published", "private", "drawn"
+_OLD, _OLD_PRIVATE = "old-published", "old-private"
+
+
+@contextmanager
+def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
+    """Give two folders to write to; rename them into place if all went well.
+
+    An old release goes before its twin and a new one comes after, so that at any moment there is
+    either no release, or a release with the twin that belongs to it.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to be published.
+    force : bool
+        Replace an older release at the same place.
+
+    Raises
+    ------
+    RecveilError
+        As `check_target`; or if something cannot be written. Nothing is left behind then.
+    """
+    folder, private = _targets(folder)
+    check_target(folder, force=force)
+    try:
+        with folder_beside(folder.parent, _prefix(folder)) as staging:
+            try:
+                (staging / _NEW_PRIVATE).mkdir(mode=0o700)
+                (staging / _NEW).mkdir(mode=0o755)
+                yield staging / _NEW, staging / _NEW_PRIVATE
+                _set_modes(staging / _NEW)
+                _set_modes(staging / _NEW_PRIVATE)
+                away = [(folder, staging / _OLD), (private, staging / _OLD_PRIVATE)]
+                into_place = [(staging / _NEW_PRIVATE, private), (staging / _NEW, folder)]
+                _put_into_place((away if force else []) + into_place)
+            except OSError as error:
+                raise RecveilError(
+                    f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
+                ) from error
+    except OSError as error:
+        raise RecveilError(
+            f"{folder.parent}: cannot write here ({error.strerror}); choose another output"
+        ) from error
+
+
+@contextmanager
+def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
+    """Give a folder to write drawn people to, who have no private twin; rename it into place.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to be published.
+    force : bool
+        Replace an older release at the same place.
+
+    Raises
+    ------
+    RecveilError
+        As `staged_pair`; or if a private twin stands at that place.
+    """
+    folder, private = _targets(folder)
+    check_target(folder, force=force)
+    if private.exists():
+        raise RecveilError(
+            f"{private} exists, and would seem to belong to what is drawn; choose another output"
+        )
+    try:
+        with folder_beside(folder.parent, _prefix(folder)) as staging:
+            (staging / _DRAWN).mkdir(mode=0o755)
+            yield staging / _DRAWN
+            _set_modes(staging / _DRAWN)
+            away = [(folder, staging / _OLD)] if force else []
+            _put_into_place([*away, (staging / _DRAWN, folder)])
+    except OSError as error:
+        raise RecveilError(
+            f"{folder}: cannot be written ({error.strerror or error}); nothing was left behind, "
+            f"choose another output"
+        ) from error
+
+
+def _set_modes(folder: Path) -> None:
+    """Let all files in a folder be read by whoever may read it, and be written by their owner."""
+    mode = folder.stat().st_mode & 0o644
+    for file in folder.iterdir():
+        file.chmod(mode)
+
+
+def _put_into_place(renames: list[tuple[Path, Path]]) -> None:
+    """Rename one after the other what is there; undo all if a step fails or is interrupted.
+
+    Old ones are moved out of the way only by force: without it, renaming onto a folder that came
+    meanwhile fails.
+    """
+    done = []
+    try:
+        for source, target in renames:
+            if source.exists():
+                # Noted first: a signal may come between the renaming and the next line.
+                done.append((source, target))
+                source.rename(target)
+    except BaseException:
+        for source, target in reversed(done):
+            if target.exists() and not source.exists():
+                target.rename(source)
+        raise
+
+
+def check_target(folder: str | PathLike[str], *, force: bool) -> None:
+    """Raise a RecveilError unless a release could be written to `folder`.
+
+    Asked before the long work begins, and again before writing. What killed runs left behind is
+    put in order first.
+    """
+    published, private = _targets(folder)
+    if not published.parent.is_dir():
+        raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
+    _settle_leftovers(published, private)
+    refuse_in_release(published)
+    for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
+        if not target.exists() and not target.is_symlink():
+            continue
+        if not force:
+            raise RecveilError(
+                f"{target} exists; choose another output, or replace the release with force "
+                f"(--force)"
+            )
+        if target.is_symlink() or not (target / sign).is_file():
+            raise RecveilError(
+                f"{target} exists and is not a release of recveil's (no {sign}); "
+                f"force (--force) replaces releases only; choose another output"
+            )
+        if others := sorted({file.name for file in target.iterdir()} - _OWN_FILES):
+            raise RecveilError(
+                f"{target} holds more than a release ({', '.join(others[:3])}); "
+                f"move that away, or choose another output"
+            )
+
+
+def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
+    published = Path(folder).absolute()
+    if not 0 < len(os.fsencode(published.name)) <= _LONGEST_NAME:
+        raise RecveilError(
+            f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
+        )
+    return published, published.with_name(twin_name(published.name))
+
+
+def _settle_leftovers(folder: Path, private: Path) -> None:
+    """Finish the renaming that a killed run had begun, or undo it; remove all else that it left.
+
+    Renaming begins when the new folders are complete and verified. The new private one goes before
+    the new published one, and back comes the old private one first, too: whoever is killed here
+    leaves what the next run settles.
+    """
+
+    def settle(staging: Path) -> None:
+        if (staging / _NEW).exists() and not (staging / _NEW_PRIVATE).exists():
+            (staging / _NEW).rename(folder)
+        elif (staging / _OLD).exists() and not folder.exists():
+            if (staging / _OLD_PRIVATE).exists():
+                (staging / _OLD_PRIVATE).rename(private)
+            (staging / _OLD).rename(folder)
+
+    # Either as `folder_beside` names them, or as once: the number of a process, and letters.
+    sweep(folder.parent, rf"{re.escape(_prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)", settle)
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name}.partial-"

@@ -1,0 +1,86 @@
+"""The private side of a release, as its owner's folder tells it: what must not be published."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, reason_of
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    HIDDEN_ITEMS_FILE,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    FileEntry,
+)
+
+
+@brief
+class PrivateSide(NamedTuple):
+    """What only the owner of a release may see.
+
+    Attributes
+    ----------
+    users : list of str or int
+        The original ids of the people.
+    records : list of str or None
+        The published id of each; None where no record is anybody's.
+    items : list of str or int
+        Where the published items bear pseudonyms: the original ids.
+    pseudonyms : list of str
+        The pseudonym of each of these.
+    seed : int or None
+    """
+
+    users: list[Any]
+    records: list[str | None]
+    items: list[Any]
+    pseudonyms: list[str]
+    seed: int | None
+
+    def _facts(self) -> dict[str, object]:
+        return {"": "for its owner alone", "people": len(self.users)}
+
+
+def read_private_side(folder: Path, private: Path) -> PrivateSide:
+    """Read the private folder that belongs to a release.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    private : Path
+        The private one, wherever it stands.
+
+    Raises
+    ------
+    RecveilError
+        If it cannot be read, or belongs to another release.
+    """
+    try:
+        told = json.loads((private / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
+        digest, seed = told["release"]["sha256"], told["seed"]
+        people = pq.read_table(private / ASSIGNMENT, columns=["user_id", "published_id"])
+        hidden = private / HIDDEN_ITEMS_FILE
+        named = pq.read_table(hidden) if hidden.is_file() else None
+        side = PrivateSide(
+            users=people["user_id"].to_pylist(),
+            records=people["published_id"].to_pylist(),
+            items=[] if named is None else named["item_id"].to_pylist(),
+            pseudonyms=[] if named is None else named["published_id"].to_pylist(),
+            seed=seed if type(seed) is int else None,
+        )
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecveilError(
+            f"{private}: cannot be read as the private folder of a release ({reason_of(error)}); "
+            f"expected {folder.name}.private, as recveil wrote it"
+        ) from None
+    if digest != FileEntry.of(folder / MANIFEST).sha256:
+        raise RecveilError(
+            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
+            f"name the one that was written with {folder.name}"
+        )
+    return side

@@ -1,0 +1,206 @@
+"""What a run leaves, however it ends, and who may read and write it."""
+
+import hashlib
+import json
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer, Synthesizer
+from recveil.anonymize.sampling import sample
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.publish.staging import _put_into_place, check_target
+from recveil.ratings import RatingScale
+from recveil.verify import verify
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2)
+
+
+@pytest.fixture(scope="module")
+def release(ratings):
+    return PredictiveAnonymizer(4, seed=3).anonymize(ratings)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A release from which people are drawn."""
+    folder = tmp_path_factory.mktemp("model") / "model"
+    invented = make_ratings(
+        n_users=60, n_items=20, n_ratings=600, seed=2, scale=RatingScale(1, 5, 1)
+    )
+    release = Synthesizer(epsilon=20.0, catalogue="as-rated").anonymize(invented)
+    release.write(folder, layout="model")
+    return folder
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def modes(folder):
+    """Who may do what with everything in a folder, as octal text."""
+    return {
+        str(path.relative_to(folder)): oct(stat.S_IMODE(path.stat().st_mode))
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.fixture
+def umask():
+    """Set the umask of this process, and put it back."""
+    before = os.umask(0)
+    yield os.umask
+    os.umask(before)
+
+
+def belongs_together(folder):
+    told = json.loads((folder / "out.private" / "private.json").read_text())["release"]["sha256"]
+    return told == hashlib.sha256((folder / "out" / "release.json").read_bytes()).hexdigest()
+
+
+class TestModes:
+    @pytest.mark.parametrize(
+        ("mask", "file", "folder"),
+        [(0o000, "0o644", "0o755"), (0o002, "0o644", "0o755"), (0o077, "0o600", "0o700")],
+    )
+    def test_nobody_else_may_write_whatever_the_umask(
+        self, release, tmp_path, umask, mask, file, folder
+    ):
+        umask(mask)
+        release.write(tmp_path / "out", file_format="csv")
+        found = modes(tmp_path)
+        assert found.pop("out") == folder
+        assert found.pop("out.private") == "0o700"
+        for name, mode in found.items():
+            assert mode == ("0o600" if name.startswith("out.private") else file), name
+
+    def test_neither_may_they_write_what_is_drawn(self, model, tmp_path, umask):
+        umask(0)
+        sample(model, tmp_path / "out", people=10, seed=1)
+        found = modes(tmp_path)
+        assert found.pop("out") == "0o755"
+        assert set(found.values()) == {"0o644"}
+
+    def test_nobody_may_look_into_what_is_being_written(
+        self, release, tmp_path, umask, monkeypatch
+    ):
+        umask(0)
+        check, seen = _put_into_place, []
+
+        def look(renames):
+            seen.append(modes(tmp_path))
+            check(renames)
+
+        monkeypatch.setattr("recveil.publish.staging._put_into_place", look)
+        release.write(tmp_path / "out")
+        (staging,) = [name for name in seen[0] if name.count("/") == 0]
+        assert seen[0][staging] == "0o700"
+        assert seen[0][f"{staging}/lock"] == "0o600"
+
+
+class TestDrawn:
+    """Drawn people have no private twin; what is replaced comes back all the same."""
+
+    @pytest.fixture
+    def before(self, model, tmp_path):
+        sample(model, tmp_path / "out", people=10, seed=1)
+        return (tmp_path / "out" / "release.json").read_bytes()
+
+    @pytest.mark.parametrize("interrupted_at", ["out", "drawn"])
+    def test_ctrl_c_while_renaming_puts_the_old_one_back(
+        self, model, tmp_path, monkeypatch, before, interrupted_at
+    ):
+        rename = Path.rename
+
+        def interrupted(self, target):
+            if self.name == interrupted_at:
+                monkeypatch.setattr(Path, "rename", rename)
+                raise KeyboardInterrupt
+            return rename(self, target)
+
+        monkeypatch.setattr(Path, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sample(model, tmp_path / "out", people=12, seed=2, force=True)
+        assert names(tmp_path) == ["out"]
+        assert (tmp_path / "out" / "release.json").read_bytes() == before
+
+    def test_a_run_killed_between_the_renames_is_settled_by_the_next(self, model, tmp_path, before):
+        sample(model, tmp_path / "new", people=12, seed=2)
+        staging = tmp_path / ".out.partial-0123abcd"
+        staging.mkdir()
+        (staging / "lock").write_text("locked")
+        (tmp_path / "new").rename(staging / "drawn")
+        (tmp_path / "out").rename(staging / "old-published")
+        with pytest.raises(RecveilError, match="exists"):
+            sample(model, tmp_path / "out", people=12, seed=2)
+        assert names(tmp_path) == ["out"]
+        assert (tmp_path / "out" / "release.json").read_bytes() == before
+
+    def test_a_full_disk_is_named_and_leaves_the_old_one(
+        self, model, tmp_path, monkeypatch, before
+    ):
+        def full(*_, **__):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("recveil.publish.staging._set_modes", full)
+        with pytest.raises(RecveilError, match=r"No space left on device.*choose another"):
+            sample(model, tmp_path / "out", people=12, seed=2, force=True)
+        assert (tmp_path / "out" / "release.json").read_bytes() == before
+
+
+class TestKilledAgain:
+    """A run that is killed while it settles what an earlier one left."""
+
+    @pytest.mark.parametrize("n_renames", [1, 2, 3])
+    @pytest.mark.parametrize("n_settled", [0, 1])
+    def test_old_or_new_is_whole_in_the_end(
+        self, release, tmp_path, monkeypatch, n_renames, n_settled
+    ):
+        release.write(tmp_path / "out", file_format="csv")
+        staging = tmp_path / ".out.partial-0123abcd"
+        release.write(tmp_path / "new")
+        staging.mkdir()
+        (staging / "lock").write_text("locked")
+        (tmp_path / "new").rename(staging / "published")
+        (tmp_path / "new.private").rename(staging / "private")
+        renames = [
+            (tmp_path / "out", staging / "old-published"),
+            (tmp_path / "out.private", staging / "old-private"),
+            (staging / "private", tmp_path / "out.private"),
+        ]
+        for source, target in renames[:n_renames]:
+            source.rename(target)
+        rename, done = Path.rename, []
+
+        class Killed(BaseException):
+            """Ends the run at once; what follows is the next one."""
+
+        def kill(self, target):
+            if len(done) == n_settled:
+                raise Killed
+            done.append(target)
+            return rename(self, target)
+
+        monkeypatch.setattr(Path, "rename", kill)
+        with suppress(Killed):
+            check_target(tmp_path / "out", force=True)
+        monkeypatch.setattr(Path, "rename", rename)
+        check_target(tmp_path / "out", force=True)
+        assert names(tmp_path) == ["out", "out.private"]
+        assert verify(tmp_path / "out").holds
+        assert belongs_together(tmp_path)
+
+
+def test_no_release_stands_anywhere_below_another(release, tmp_path):
+    release.write(tmp_path / "out")
+    (tmp_path / "out" / "sub").mkdir()
+    with pytest.raises(RecveilError, match="choose an output outside"):
+        release.write(tmp_path / "out" / "sub" / "inner")
+    assert names(tmp_path / "out" / "sub") == []

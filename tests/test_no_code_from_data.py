@@ -1,0 +1,102 @@
+"""No data become code: no pickle, no eval, no shell, and the network for one thing alone."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import recveil
+
+SOURCE = Path(recveil.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+# What runs what it reads, or hands words to a shell.
+MODULES = {
+    *("pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml", "code"),
+    *("codeop", "commands", "pty", "xmlrpc", "ctypes"),
+}
+CALLS = {
+    *("eval", "exec", "compile", "__import__", "input", "breakpoint"),
+    *(
+        "os.system",
+        "os.popen",
+        "os.startfile",
+        "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+    ),
+    *("tempfile.mktemp", "np.fromregex", "pd.eval", "pd.read_pickle", "pa.deserialize"),
+}
+NETWORK = {"socket", "urllib", "http", "requests", "httpx", "ftplib", "smtplib", "pooch", "aiohttp"}
+# The one that downloads what it is asked for; and the one that asks what this machine is called.
+MAY_USE_NETWORK = {"datasets/movielens.py": {"pooch"}, "verify/private_values.py": {"socket"}}
+
+
+def modules_of(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name.partition(".")[0] for name in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def calls_of(tree):
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+# The card is Markdown, and all that stands in it is a number or a name of an exact form.
+NO_PAGE = "release/data_card.py"
+
+
+def problems_of(text, own_network=frozenset(), *, is_page=True):
+    """Name what turns data into code, or leads out of the machine."""
+    tree = ast.parse(text)
+    found = set(modules_of(tree)) & (MODULES | (NETWORK - own_network))
+    for call in calls_of(tree):
+        name = ast.unparse(call.func)
+        found |= {name} & CALLS
+        for keyword in call.keywords:
+            value = ast.unparse(keyword.value)
+            if keyword.arg in ("shell", "allow_pickle") and value != "False":
+                found.add(f"{name}({keyword.arg}={value})")
+            if is_page and keyword.arg == "autoescape" and value != "True":
+                found.add(f"{name}({keyword.arg}={value})")
+        if (
+            is_page
+            and name.endswith("Environment")
+            and "autoescape" not in {k.arg for k in call.keywords}
+        ):
+            found.add(f"{name} without autoescape")
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_no_file_turns_data_into_code(file):
+    name = file.relative_to(SOURCE).as_posix()
+    own, text = MAY_USE_NETWORK.get(name, set()), file.read_text(encoding="utf-8")
+    assert problems_of(text, own, is_page=name != NO_PAGE) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import pickle",
+        "from pickle import loads",
+        "import urllib.request",
+        "eval(text)",
+        "import os\nos.system(text)",
+        "import subprocess\nsubprocess.run(text, shell=True)",
+        "import numpy as np\nnp.load(file, allow_pickle=True)",
+        "from jinja2 import Environment\nEnvironment()",
+        "from jinja2 import Environment\nEnvironment(autoescape=False)",
+    ],
+)
+def test_the_search_finds_what_it_looks_for(text):
+    assert problems_of(text)
+
+
+def test_templates_trust_our_own_drawings_alone():
+    for template in SOURCE.rglob("*.jinja"):
+        for line in template.read_text(encoding="utf-8").splitlines():
+            for trusted in line.split("| safe")[:-1]:
+                assert trusted.rstrip().endswith(".svg"), template.name
+            assert "autoescape false" not in line
+            assert "<script" not in line
