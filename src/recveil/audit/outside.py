@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.brief import brief
+from recveil.decoding import decoding
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
 from recveil.io.delimited import DIALECTS
-from recveil.io.files import naming, open_bytes, open_random_access
+from recveil.io.files import naming, open_bytes
 from recveil.io.formats import resolve_format
 from recveil.io.intake import NOBODY_NAMED
 from recveil.io.source import COLUMNS
@@ -195,8 +194,8 @@ def _column_names(path: Path, format: str | None) -> list[str]:
     with naming(path):
         format = resolve_format(path, format)
         if format in ("parquet", "arrow"):
-            with open_random_access(path) as file:
-                return _schema(file, format).names
+            with decoding(path, format) as found:
+                return list(found.schema.names)
         dialect = DIALECTS.get(format)
         if dialect is None or not dialect.header:
             return []
@@ -206,16 +205,6 @@ def _column_names(path: Path, format: str | None) -> list[str]:
                 return next(filter(None, csv.reader(text, delimiter=dialect.character)), [])
             except csv.Error:
                 return []  # the reader will say what is wrong
-
-
-def _schema(file: Any, format: str) -> pa.Schema:
-    if format == "parquet":
-        return pq.read_schema(file)
-    try:
-        return pa.ipc.open_file(file).schema
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file).schema
 
 
 def _scores(

@@ -69,14 +69,6 @@ def open_stream(path: Path) -> Any:
     return pa.input_stream(str(path), compression="gzip" if is_gzipped(path) else None)
 
 
-def open_random_access(path: Path) -> Any:
-    """Open a file for pyarrow to read here and there; a gzipped one is held in memory."""
-    if not is_gzipped(path):
-        return pa.memory_map(str(path))
-    with open_stream(path) as stream:
-        return pa.BufferReader(stream.read_buffer())
-
-
 def _cut_short(path: Path, error: Exception) -> str:
     return (
         f"{path.name}: its gzip data is cut short or damaged ({first_line_of(error)}); "
