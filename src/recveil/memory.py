@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from recveil.errors import RecveilError, shortened
+from recveil.errors import MachineError, RecveilError, chain_of, shortened
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([kmgt]?)b?\s*", re.IGNORECASE)
@@ -23,7 +23,7 @@ _OF_CONTAINER = (
 _NOT_LOADED = re.compile(r"failed to map segment|cannot allocate memory|llvmlite", re.IGNORECASE)
 
 
-class MemoryLimitError(RecveilError):
+class MemoryLimitError(MachineError):
     """What is to be read, or done, takes more memory than there is, or than may be taken."""
 
 
@@ -173,16 +173,13 @@ def lacks_memory(error: BaseException) -> bool:
     >>> lacks_memory(ValueError())
     False
     """
-    seen: BaseException | None = error
-    for _ in range(20):
-        if seen is None:
-            return False
-        if isinstance(seen, MemoryError) or getattr(seen, "errno", None) == errno.ENOMEM:
-            return True
-        if address_space() is not None and _tells_of_memory(seen):
-            return True
-        seen = seen.__cause__ or seen.__context__
-    return False
+    little = address_space() is not None
+    return any(
+        isinstance(each, MemoryError)
+        or getattr(each, "errno", None) == errno.ENOMEM
+        or (little and _tells_of_memory(each))
+        for each in chain_of(error)
+    )
 
 
 def _tells_of_memory(error: BaseException) -> bool:

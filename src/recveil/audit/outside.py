@@ -18,10 +18,11 @@ from recveil.decoding import decoding
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
 from recveil.io.delimited import DIALECTS
-from recveil.io.files import naming, open_bytes
+from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.intake import NOBODY_NAMED
 from recveil.io.source import COLUMNS
+from recveil.io.watched import watched_text
 from recveil.ratings import Ratings
 
 _SHOWN = 5
@@ -199,7 +200,7 @@ def _column_names(path: Path, format: str | None) -> list[str]:
         dialect = DIALECTS.get(format)
         if dialect is None or not dialect.header:
             return []
-        with open_bytes(path) as raw:
+        with watched_text(path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace", newline="")
             try:
                 return next(filter(None, csv.reader(text, delimiter=dialect.character)), [])

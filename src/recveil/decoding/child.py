@@ -13,6 +13,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
 # For each row that is kept: what becomes of it beside the decoded values, while it is put in order.
-_BESIDE_A_ROW = 24
+_BESIDE_A_ROW = 16
 _GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -61,7 +62,7 @@ def serve() -> None:
 
 
 def answer(request: dict[str, Any], out: Any) -> None:
-    """Write a line of JSON, the values as an Arrow stream, and a line of JSON that tells the end."""
+    """Write a line of JSON, the values as an Arrow stream, and a line of JSON as the end."""
     try:
         _limit(request["limit"])
         source = _open(request)
@@ -115,8 +116,9 @@ def _limit(n_bytes: int) -> None:
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        with open("/proc/self/statm") as file:  # in pages; the sixth number is data and stacks
-            taken = int(file.read().split()[5]) * resource.getpagesize()
+        # In pages; the sixth number is data and stacks.
+        pages = Path("/proc/self/statm").read_text().split()[5]
+        taken = int(pages) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         most = taken + n_bytes + (1 << 28)  # for threads, and what is decompressed at a time
         ends = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
 
 import pyarrow as pa
 
@@ -142,7 +142,7 @@ class _Child:
 
     def __init__(self) -> None:
         self.owner = os.getpid()
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603  # a fixed command, and no shell
             [sys.executable, "-c", _START, *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -150,10 +150,12 @@ class _Child:
             # What is decoded goes back to the system at once, and takes no more than it must.
             env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
+        self.requests = cast(IO[bytes], self.process.stdin)
+        self.answers = cast(IO[bytes], self.process.stdout)
         with suppress(ImportError, AttributeError, OSError):
             import fcntl
 
-            fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)  # type: ignore[arg-type]
+            fcntl.fcntl(self.answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     @classmethod
     def take(cls) -> "_Child":
@@ -163,6 +165,7 @@ class _Child:
             # After a fork, those of the parent are not ours to ask.
             if child.owner == os.getpid() and child.process.poll() is None:
                 return child
+            child.end()
         return cls()
 
     def give_back(self, *, whole: bool) -> None:
@@ -176,10 +179,9 @@ class _Child:
         """End the process, whatever it does."""
         if self.owner != os.getpid():
             return
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        for pipe in (self.requests, self.answers):
+            with suppress(OSError):
+                pipe.close()
         self.process.kill()
         self.process.wait()
 
@@ -191,15 +193,14 @@ class _Child:
 
     def ask(self, request: dict[str, Any], name: str) -> tuple[dict[str, Any], Any]:
         """Send a request; return the head of the answer, and the stream that follows it."""
-        assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
+            self.requests.write(json.dumps(request).encode() + b"\n")
+            self.requests.flush()
         except BrokenPipeError:
             self._died(name)
         head = self._line(name)
         try:
-            return head, pa.ipc.open_stream(pa.PythonFile(self.process.stdout, "r"))
+            return head, pa.ipc.open_stream(pa.PythonFile(self.answers, "r"))
         except (pa.ArrowException, OSError):
             self._died(name)
 
@@ -216,8 +217,7 @@ class _Child:
         self._line(name)
 
     def _line(self, name: str) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         if not line.endswith(b"\n"):
             self._died(name)
         told: dict[str, Any] = json.loads(line)
@@ -225,7 +225,7 @@ class _Child:
             _raise(told, name)
         return told
 
-    def _died(self, name: str) -> Any:
+    def _died(self, name: str) -> NoReturn:
         """Raise what the death of the process says of the file."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_SECONDS_TO_END)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
-from recveil.beside import folder_beside, sweep
+from recveil.beside import folder_beside, placing, sweep
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.publish.expected import refuse_too_large
@@ -116,7 +116,8 @@ def write_drawn(
             raise RecveilError(f"what was drawn does not hold: {problem}; {_remedy(published)}")
         if folder.exists():
             folder.rename(staging / "old")
-        new.rename(folder)
+        with placing(folder, new):
+            new.rename(folder)
     return result
 
 
@@ -263,7 +264,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) ->
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:
-    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n", "utf-8")
 
 
 @contextmanager
@@ -281,7 +282,8 @@ def _staging(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
                 (staging / "private").mkdir(mode=0o700)
                 (staging / "published").mkdir()
                 yield staging / "published", staging / "private"
-                _put_into_place(staging, folder, private, force=force)
+                with placing(folder, staging / "published"):
+                    _put_into_place(staging, folder, private, force=force)
             except OSError as error:
                 raise RecveilError(
                     f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
