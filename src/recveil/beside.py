@@ -60,6 +60,8 @@ def write_beside(
     """
     target = Path(path).resolve()
     refuse_in_release(target)
+    if target.exists() and not target.is_file():
+        raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     try:
         with file_beside(target, private=private) as beside:
             write(beside)
@@ -136,7 +138,8 @@ def file_beside(target: Path, *, private: bool = False) -> Iterator[Path]:
         with _held(beside) as usual:
             yield beside
             beside.chmod(_FOR_OWNER if private else usual & _mode_of(target))
-            beside.replace(target)
+            with placing(target, beside):
+                beside.replace(target)
     finally:
         _remove(beside)
 
@@ -158,6 +161,56 @@ def _mode_of(target: Path) -> int:
         return stat.S_IMODE(target.stat().st_mode) | stat.S_IWUSR
     except OSError:
         return 0o777
+
+
+class _Placed:
+    """What was put into place, so that whoever is interrupted later can say so."""
+
+    paths: list[Path] = []  # noqa: RUF012
+
+
+@contextmanager
+def placing(target: Path, beside: Path) -> Iterator[None]:
+    """Note that what stands beside a target is renamed to it, unless that fails."""
+    # Noted first: a signal may come between the renaming and the next line.
+    _Placed.paths.append(target)
+    try:
+        yield
+    finally:
+        if beside.exists():
+            _Placed.paths.remove(target)
+
+
+def placed_since(first: int = 0) -> list[Path]:
+    """Return what was put into place, files and folders, but for the first so many.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> before = len(placed_since())
+    >>> with TemporaryDirectory() as folder:
+    ...     write_beside(Path(folder, "page.html"), lambda beside: beside.write_text("all of it"))
+    >>> [path.name for path in placed_since(before)]
+    ['page.html']
+    """
+    return _Placed.paths[first:]
+
+
+def is_device(path: Path) -> bool:
+    """Say whether a path leads to a pipe or a device, to be written to and never replaced.
+
+    Examples
+    --------
+    >>> is_device(Path("/dev/stdout")), is_device(Path("page.html"))
+    (True, False)
+    """
+    if path.is_absolute() and path.parts[1] in ("dev", "proc"):
+        return path.exists()
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def temporary_names(target: str = ".*") -> str:

@@ -1,7 +1,7 @@
 """The one error that recveil raises on purpose: bad input or impossible settings."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 
 # Longer messages are not read, and a message must not hand on the data that it complains about.
@@ -30,6 +30,61 @@ class RecveilError(ValueError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(within_limit(message))
+
+
+class MachineError(RecveilError):
+    """A fault of the machine, which the data do not decide: a full disk, too little memory.
+
+    Whoever keeps results does not keep this one: after the remedy, all may be well.
+    """
+
+
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and all that led to it, shown or not.
+
+    Examples
+    --------
+    >>> try:
+    ...     try:
+    ...         raise OSError("full")
+    ...     except OSError:
+    ...         raise RecveilError("not written") from None
+    ... except RecveilError as error:
+    ...     [type(each).__name__ for each in chain_of(error)]
+    ['RecveilError', 'OSError']
+    """
+    seen: list[BaseException] = []
+    left: BaseException | None = error
+    while left is not None and left not in seen:
+        seen.append(left)
+        yield left
+        left = left.__cause__ or left.__context__
+
+
+def is_of_machine(error: BaseException) -> bool:
+    """Say whether an error is the machine's: of its disk, its memory or its files.
+
+    Examples
+    --------
+    >>> is_of_machine(MemoryError()), is_of_machine(RecveilError("k is 0"))
+    (True, False)
+    """
+    return any(isinstance(each, MachineError | MemoryError | OSError) for each in chain_of(error))
+
+
+def refuse_interruption(error: BaseException) -> None:
+    """Raise the KeyboardInterrupt of which an error tells in other words.
+
+    If Ctrl-C comes while a compiled kernel runs, it comes out as a SystemError: "returned a result
+    with an exception set".
+
+    Examples
+    --------
+    >>> refuse_interruption(RecveilError("k is 0"))
+    """
+    for each in chain_of(error):
+        if isinstance(each, KeyboardInterrupt):
+            raise each
 
 
 def within_limit(message: str) -> str:

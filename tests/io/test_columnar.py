@@ -121,3 +121,21 @@ class TestNestedColumns:
         path = write(TABLE.append_column("tags", NESTED[nested]), tmp_path / "r.bin", kind)
         with pytest.raises(RecveilError, match=rf"column 'tags' holds {nested}<"):
             verify(path, k=2)
+
+
+@pytest.mark.parametrize("name", ["user", "rating", "time"])
+def test_runs_are_named_as_what_they_are(tmp_path, name):
+    """They are no "several values a row", and no fault of ours."""
+    n = 6
+    runs = pa.RunEndEncodedArray.from_arrays(
+        pa.array([3, 6], pa.int32()), pa.array([10**9, 10**9 + 1])
+    )
+    columns = {"user": [1] * n, "item": range(n), "rating": [3] * n, "time": [10**9] * n}
+    table = pa.table(
+        {key: runs if key == name else pa.array(values) for key, values in columns.items()}
+    )
+    path = tmp_path / "ratings.arrow"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(RecveilError, match=rf"column '{name}' is stored as runs of equal values"):
+        read_ratings(path)

@@ -188,7 +188,7 @@ def _read(twin: Path, wanted: Any) -> Earlier:
         people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string()).combine_chunks()))
         sha256 = told["release"]["sha256"]
         return Earlier(folder, people.as_py() or 0, sha256, claim=_claim_of(folder, sha256))
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         return Earlier(folder, 0, "", reason_of(error))
 
 

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.brief import brief
+from recveil.decoding import decoding
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
 from recveil.io.delimited import DIALECTS
-from recveil.io.files import naming, open_bytes, open_random_access
+from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.intake import NOBODY_NAMED
 from recveil.io.source import COLUMNS
+from recveil.io.watched import watched_text
 from recveil.ratings import Ratings
 
 _SHOWN = 5
@@ -195,27 +195,17 @@ def _column_names(path: Path, format: str | None) -> list[str]:
     with naming(path):
         format = resolve_format(path, format)
         if format in ("parquet", "arrow"):
-            with open_random_access(path) as file:
-                return _schema(file, format).names
+            with decoding(path, format) as found:
+                return list(found.schema.names)
         dialect = DIALECTS.get(format)
         if dialect is None or not dialect.header:
             return []
-        with open_bytes(path) as raw:
+        with watched_text(path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace", newline="")
             try:
                 return next(filter(None, csv.reader(text, delimiter=dialect.character)), [])
             except csv.Error:
                 return []  # the reader will say what is wrong
-
-
-def _schema(file: Any, format: str) -> pa.Schema:
-    if format == "parquet":
-        return pq.read_schema(file)
-    try:
-        return pa.ipc.open_file(file).schema
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file).schema
 
 
 def _scores(

@@ -1,5 +1,20 @@
 """The command line: one module a verb, each a thin call of the library function of its name."""
 
-from recveil.cli.entry import app, main
+from typing import TYPE_CHECKING
+
+from recveil.cli.starting import main
+
+if TYPE_CHECKING:
+    from recveil.cli.entry import app
 
 __all__ = ["app", "main"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Load the verbs when somebody asks: `main` must be able to speak before."""
+        if name != "app":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from recveil.cli.entry import app
+
+        return app

@@ -8,11 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 import typer
 
-from recveil.errors import RecveilError
+from recveil.beside import placed_since
+from recveil.errors import RecveilError, refuse_interruption
 
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
@@ -93,16 +95,55 @@ def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def run(*arguments: Any, **options: Any) -> None:
+        before = len(placed_since())
         try:
-            verb(*arguments, **options)
+            _telling_interruptions(verb, *arguments, **options)
         except KeyboardInterrupt as stop:
             # A library function may say what it kept.
-            kept = str(stop) or "what was not finished was not written"
+            kept = str(stop) or _kept(placed_since(before))
             how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
             print(f"{how}; {kept}.", file=sys.stderr)
             raise typer.Exit(code_of(stop)) from stop
 
     return run
+
+
+def _telling_interruptions(verb: Callable[..., None], *arguments: Any, **options: Any) -> None:
+    """Run a verb; what a compiled kernel makes of Ctrl-C is Ctrl-C again."""
+    try:
+        verb(*arguments, **options)
+    except Exception as error:
+        refuse_interruption(error)
+        raise
+
+
+def _kept(placed: list[Path]) -> str:
+    """Say what an interrupted run has written.
+
+    Examples
+    --------
+    >>> _kept([])
+    'what was not finished was not written'
+    >>> _kept([Path("out")])
+    'out had been written, and is whole; nothing else was'
+    """
+    if not placed:
+        return "what was not finished was not written"
+    names = listed_plainly(placed)
+    verbs = ("had", "is") if len(placed) == 1 else ("had", "are")
+    return f"{names} {verbs[0]} been written, and {verbs[1]} whole; nothing else was"
+
+
+def listed_plainly(paths: list[Path], most: int = 3) -> str:
+    """Name files; those beyond some are counted.
+
+    Examples
+    --------
+    >>> listed_plainly([Path("out"), Path("page.html")])
+    'out, page.html'
+    """
+    more = f" and {len(paths) - most:,} more" if len(paths) > most else ""
+    return ", ".join(path.name for path in paths[:most]) + more
 
 
 @contextmanager
@@ -113,6 +154,8 @@ def patient_streams() -> Iterator[None]:
     closed from the start (``>&-``) shows nothing, either.
     """
     streams = sys.stdout, sys.stderr
+    for each in streams:
+        _write_anything(each)
     opened = [None if stream is not None else _Closed() for stream in streams]
     sys.stdout, sys.stderr = (
         cast(TextIO, closed or _Patient(stream, name))
@@ -129,6 +172,13 @@ def patient_streams() -> Iterator[None]:
         for closed in opened:
             if closed is not None:
                 closed.close()
+
+
+def _write_anything(stream: TextIO | None) -> None:
+    """Let a stream write what its encoding lacks: as it came, or as an escape."""
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        is_unicode = stream.encoding.lower().replace("-", "") == "utf8"
+        stream.reconfigure(errors="surrogateescape" if is_unicode else "backslashreplace")
 
 
 class _Patient:

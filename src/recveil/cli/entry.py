@@ -16,13 +16,17 @@ from recveil.cli.demo import demo
 from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
+from recveil.cli.memory_option import with_memory_option
 from recveil.cli.method_options import with_method_options
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
 from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
+from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (demo, audit, anonymize, sample, verify, evaluate, compare, selftest, convert, generate)
+
+_READ_NOTHING = (demo, selftest, generate)
 
 
 def make_app() -> typer.Typer:
@@ -46,6 +50,7 @@ def make_app() -> typer.Typer:
     )
     for verb in VERBS:
         whole = with_method_options(verb) if verb is anonymize else verb
+        whole = whole if verb in _READ_NOTHING else with_memory_option(whole)
         made.command()(interruptible(whole))
     made.callback(invoke_without_command=True)(about)
     return made
@@ -84,21 +89,28 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except UnknownOrderError as error:
         message = str(error)
         ways = _ways(error, sys.argv[1:] if arguments is None else arguments)
-    except RecveilError as error:
-        message = str(error)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        message = f"{where}{error.strerror or error}"
     except Exception as error:
-        # Code 1 says that a claim does not hold, so a fault of ours must not end with it.
-        if "RECVEIL_TRACEBACK" in os.environ:
-            traceback.print_exc()
-        message = (
-            f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
-            f"report it (set RECVEIL_TRACEBACK=1 to see where)"
-        )
+        message = _told(error)
     print(f"error: {within_limit(message)}{ways}", file=sys.stderr)
     sys.exit(2)
+
+
+def _told(error: Exception) -> str:
+    """Say what went wrong."""
+    if lacks_memory(error) and not isinstance(error, MemoryLimitError):
+        return not_enough()
+    if isinstance(error, RecveilError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    # Code 1 says that a claim does not hold, so a fault of ours must not end with it.
+    if "RECVEIL_TRACEBACK" in os.environ:
+        traceback.print_exception(error)
+    return (
+        f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
+        f"report it (set RECVEIL_TRACEBACK=1 to see where)"
+    )
 
 
 def _run_to_the_end(arguments: list[str] | None) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from recveil.beside import is_device
 from recveil.cli.declare import add_options
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ TARGET_FORMAT = "parquet, csv or inter; by the ending if not given, csv for -."
 
 def _can_be_written(target: Path | None) -> Path | None:
     """Refuse a --json FILE before the work begins, not after it."""
-    is_plain = target is not None and (target.is_file() or not target.exists())
-    if target is not None and not (is_plain and target.parent.is_dir()):
+    if target is None or is_device(target):
+        return target
+    is_plain = target.is_file() or not target.exists()
+    if not (is_plain and target.parent.is_dir()):
         raise typer.BadParameter(f"{target} cannot be written; expected a file in a folder")
     return target
 

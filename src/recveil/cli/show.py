@@ -1,8 +1,9 @@
 """Printing: results as tables for people, or as one JSON object for programs."""
 
 import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,15 +21,28 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     """Write JSON to a file, or to standard output for "-"; say whether people may still read on."""
     if target is None:
         return True
-    text = json.dumps(result, indent=2, ensure_ascii=False)
-    if str(target) == "-":
+    from recveil.beside import is_device, write_beside
+
+    to_stdout = str(target) == "-"
+    # What is no Unicode stands there as \udcff: so does the name of a file that is no UTF-8.
+    plain = to_stdout and not _takes_unicode(sys.stdout)
+    text = json.dumps(result, indent=2, ensure_ascii=plain)
+    text = text.encode("utf-8", "backslashreplace").decode() + "\n"
+    if to_stdout:
         from recveil.io.pipes import refuse_closed
 
         refuse_closed("stdout")
-        print(text)
+        print(text, end="")
         return False
-    target.write_text(text + "\n", encoding="utf-8")
+    if is_device(target):
+        target.write_text(text, encoding="utf-8")
+    else:  # a full disk leaves what stood there
+        write_beside(target, lambda beside: beside.write_text(text, encoding="utf-8"))
     return True
+
+
+def _takes_unicode(stream: TextIO) -> bool:
+    return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
 
 def describe(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, Any]:

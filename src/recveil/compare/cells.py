@@ -16,8 +16,9 @@ from recveil.audit.shadowing import attack_by_shadows
 from recveil.beside import folder_beside, refuse_in_release, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
-from recveil.errors import RecveilError
+from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
+from recveil.memory import lacks_memory, not_enough
 from recveil.publish import write_release
 from recveil.release.registry import variant_of
 
@@ -118,7 +119,7 @@ def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
         plain = json.loads((out / CELLS / setting.file).read_text(encoding="utf-8"))
         is_finished = plain["key"] == key and not plain["is_fault"]
         return Cell.from_json(plain) if is_finished else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -132,7 +133,7 @@ def save_cell(out: Path, cell: Cell) -> None:
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:
     """Make the release of a setting from the training ratings, verify it, attack it, judge it.
 
-    What goes wrong is told in the cell, and stops nothing else.
+    What the data decide to go wrong is told in the cell, and stops nothing else.
 
     Parameters
     ----------
@@ -146,15 +147,32 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) 
     Returns
     -------
     Cell
+
+    Raises
+    ------
+    MachineError
+        For a fault of the machine, such as a full disk, which says nothing of the setting.
     """
     key, watch = ground.key(setting), _Watch()
     try:
         return _judge(out, setting, ground, evaluator, watch)
-    except RecveilError as error:
-        return Cell(key, setting, problem=str(error), seconds=watch.seconds)
     except Exception as error:  # a fault of ours in one cell should not cost the others
+        _refuse_to_keep(error, setting)
+        if isinstance(error, RecveilError):
+            return Cell(key, setting, problem=str(error), seconds=watch.seconds)
         problem = f"{type(error).__name__}: {error}"
         return Cell(key, setting, problem=problem, is_fault=True, seconds=watch.seconds)
+
+
+def _refuse_to_keep(error: Exception, setting: Setting) -> None:
+    """Raise what the data did not decide: an interruption, or a fault of the machine."""
+    refuse_interruption(error)
+    if is_of_machine(error):
+        reason = not_enough() if lacks_memory(error) else str(error)
+        raise MachineError(
+            f"{setting.title}: {reason} (it is not kept as a result; mend that, and run again: "
+            f"finished settings are kept)"
+        ) from error
 
 
 def _judge(
@@ -211,7 +229,10 @@ def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Evaluator) -> Ce
         told = attack_by_shadows(
             evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
         ).to_dict()
-    except RecveilError as error:  # one half of the people may be fewer than k
+    except Exception as error:  # one half of the people may be fewer than k
+        _refuse_to_keep(error, cell.setting)
+        if not isinstance(error, RecveilError):
+            raise
         told["problem"] = str(error)
     watch.stop("shadows")
     return replace(cell, shadows=told, seconds={**cell.seconds, **watch.seconds})

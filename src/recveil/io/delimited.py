@@ -14,10 +14,11 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from recveil.errors import RecveilError
-from recveil.io.files import naming, open_bytes, open_stream
+from recveil.io.files import naming
 from recveil.io.formats import looks_like_data
 from recveil.io.lines import Place, Places
-from recveil.io.source import Selection, Source
+from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.watched import watched_text
 
 # Each block brings its own dictionaries of labels, so few large blocks of a large file take less
 # memory; of a small one, the blocks that are read ahead would take more than the file.
@@ -146,7 +147,7 @@ def _parse(
         included = [*gaps, *included]
     share = path.stat().st_size // _BLOCKS
     block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
-    with open_stream(path) as stream:
+    with watched_text(path, keeps_text=len(chosen) > len(COLUMNS), deferred=True) as stream:
         return arrow_csv.read_csv(
             stream,
             arrow_csv.ReadOptions(
@@ -223,7 +224,7 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
     ...     list(read_records(path, DIALECTS["csv"]))
     [(1, ['user_id', 'k']), (3, ['ann', '3'])]
     """
-    with open_bytes(path) as raw:
+    with watched_text(path) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
         split = partial(csv.reader, text, delimiter=dialect.character)
         reader = split() if dialect.quotes else split(quoting=csv.QUOTE_NONE)

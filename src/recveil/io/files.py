@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import pyarrow as pa
 
@@ -28,7 +28,7 @@ def naming(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except RecveilError:
+    except (RecveilError, MemoryError):  # too little memory says nothing of the file
         raise
     except FileNotFoundError:
         raise RecveilError(
@@ -62,19 +62,6 @@ def is_gzipped(path: Path) -> bool:
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for Python to read, gunzipped if need be."""
     return cast(IO[bytes], gzip.open(path)) if is_gzipped(path) else path.open("rb")
-
-
-def open_stream(path: Path) -> Any:
-    """Open a file for pyarrow to read from start to end, gunzipped if need be."""
-    return pa.input_stream(str(path), compression="gzip" if is_gzipped(path) else None)
-
-
-def open_random_access(path: Path) -> Any:
-    """Open a file for pyarrow to read here and there; a gzipped one is held in memory."""
-    if not is_gzipped(path):
-        return pa.memory_map(str(path))
-    with open_stream(path) as stream:
-        return pa.BufferReader(stream.read_buffer())
 
 
 def _cut_short(path: Path, error: Exception) -> str:

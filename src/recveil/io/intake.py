@@ -293,7 +293,11 @@ def _read(
 
 
 def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
-    values = column.slice(0, _LOOKED_AT).unique().slice(0, _EXAMPLES).to_pylist()
+    found = column.slice(0, _LOOKED_AT).unique().slice(0, _EXAMPLES)
+    try:
+        values = found.to_pylist()
+    except (OverflowError, ValueError):  # a date that Python does not know
+        values = found.cast(pa.string()).to_pylist()
     return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in map(str, values))
 
 

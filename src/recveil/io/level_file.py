@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.brief import brief
+from recveil.decoding import decoded_table, decoding
 from recveil.errors import RecveilError, listed, quoted
 from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
-from recveil.io.files import naming, open_bytes, open_random_access
+from recveil.io.files import naming, open_bytes
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
 from recveil.io.pipes import spooled
@@ -118,11 +118,10 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _read_parquet(path: Path) -> _Column:
-    with open_random_access(path) as file:
-        parquet = pq.ParquetFile(file)
-        user, level = _choose(parquet.schema_arrow.names, path.name)
-        table = parquet.read([user, level])
-        levels = table[level].to_pylist()
+    with decoding(path) as found:
+        user, level = _choose(found.schema.names, path.name)
+    table = decoded_table(path, columns=[user, level])
+    levels = table[level].to_pylist()
     return _Column(table[user], levels, lambda row: f"{path.name} row {row + 1}")
 
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from recveil.errors import RecveilError, quoted
-from recveil.io.files import naming, open_bytes
+from recveil.io.files import naming
 from recveil.io.formats import netflix_files
 from recveil.io.lines import Place, Places
 from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.watched import watched_text
 
 BLOCK_BYTES = 1 << 26
 # pyarrow's threads share a block in parts of this size.
@@ -81,7 +82,7 @@ def _blocks(files: list[Path]) -> Iterator[bytearray]:
     """Read files one after the other, in blocks of whole lines; small files share a block."""
     pending = bytearray()
     for path in files:
-        with naming(path), open_bytes(path) as file:
+        with naming(path), watched_text(path) as file:
             piece = file.read(BLOCK_BYTES)
             first = piece.lstrip().partition(b"\n")[0]
             if not _SECTION.fullmatch(first):
@@ -146,7 +147,7 @@ def _assemble(blocks: list[tuple[pa.Table, NDArray[np.int32]]], movies: _Movies)
 def _lines(files: list[Path]) -> Iterator[tuple[str, int, bytes]]:
     """Read slowly, line by line, all that is neither blank nor the start of a section."""
     for path in files:
-        with naming(path), open_bytes(path) as file:
+        with naming(path), watched_text(path) as file:
             for number, line in enumerate(file, start=1):
                 if line.strip() and not _SECTION.fullmatch(line):
                     yield path.name, number, line

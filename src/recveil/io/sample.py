@@ -1,16 +1,12 @@
 """The first rows of a table, to look into its columns before any is read."""
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from recveil.io.columnar import open_arrow
+from recveil.decoding import decoded_table
 from recveil.io.delimited import DIALECTS, read_records
-from recveil.io.files import open_random_access
 
 _ROWS = 1_000
 
@@ -28,7 +24,7 @@ def first_rows(path: Path, format: str) -> pa.Table | None:
     -------
     pyarrow.Table or None
         Delimited text stays text, and an empty field is null. None for a format without names, and
-        for names that are no text.
+        for names that are no text. A column of several values a row is null.
 
     Examples
     --------
@@ -40,7 +36,7 @@ def first_rows(path: Path, format: str) -> pa.Table | None:
     [{'user': '7', 'item': '12', 'rating': '3.5', 'note': None}]
     """
     if format in ("parquet", "arrow"):
-        return _columnar(path, format)
+        return decoded_table(path, format, wanted="first", rows=_ROWS)
     dialect = DIALECTS.get(format)
     if dialect is None or not dialect.header:
         return None
@@ -57,24 +53,3 @@ def first_rows(path: Path, format: str) -> pa.Table | None:
 def _text(field: str) -> str | None:
     """Return a field, or null for one that is empty or not UTF-8."""
     return field if field and field.isprintable() else None
-
-
-def _columnar(path: Path, format: str) -> pa.Table:
-    with open_random_access(path) as file:
-        if format == "parquet":
-            parquet = pq.ParquetFile(file)
-            schema, batches = parquet.schema_arrow, parquet.iter_batches(_ROWS)
-        else:
-            reader = open_arrow(file)
-            schema, batches = reader.schema, _batches(reader)
-        taken, rows = [], 0
-        while rows < _ROWS and (batch := next(batches, None)) is not None:
-            taken.append(batch.slice(0, _ROWS - rows))
-            rows += len(taken[-1])
-        return pa.Table.from_batches(taken, schema)
-
-
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        return (reader.get_batch(at) for at in range(reader.num_record_batches))
-    return iter(reader)

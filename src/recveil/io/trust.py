@@ -13,10 +13,11 @@ from scipy import sparse
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
-from recveil.io.files import naming, open_bytes
+from recveil.io.files import naming
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
 from recveil.io.pipes import spooled
+from recveil.io.watched import watched_text
 
 
 @brief
@@ -104,7 +105,7 @@ def _lines(path: Path) -> Iterator[str]:
     # What is not UTF-8 equals no label of a user, and so counts as unknown.
     with (
         naming(path),
-        open_bytes(path) as raw,
+        watched_text(path) as raw,
         io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape") as text,
     ):
         yield from text

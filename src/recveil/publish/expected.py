@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import MachineError, RecveilError
 from recveil.publish.amounts import say_bytes, say_number, say_time
 from recveil.ratings import Ratings, RatingScale
 
@@ -303,7 +303,7 @@ def refuse_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
     """
     free = shutil.disk_usage(parent).free
     if expected.most_bytes > free:
-        raise RecveilError(
+        raise MachineError(
             f"{parent.name or parent}: up to {say_bytes(expected.most_bytes)} would be written, "
             f"but {say_bytes(free)} are free; make room, choose another output, or take {remedy}"
         )

@@ -241,4 +241,4 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) ->
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:
-    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n", "utf-8")

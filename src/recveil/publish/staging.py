@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from recveil.beside import folder_beside, refuse_in_release, sweep
+from recveil.beside import folder_beside, placing, refuse_in_release, sweep
 from recveil.errors import RecveilError
 from recveil.release.manifest import (
     ASSIGNMENT,
@@ -69,7 +69,8 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
                 _set_modes(staging / _NEW_PRIVATE)
                 away = [(folder, staging / _OLD), (private, staging / _OLD_PRIVATE)]
                 into_place = [(staging / _NEW_PRIVATE, private), (staging / _NEW, folder)]
-                _put_into_place((away if force else []) + into_place)
+                with placing(folder, staging / _NEW):
+                    _put_into_place((away if force else []) + into_place)
             except OSError as error:
                 raise RecveilError(
                     f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
@@ -108,7 +109,8 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
             yield staging / _DRAWN
             _set_modes(staging / _DRAWN)
             away = [(folder, staging / _OLD)] if force else []
-            _put_into_place([*away, (staging / _DRAWN, folder)])
+            with placing(folder, staging / _DRAWN):
+                _put_into_place([*away, (staging / _DRAWN, folder)])
     except OSError as error:
         raise RecveilError(
             f"{folder}: cannot be written ({error.strerror or error}); nothing was left behind, "

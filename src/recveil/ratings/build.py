@@ -104,6 +104,8 @@ def build(
         strict = time_is_named and not time_is_doubtful
         how = _Times(times, duplicates == "last", time_format, time_is_doubtful, strict)
         return _build(columns, scale, duplicates, locate, drop_off_scale, how)
+    except MemoryError:  # says nothing of the columns
+        raise
     except pa.ArrowException as error:
         # What no check foresaw, such as ids beyond 64 bits.
         raise RecveilError(

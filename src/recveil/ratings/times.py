@@ -9,15 +9,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 
 _SECONDS_A_DAY = 86_400
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
+_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 # Numbers that all lie below so many seconds, which is in March 1973, are taken for counters: no
 # table of ratings is as old, and few have as many rows.
 _LEAST_SECONDS = 10**8
+# From 1900 to 4999: others, such as 9999-12-31, stand for a time that nobody knows.
+_FIRST_DAY, _LAST_DAY = -25_567, 1_106_684
 _MISSING = (
     "the time is missing; fill it in, or name the column neither with time (--time) nor by a "
     "time_format (--time-format): then it is left out"
@@ -59,6 +62,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     RecveilError
         For the first row without a time, or with one that cannot be read, and for the first number
         before March 1973 among later ones: 0, 1 and -1 often stand for a time that nobody knows.
+        For the first date before 1900 or after 4999, such as 9999-12-31, too.
 
     Examples
     --------
@@ -79,8 +83,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         column = times_from_text(column, locate)
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        microseconds = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
-        return Days((microseconds // (_SECONDS_A_DAY * 10**6)).astype(np.int32))
+        return _days_from_instants(column, locate)
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
         raise RecveilError(f"time column: expected times or dates, got {column.type}; convert it")
     return _days_from_numbers(numbers_of(column, "time", locate).to_numpy(), locate)
@@ -215,6 +218,26 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             f"{times[other]:.0f} do not count in the same unit; convert one of them"
         )
     return Days(np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32))
+
+
+def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
+    """Turn dates and timestamps into days; refuse such as would not be read again as they are."""
+    kind = column.type
+    a_day = 1
+    if not pa.types.is_date32(kind):
+        unit = "ms" if pa.types.is_date64(kind) else kind.unit
+        a_day = _SECONDS_A_DAY * _A_SECOND[unit]
+    numbers = column.cast(pa.int32() if a_day == 1 else pa.int64()).to_numpy()
+    days = numbers // a_day
+    outside = (days < _FIRST_DAY) | (days > _LAST_DAY)
+    if outside.any():
+        row, n_outside = int(np.argmax(outside)), int(outside.sum())
+        date = column.slice(row, 1).cast(pa.string())[0].as_py()
+        raise RecveilError(
+            f"{locate(row)}: time {shortened(date, 30)} is before 1900 or after 4999, as are "
+            f"{n_outside:,} of the {len(column):,} times; nobody rated then: mend or drop such rows"
+        )
+    return Days(days.astype(np.int32))
 
 
 def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], locate: Locate) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.brief import brief
+from recveil.decoding import decoded_table, decoding
 from recveil.errors import RecveilError, reason_of
 from recveil.release.manifest import (
     ASSIGNMENT,
@@ -96,7 +96,7 @@ def read_model(folder: Path, manifest: Manifest) -> pa.Table:
         If the model is not the one that was written, or cannot be read.
     """
     with reading_release(folder):
-        return pq.read_table(_ratings_file(folder, manifest))
+        return _whole_table(_ratings_file(folder, manifest))
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def read_twin(folder: Path) -> Twin:
             f"put the right one beside {folder.name}"
         )
     with reading_release(folder):
-        assignment = pq.read_table(private / ASSIGNMENT)
+        assignment = _whole_table(private / ASSIGNMENT)
         lone = told.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
         return Twin(assignment["user_id"], assignment["published_id"].to_pylist(), share)
@@ -201,7 +201,7 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
         )
     read_twin(folder)  # refused, if it belongs to another release
     with reading_release(folder):
-        table = pq.read_table(file)
+        table = _whole_table(file)
         place = positions(pa.array(items), _labels(table["item_id"]), "item", file, missing=-1)
         names = np.append(_labels(table["published_id"]), "").astype(object)
         return np.asarray(names[place])
@@ -280,15 +280,22 @@ def _ratings_file(folder: Path, manifest: Manifest) -> Path:
 
 def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
     types = manifest.columns
-    batches: Any
     if file.suffix == ".csv":
         parse = pa_csv.ParseOptions(newlines_in_values=True)
         convert = pa_csv.ConvertOptions(column_types=types)
-        batches = pa_csv.open_csv(file, parse_options=parse, convert_options=convert)
-    else:
-        batches = pq.ParquetFile(file).iter_batches(_ROWS_AT_ONCE)
-    for batch in batches:
-        yield pa.table(batch).select(types.names).cast(types)
+        with file.open("rb") as stream:
+            for batch in pa_csv.open_csv(stream, parse_options=parse, convert_options=convert):
+                yield pa.table(batch).select(types.names).cast(types)
+        return
+    with decoding(file, wanted="batches", columns=types.names, rows=_ROWS_AT_ONCE) as found:
+        for batch, _ in found.batches:
+            yield pa.table(batch).cast(types)
+
+
+def _whole_table(file: Path) -> pa.Table:
+    with decoding(file) as found:
+        names = found.schema.names
+    return decoded_table(file, columns=names)
 
 
 def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -18,6 +18,8 @@ MOST_ROWS = 1 << 20  # in a row group
 _MAGIC = b"PAR1"
 _WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-SNAPSHOT)?")
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
+# More bytes than any encoding adds to a value, and to a page.
+_BESIDE_A_VALUE, _HEAD = 10, 1 << 12
 _ZSTD = 6
 # Parquet's number of each type, and what else it says of text.
 _TYPES = {pa.int64(): 2, pa.float32(): 4, pa.float64(): 5, pa.string(): 6}
@@ -61,8 +63,8 @@ class ParquetBytes:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.schema = schema
-        self.file = pa.memory_map(str(path))
-        size = self.file.size()
+        self.path = path
+        size = path.stat().st_size
         end = self._read(max(size - 8, 0), min(8, size))
         length = int.from_bytes(end[:4], "little")
         if self._read(0, 4) != _MAGIC or end[4:] != _MAGIC or length > size - 12:
@@ -82,7 +84,9 @@ class ParquetBytes:
         self.at, self.group = 4, 0
 
     def _read(self, at: int, size: int) -> bytes:
-        return bytes(self.file.read_at(size, at))
+        with self.path.open("rb", buffering=0) as file:  # not mapped: it may shrink meanwhile
+            file.seek(at)
+            return file.read(size)
 
     def _check_footer(self) -> None:
         footer = self.footer
@@ -154,7 +158,7 @@ class ParquetBytes:
         kinds: list[tuple[int, int]] = []
         while n_read < n or first_data is None:
             at = self.at
-            page, content = self._page(name)
+            page, content = self._page(name, values.plain_size() + _BESIDE_A_VALUE * n + _HEAD)
             plain += self._head_size + len(content)
             if page[1] == _DICTIONARY_PAGE and not kinds:
                 kinds.append((_DICTIONARY_PAGE, PLAIN))
@@ -186,8 +190,8 @@ class ParquetBytes:
         _equal(meta[13], counts, f"numbers of pages of {name!r}")
         return plain
 
-    def _page(self, name: str) -> tuple[dict[int, Any], bytes]:
-        """Read the next page: its head and its content, unpacked."""
+    def _page(self, name: str, most: int) -> tuple[dict[int, Any], bytes]:
+        """Read the next page: its head and its content, unpacked, of so many bytes at most."""
         # A head has statistics of up to four labels.
         reader = ThriftReader(self._read(self.at, min(1 << 15, max(self.end - self.at, 0))))
         page = reader.structure(_PAGE)
@@ -195,8 +199,10 @@ class ParquetBytes:
         _only(page, {1, 2, 3, 5 if kind == _DATA_PAGE else 7}, set(), "page")
         self._head_size = reader.at
         start = self.at + reader.at
-        if not 0 <= page[3] <= self.end - start or not 0 <= page[2] <= 1 << 31:
+        if not 0 <= page[3] <= self.end - start or not page[2] >= 0:
             _refuse(f"a page of {name!r} is cut short")
+        if page[2] > most:
+            _refuse(f"a page of {name!r} is larger than its values")
         content = unpack(self._read(start, page[3]), page[2])
         if content is None or len(content) != page[2]:
             _refuse(f"a page of {name!r} is more than one frame of zstd")

@@ -1,5 +1,6 @@
 """Reading the ratings file of a release in pieces, and seeing to it that it holds nothing else."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
+from recveil.decoding import decoding
 from recveil.errors import RecveilError
 from recveil.verify.parquet import MOST_ROWS, ParquetBytes, UnaccountedError
 from recveil.verify.verification import Violation
@@ -93,7 +94,8 @@ def parquet_pieces(
     path: Path, schema: pa.Schema, violations: list[Violation]
 ) -> Iterator[pa.Table]:
     """Read a Parquet file by its row groups, and account for every byte of it."""
-    found = pq.ParquetFile(path).schema_arrow
+    with decoding(path) as described:
+        found, rows_of = described.schema, described.groups
     _check_names(path, found.names, schema, violations)
     for field in schema:
         expected, stored = field.type, found.field(field.name).type
@@ -106,18 +108,19 @@ def parquet_pieces(
         problem = "it carries metadata beside the ratings; nobody has checked what it tells"
         violations.append(Violation(path.name, None, None, problem))
     # A user's id stands in many rows: as a dictionary it is decoded once a page.
-    file = pq.ParquetFile(path, read_dictionary=["user_id"])
     coded = schema.set(0, pa.field("user_id", pa.dictionary(pa.int32(), pa.string())))
     account = _Account(path, schema, violations)
-    for group in range(file.num_row_groups):
-        small = file.metadata.row_group(group).num_rows <= MOST_ROWS
-        pieces = []
-        for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[group]):
-            piece = pa.table(batch).select(schema.names).cast(coded)
-            pieces += [piece] if small else []
-            yield piece
-        if small and pieces:
-            account.check_group(pa.concat_tables(pieces))
+    wanted: Any = {"columns": schema.names, "dictionary": ["user_id"], "rows": _ROWS_AT_ONCE}
+    with decoding(path, wanted="batches", **wanted) as decoded:
+        for group, batches in itertools.groupby(decoded.batches, lambda each: each[1]):
+            small = rows_of[group] <= MOST_ROWS
+            pieces = []
+            for batch, _ in batches:
+                piece = pa.table(batch).cast(coded)
+                pieces += [piece] if small else []
+                yield piece
+            if small:
+                account.check_group(pa.concat_tables(pieces))
     account.check_end()
 
 
@@ -146,7 +149,8 @@ def model_table(
         If it cannot be read, or its columns are others.
     """
     try:
-        found = pq.ParquetFile(path).schema_arrow
+        with decoding(path) as described:
+            found = described.schema
         expected = list(names(len(found)))
         types = [id_type, *[pa.float32()] * (len(found) - 1)]
         if found.names != expected or list(found.types) != types:
@@ -154,13 +158,15 @@ def model_table(
         if found.metadata or any(field.metadata for field in found):
             problem = "it carries metadata beside the model; nobody has checked what it tells"
             violations.append(Violation(path.name, None, None, problem))
-        file, tables = pq.ParquetFile(path), []
         account = _Account(path, found, violations)
-        for group in range(file.num_row_groups):
-            tables.append(file.read_row_group(group))
-            account.check_group(tables[-1])
+        tables = [found.empty_table()]
+        wanted: Any = {"columns": found.names, "rows": MOST_ROWS}
+        with decoding(path, wanted="batches", **wanted) as decoded:
+            for _, batches in itertools.groupby(decoded.batches, lambda each: each[1]):
+                tables.append(pa.Table.from_batches([batch for batch, _ in batches]))
+                account.check_group(tables[-1])
         account.check_end()
-        return pa.concat_tables([found.empty_table(), *tables])
+        return pa.concat_tables(tables)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise RecveilError(f"{path.name}: cannot be read as a model ({reason})") from error

@@ -1,0 +1,115 @@
+"""Starting: what comes before any library is loaded, for some crash where memory is limited."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+from recveil.memory import address_space, in_words, lacks_memory, not_enough
+
+# The smallest verbs take so many addresses, and the others up to 1.1 GB; below, libraries abort or
+# wait for ever while they are loaded.
+LEAST_ADDRESSES = 700_000_000
+# With one thread each, and memory that is asked for as it is needed, they take least.
+_SPARING = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+_BELOW_SPARING = 8 * 10**9
+# Signals by which a library ends a program that gets no memory.
+_DEATHS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGKILL", "SIGILL", "SIGTRAP")
+_ENDED_BY_US = b"1"
+_FORWARDED = (signal.SIGINT, signal.SIGTERM)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; where ``ulimit -v`` limits the memory, in a process that may die of it.
+
+    Libraries do not all say that they got no memory: some abort. Who watches over the process
+    that runs the verb can.
+    """
+    limit = address_space()
+    if limit is not None:
+        if limit < LEAST_ADDRESSES:
+            _say(
+                f"not enough memory: this process may take {in_words(limit)} of addresses "
+                f"(ulimit -v), and needs {in_words(LEAST_ADDRESSES)} to start; raise that limit"
+            )
+            sys.exit(2)
+        if limit < _BELOW_SPARING:
+            for name, value in _SPARING.items():
+                os.environ.setdefault(name, value)
+        if arguments is None and hasattr(os, "fork"):
+            _run_watched()
+    _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
+    try:
+        from recveil.cli.entry import main as run
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        _say(not_enough())
+        sys.exit(2)
+    run(arguments)
+
+
+def _run_watched() -> NoReturn:
+    """Run the verb in a process of its own; this one waits, and says why it died if it does.
+
+    A library may also end it by itself, with a code that would say that a claim does not hold. So
+    the process says when it is us who end it.
+    """
+    told, tells = os.pipe()
+    with _blocked():
+        child = os.fork()
+        status = _wait(child) if child else 0
+    if not child:
+        os.close(told)
+        try:
+            _run(None)
+        finally:
+            os.write(tells, _ENDED_BY_US)
+    os.close(tells)
+    is_ours = os.read(told, 1) == _ENDED_BY_US
+    if is_ours and os.WIFEXITED(status):
+        os._exit(os.waitstatus_to_exitcode(status))
+    if os.WIFSIGNALED(status) and signal.Signals(os.WTERMSIG(status)).name not in _DEATHS:
+        os._exit(128 + os.WTERMSIG(status))
+    _say(not_enough())
+    os._exit(2)
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Let signals wait, so that none is lost between the two processes."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_FORWARDED, signal.SIGHUP, signal.SIGCHLD})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _wait(child: int) -> int:
+    """Wait for the end of a process, and hand on to it the signals that come meanwhile.
+
+    What a terminal sends reaches both of them anyway.
+    """
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        come = signal.sigtimedwait({*_FORWARDED, signal.SIGHUP, signal.SIGCHLD}, 1.0)
+        if come is not None and come.si_signo != signal.SIGCHLD and come.si_pid:
+            with suppress(ProcessLookupError):
+                os.kill(child, come.si_signo)
+
+
+def _say(message: str) -> None:
+    with suppress(OSError, AttributeError):  # nobody may listen
+        print(f"error: {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,262 @@
+"""Decoder: asks another process what is in a Parquet or Arrow file."""
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
+
+import pyarrow as pa
+
+from recveil.errors import RecveilError
+from recveil.memory import memory_limit, not_enough, refuse_for_memory
+
+_START = "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding.child import serve; serve()"
+_GZIP_MAGIC = b"\x1f\x8b"
+_PIPE_BYTES = 1 << 20
+_SECONDS_TO_END = 10.0
+Wanted = Literal["schema", "first", "table", "batches"]
+
+
+class Decoded(NamedTuple):
+    """What is in a Parquet or Arrow file.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+    groups : list of int
+        The rows of each row group, as a Parquet file tells them; empty for an Arrow file.
+    batches : iterator of (RecordBatch, int)
+        The values that were asked for, with the row group in which they stand.
+    """
+
+    schema: pa.Schema
+    groups: list[int]
+    batches: Iterator[tuple[pa.RecordBatch, int]]
+
+
+@contextmanager
+def decoding(
+    path: Path,
+    format: str = "parquet",
+    wanted: Wanted = "schema",
+    *,
+    columns: Sequence[str] = (),
+    dictionary: Sequence[str] = (),
+    narrow: bool = False,
+    rows: int = 0,
+) -> Iterator[Decoded]:
+    """Let another process decode a file, which this one could die of.
+
+    Parameters
+    ----------
+    path : Path
+        The file, gzipped or not.
+    format : {"parquet", "arrow"}
+    wanted : {"schema", "first", "table", "batches"}
+        Which values: none, the first rows (without those of nested columns), all of some columns,
+        or these in batches that keep to row groups, of which few are held at a time.
+    columns : sequence of str
+        Of a table or of batches.
+    dictionary : sequence of str
+        Columns of text that are to be read as dictionaries.
+    narrow : bool
+        Whether to read whole numbers as 32 bits where all of a column fit.
+    rows : int
+        How many are the first, or in a batch at most.
+
+    Raises
+    ------
+    MemoryLimitError
+        If it takes more memory than may be taken.
+    RecveilError
+        If the other process dies of it.
+    OSError, EOFError, pyarrow.ArrowInvalid
+        As if it were read here.
+
+    Examples
+    --------
+    >>> import pyarrow.parquet as pq
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.parquet")
+    ...     pq.write_table(pa.table({"user_id": [7], "rating": [3.5]}), path)
+    ...     with decoding(path) as found:
+    ...         found.schema.names, found.groups
+    (['user_id', 'rating'], [1])
+    """
+    request = {
+        "path": os.fspath(path.absolute()),
+        "gzipped": _is_gzipped(path),
+        "format": format,
+        "wanted": wanted,
+        "columns": list(columns),
+        "dictionary": list(dictionary),
+        "narrow": narrow,
+        "rows": rows,
+        "limit": memory_limit(),
+    }
+    child = _Child.take()
+    is_done = False
+    try:
+        head, stream = child.ask(request, path.name)
+        batches = child.batches(stream, path.name)
+        yield Decoded(stream.schema, head["groups"], batches)
+        is_done = next(batches, None) is None
+    finally:
+        child.give_back(whole=is_done)
+
+
+def decoded_table(path: Path, format: str = "parquet", **wanted: Any) -> pa.Table:
+    """Return the values of `decoding` in one table.
+
+    Examples
+    --------
+    >>> import pyarrow.parquet as pq
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.parquet")
+    ...     pq.write_table(pa.table({"user_id": [7], "rating": [3.5]}), path)
+    ...     decoded_table(path, columns=["rating"]).to_pydict()
+    {'rating': [3.5]}
+    """
+    with decoding(path, format, **{"wanted": "table", **wanted}) as found:
+        return pa.Table.from_batches([batch for batch, _ in found.batches], found.schema)
+
+
+def _is_gzipped(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+
+
+class _Child:
+    """A process that answers requests, one after the other; it ends when this one does."""
+
+    # Those that wait for the next request: to start one takes longer than to read a small file.
+    _idle: list["_Child"] = []  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.process = subprocess.Popen(  # noqa: S603  # a fixed command, and no shell
+            [sys.executable, "-c", _START, *filter(None, sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # What is decoded goes back to the system at once, and takes no more than it must.
+            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        )
+        self.requests = cast(IO[bytes], self.process.stdin)
+        self.answers = cast(IO[bytes], self.process.stdout)
+        with suppress(ImportError, AttributeError, OSError):
+            import fcntl
+
+            fcntl.fcntl(self.answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    @classmethod
+    def take(cls) -> "_Child":
+        """Return one that waits, or start one."""
+        while cls._idle:
+            child = cls._idle.pop()
+            # After a fork, those of the parent are not ours to ask.
+            if child.owner == os.getpid() and child.process.poll() is None:
+                return child
+            child.end()
+        return cls()
+
+    def give_back(self, *, whole: bool) -> None:
+        """Keep it for the next request, if its last answer was read to the end; else end it."""
+        if whole and self.process.poll() is None:
+            self._idle.append(self)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self.owner != os.getpid():
+            return
+        for pipe in (self.requests, self.answers):
+            with suppress(OSError):
+                pipe.close()
+        self.process.kill()
+        self.process.wait()
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End those that wait."""
+        while cls._idle:
+            cls._idle.pop().end()
+
+    def ask(self, request: dict[str, Any], name: str) -> tuple[dict[str, Any], Any]:
+        """Send a request; return the head of the answer, and the stream that follows it."""
+        try:
+            self.requests.write(json.dumps(request).encode() + b"\n")
+            self.requests.flush()
+        except BrokenPipeError:
+            self._died(name)
+        head = self._line(name)
+        try:
+            return head, pa.ipc.open_stream(pa.PythonFile(self.answers, "r"))
+        except (pa.ArrowException, OSError):
+            self._died(name)
+
+    def batches(self, stream: Any, name: str) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield the batches of an answer, and raise what its end tells."""
+        while True:
+            try:
+                batch, about = stream.read_next_batch_with_custom_metadata()
+            except StopIteration:
+                break
+            except (pa.ArrowException, OSError):
+                self._died(name)
+            yield batch, int(about["group"])
+        self._line(name)
+
+    def _line(self, name: str) -> dict[str, Any]:
+        line = self.answers.readline()
+        if not line.endswith(b"\n"):
+            self._died(name)
+        told: dict[str, Any] = json.loads(line)
+        if "error" in told:
+            _raise(told, name)
+        return told
+
+    def _died(self, name: str) -> NoReturn:
+        """Raise what the death of the process says of the file."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_SECONDS_TO_END)
+        code = self.process.poll()
+        if code is None or code >= 0:
+            raise RecveilError(
+                f"{name}: the process that decodes it ended (code {code}); run again, with more "
+                f"memory if there was little"
+            )
+        number = signal.Signals(-code)
+        if number == signal.SIGKILL:
+            raise RecveilError(f"{name}: decoding it was killed by the system: {not_enough()}")
+        raise RecveilError(
+            f"{name}: it is damaged, so that decoding it crashed ({number.name}; nothing else was "
+            f"harmed); fetch or write the file again"
+        )
+
+
+def _raise(told: dict[str, Any], name: str) -> None:
+    """Raise here what went wrong there."""
+    message = told.get("message", "")
+    if told["error"] == "large":
+        rows = f"its {told['rows']:,} rows" if told["rows"] else "its values"
+        refuse_for_memory(f"{name}: {rows}", told["needed"], at_least=not told["rows"])
+    if told["error"] == "memory":
+        refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)
+    if told["error"] == "gzip":
+        raise EOFError(message)
+    if told["error"] == "system":
+        raise OSError(told["errno"], message, name)
+    raise pa.ArrowInvalid(message)
+
+
+atexit.register(_Child.end_all)

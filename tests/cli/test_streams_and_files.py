@@ -1,0 +1,142 @@
+"""Where results go: files that stay whole, pipes, streams that take no Unicode, Ctrl-C late."""
+
+import io
+import json
+import os
+import re
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from recveil import beside
+from recveil.cli import main
+from recveil.compiled import compiled
+
+RATINGS = "user,item,rating\nué,i€,3\nb,c,4\n"
+
+
+@pytest.fixture(autouse=True)
+def ratings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").write_text(RATINGS, encoding="utf-8")
+
+
+def ended(capfd, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    streams = capfd.readouterr()
+    return stop.value.code, streams.out, streams.err
+
+
+def test_a_full_disk_keeps_the_older_json(capfd, monkeypatch):
+    Path("old.json").write_text('{"old": 1}')
+    write = Path.write_text
+
+    def full(path, text, *rest, **named):
+        write(path, text[:10], *rest, **named)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    code, _, err = ended(capfd, "verify", "ratings.csv", "--k", "2", "--json", "old.json")
+    assert code == 2
+    assert "old.json: cannot be written" in err
+    assert Path("old.json").read_text() == '{"old": 1}'
+    assert sorted(path.name for path in Path().iterdir()) == ["old.json", "ratings.csv"]
+
+
+def test_json_may_go_into_a_pipe_and_nothing_takes_its_place(capfd):
+    os.mkfifo("pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append(Path("pipe").read_text()))
+    reader.start()
+    code, *_ = ended(capfd, "verify", "ratings.csv", "--k", "2", "--json", "pipe")
+    reader.join(20)
+    assert code == 1
+    assert json.loads(read[0])["holds"] is False
+    assert Path("pipe").is_fifo()
+    assert beside.is_device(Path("/dev/null"))
+    assert not beside.is_device(Path("ratings.csv"))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_stream_that_takes_no_unicode_gets_escapes(monkeypatch, encoding):
+    Path("ratings.csv").rename(name := os.fsdecode("é".encode() + b"\xff.csv"))
+    for options in (["--json", "-"], []):
+        bytes_out = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(bytes_out, encoding))
+        with pytest.raises(SystemExit) as stop:
+            main(["verify", name, "--k", "2", *options])
+        assert stop.value.code == 1
+        text = bytes_out.getvalue()
+        if options:
+            assert json.loads(text.decode(encoding))["holds"] is False
+        assert b"does not hold" in text or options
+
+
+def test_ctrl_c_after_the_file_stands_there_says_so(capfd, monkeypatch):
+    from recveil.cli import show
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(show, "show_read", interrupt)
+    code, _, err = ended(capfd, "convert", "ratings.csv", "out.csv")
+    assert (code, err) == (
+        130,
+        "Interrupted; out.csv had been written, and is whole; nothing else was.\n",
+    )
+    assert Path("out.csv").is_file()
+
+
+def test_ctrl_c_before_says_that_nothing_was_written(capfd, monkeypatch):
+    def interrupt(self, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupt)
+    code, _, err = ended(capfd, "convert", "ratings.csv", "out.csv")
+    assert (code, err) == (130, "Interrupted; what was not finished was not written.\n")
+    assert [path.name for path in Path().iterdir()] == ["ratings.csv"]
+
+
+@compiled()
+def count(n):
+    total = 0.0
+    for i in range(n):
+        for j in range(1_000):
+            total += (i * j) % 7
+    return total, n
+
+
+def test_ctrl_c_in_a_compiled_kernel_is_no_fault(capfd, monkeypatch):
+    from recveil.cli import show
+
+    count(1)
+    monkeypatch.setattr(show, "write_json", lambda *_: count(300_000))
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    code, _, err = ended(capfd, "verify", "ratings.csv", "--k", "2")
+    timer.join()
+    assert code == 130
+    assert re.match(r"Interrupted; ", err)
+
+
+@pytest.mark.parametrize("size", ["10MB", "4 GB"])
+def test_max_memory_reaches_the_reader(capfd, size):
+    Path("many.csv").write_text("user,item,rating\n" + "1,2,3\n" * 300_000)
+    code, _, err = ended(
+        capfd, "convert", "many.csv", "out.csv", "--duplicates", "last", "--max-memory", size
+    )
+    if size == "4 GB":
+        assert code == 0
+    else:
+        assert code == 2
+        assert err.startswith("error: many.csv: its rows take at least ")
+
+
+def test_max_memory_must_be_an_amount(capfd):
+    code, _, err = ended(capfd, "verify", "ratings.csv", "--k", "2", "--max-memory", "lots")
+    assert code == 2
+    assert err.startswith("error: max_memory (--max-memory) is lots; expected at least 10MB")

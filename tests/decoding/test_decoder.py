@@ -1,0 +1,191 @@
+"""Parquet and Arrow files from anybody: what is wrong ends in an error, not a crash."""
+
+import gzip
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import recveil
+from recveil.decoding import decoded_table, decoder, decoding
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+from recveil.memory import MemoryLimitError, memory_limited
+from recveil.verify import verify
+
+TABLE = pa.table(
+    {
+        "user": pa.array(["ann", "ben", "ann"]).dictionary_encode(),
+        "item": pa.array([7, 7, 9]),
+        "rating": pa.array([4.0, 3.5, 1.0]),
+    }
+)
+COLUMNS = TABLE.column_names
+
+
+@pytest.fixture
+def afresh(monkeypatch):
+    """No process waits, before and after."""
+    decoder._Child.end_all()
+    yield monkeypatch
+    decoder._Child.end_all()
+
+
+def write(path, format, table=TABLE):
+    if format == "parquet":
+        pq.write_table(table, path)
+        return
+    with pa.OSFile(str(path), "wb") as file:
+        make = pa.ipc.new_stream if format == "stream" else pa.ipc.new_file
+        with make(file, table.schema) as writer:
+            writer.write_table(table)
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+@pytest.mark.parametrize("format", ["parquet", "file", "stream"])
+def test_values_come_as_they_are(tmp_path, format, gzipped):
+    path = tmp_path / "ratings"
+    write(path, format)
+    if gzipped:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    kind = "parquet" if format == "parquet" else "arrow"
+    with decoding(path, kind) as found:
+        assert found.schema.names == COLUMNS
+        assert found.groups == ([3] if format == "parquet" else [])
+    table = decoded_table(path, kind, columns=COLUMNS, dictionary=["user"])
+    assert table.to_pydict() == TABLE.to_pydict()
+    first = decoded_table(path, kind, wanted="first", rows=2)
+    assert first.to_pydict() == TABLE.slice(0, 2).to_pydict()
+
+
+def test_batches_keep_to_row_groups(tmp_path):
+    path = tmp_path / "ratings.parquet"
+    pq.write_table(TABLE, path, row_group_size=2)
+    with decoding(path, wanted="batches", columns=["item"], rows=10) as found:
+        assert found.groups == [2, 1]
+        assert [(batch["item"].to_pylist(), group) for batch, group in found.batches] == [
+            ([7, 7], 0),
+            ([9], 1),
+        ]
+
+
+def test_an_index_beyond_its_dictionary_is_refused(tmp_path):
+    """A compiled kernel would look it up wherever that is in memory."""
+    beyond = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 1_000_000_000], pa.int32()), pa.array(["ann", "ben"]), safe=False
+    )
+    path = tmp_path / "ratings.arrow"
+    write(path, "file", TABLE.set_column(0, "user", beyond))
+    for read in (read_ratings, lambda path: verify(path, k=2)):
+        with pytest.raises(
+            RecveilError, match=r"^ratings\.arrow: cannot be read \(.*Dictionary indices"
+        ):
+            read(path)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGBUS", "SIGABRT"])
+def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
+    path = tmp_path / "ratings.parquet"
+    write(path, "parquet")
+    number = int(getattr(signal, name))
+    with afresh.context() as patch:
+        patch.setattr(
+            decoder,
+            "_START",
+            "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding import child; import os;"
+            f"child.answer = lambda *_: os.kill(os.getpid(), {number}); child.serve()",
+        )
+        with pytest.raises(RecveilError, match=rf"^ratings\.parquet: it is damaged.*{name}"):
+            read_ratings(path)
+    assert read_ratings(path).n_ratings == 3  # by another process
+
+
+def test_a_process_that_died_while_it_waited_is_replaced(tmp_path, afresh):
+    path = tmp_path / "ratings.parquet"
+    write(path, "parquet")
+    assert read_ratings(path).n_ratings == 3
+    (waiting,) = decoder._Child._idle
+    waiting.process.kill()
+    waiting.process.wait()
+    assert read_ratings(path).n_ratings == 3
+
+
+def test_what_is_not_read_to_the_end_disturbs_nobody(tmp_path):
+    path = tmp_path / "ratings.parquet"
+    pq.write_table(TABLE, path, row_group_size=1)
+    with decoding(path, wanted="batches", columns=["item"], rows=1) as found:
+        next(found.batches)
+    assert decoded_table(path, columns=["item"])["item"].to_pylist() == [7, 7, 9]
+
+
+class TestMemory:
+    def test_rows_that_the_file_tells_are_refused_before_they_are_read(self, tmp_path):
+        path = tmp_path / "equal.parquet"
+        n = 2_000_000
+        table = pa.table({"user": np.zeros(n, int), "item": np.zeros(n, int), "rating": np.ones(n)})
+        pq.write_table(table, path)
+        assert path.stat().st_size < 100_000
+        expected = (
+            r"^equal\.parquet: its 2,000,000 rows take 64 MB of memory, but 50 MB may be taken; "
+        )
+        with memory_limited("50MB"), pytest.raises(MemoryLimitError, match=expected) as refused:
+            read_ratings(path, duplicates="last")
+        assert "--max-memory 1GB" in str(refused.value)
+        with memory_limited("100MB"):
+            assert understand(path, duplicates="last").ratings.n_ratings == 1
+
+    def test_values_are_refused_while_they_are_read(self, tmp_path):
+        path = tmp_path / "long.parquet"
+        table = pa.table(
+            {"user": ["u"] * 50, "item": [1] * 50, "rating": [1.0] * 50, "x": ["x" * 10**6] * 50}
+        )
+        pq.write_table(table, path)
+        assert path.stat().st_size < 100_000
+        with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"^long\.parquet: its "):
+            verify(path, k=2)
+
+    def test_rows_without_values_are_counted(self, tmp_path):
+        """A column of nothing takes no bytes, however many rows it has."""
+        path = tmp_path / "nothing.arrow"
+        n = 10**7
+        nothing = pa.nulls(n)
+        write(path, "file", pa.table([nothing] * 3, COLUMNS))
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=r"^nothing\.arrow: its "),
+        ):
+            read_ratings(path)
+
+    def test_gzip_data_are_unpacked_so_far_only(self, tmp_path):
+        path = tmp_path / "ratings.parquet.gz"
+        write(tmp_path / "ratings.parquet", "parquet")
+        content = (tmp_path / "ratings.parquet").read_bytes()
+        path.write_bytes(gzip.compress(content[:4] + bytes(30_000_000) + content[4:], 1))
+        with (
+            memory_limited("20MB"),
+            pytest.raises(MemoryLimitError, match=r"its values take at least"),
+        ):
+            read_ratings(path, format="parquet")
+
+
+def test_no_file_is_mapped():
+    """It may shrink meanwhile, and whoever looks at what is gone dies of SIGBUS."""
+    for file in Path(recveil.__file__).parent.rglob("*.py"):
+        assert "memory_map" not in file.read_text(), file
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")
+@pytest.mark.parametrize("format", ["parquet", "csv", "csv.gz"])
+def test_a_name_may_be_no_unicode(tmp_path, format):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xff." + format.encode()))
+    if format == "parquet":
+        write(tmp_path / "plain", "parquet")
+        content = (tmp_path / "plain").read_bytes()
+    else:
+        content = b"user,item,rating\nann,7,4\nben,7,3.5\nann,9,1\n"
+    path.write_bytes(gzip.compress(content) if format == "csv.gz" else content)
+    assert read_ratings(path).n_ratings == 3
