@@ -127,7 +127,10 @@ def fit_choices(
         for _ in range(_SWEEPS):
             rows_moved = np.concatenate(list(pool.map(of_rows, tiles)))
             choices.of_rows[:] += rows_moved
-            people, vary = np.sum(list(pool.map(of_items, tiles)), axis=0)
+            sums = np.zeros((2, len(slopes)))
+            for part in pool.map(of_items, tiles):  # all at once, they are tiles times items
+                sums += part
+            people, vary = sums
             items_moved = _step(totals - people, vary)
             choices.of_items[:] += items_moved
             if max(np.abs(rows_moved).max(), np.abs(items_moved).max()) < _NEAR:
