@@ -2,11 +2,13 @@
 
 python benchmarks/pipeline.py                    1 million ratings, some minutes (make bench)
 python benchmarks/pipeline.py --millions 1 10 100      up to the shape of the Netflix Prize data
+python benchmarks/pipeline.py --millions 1 10 --items 296277 --only anonymize     a long tail
 
 Each contender of `benchmarks/stages.py` runs in a process of its own, one after the other, so that
 the peak is its alone and includes what Python and the inputs take. The invented table keeps its
-17,770 items and 209 ratings a person at every size. The peers come with
-pip install "recveil[bench]".
+17,770 items (--items) and 209 ratings a person at every size. Beside other work the clock says
+little; "processor" is the seconds of all cores that the whole process took, what it loads or
+compiles first included. The peers come with pip install "recveil[bench]".
 """
 
 import argparse
@@ -23,7 +25,7 @@ from pathlib import Path
 from stages import STAGES, file_size
 
 USERS, ITEMS, RATINGS = 480_189, 17_770, 100_480_507
-FORMAT = "{:<26}{:<24}{:>9}{:>10}{:>11}{:>9}{:>10}"
+FORMAT = "{:<26}{:<24}{:>9}{:>10}{:>11}{:>11}{:>9}{:>10}"
 PEERS = {
     "scikit-surprise": "surprise",
     "k-means-constrained": "k_means_constrained",
@@ -38,6 +40,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--millions", type=int, nargs="+", default=[1], help="of ratings")
+    parser.add_argument("--items", type=int, default=ITEMS, help="of the invented tables")
     parser.add_argument("--only", nargs="+", default=[], help="stages whose names start so")
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
     parser.add_argument("--folder", type=Path, help="keep the data here; temporary if not given")
@@ -53,20 +56,18 @@ def main() -> None:
 
 
 def measure(folder: Path, stage: str, contender: str) -> None:
-    """Run one contender and print its seconds and the peak memory, children's included."""
+    """Run one contender and print what it took, children included: time, and the peak memory."""
     seconds = STAGES[stage].contenders[contender](folder)
-    peak = max(
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    print(json.dumps({"seconds": seconds, "gigabytes": peak * 1024 / 1e9}))
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    peak = max(of.ru_maxrss for of in used) * 1024 / 1e9
+    processor = sum(of.ru_utime + of.ru_stime for of in used)
+    print(json.dumps({"seconds": seconds, "processor": processor, "gigabytes": peak}))
 
 
 def report(options: argparse.Namespace, folder: Path) -> None:
     """Measure all stages at all sizes, a line each as soon as it is known."""
-    print(
-        FORMAT.format("stage", "contender", "millions", "seconds", "ns/rating", "growth", "peak GB")
-    )
+    head = "stage", "contender", "millions", "seconds", "processor", "ns/rating", "growth"
+    print(FORMAT.format(*head, "peak GB"))
     first: dict[tuple[str, str], float] = {}
     for name, stage in STAGES.items():
         if options.only and not any(name.startswith(start) for start in options.only):
@@ -77,30 +78,34 @@ def report(options: argparse.Namespace, folder: Path) -> None:
             for millions in options.millions:
                 if millions > stage.most.get(contender, millions):
                     continue
-                place = folder / f"{millions}-million"
+                place = _place(options, folder, millions)
                 n_ratings = round(RATINGS * millions / 100)
-                _prepare(place, n_ratings)
+                _prepare(place, options.items, n_ratings)
                 line = _ask(options, place, name, contender)
                 if line is None:
-                    print(FORMAT.format(name, contender, millions, "-", "", "", ""))
+                    print(FORMAT.format(name, contender, millions, "-", "", "", "", ""))
                     continue
                 each = 1e9 * line["seconds"] / n_ratings
                 growth = each / first.setdefault((name, contender), each)
-                figures = f"{line['seconds']:.2f}", f"{each:.1f}", f"{growth:.2f}"
-                peak = f"{line['gigabytes']:.2f}"
-                print(FORMAT.format(name, contender, millions, *figures, peak), flush=True)
+                took = f"{line['seconds']:.2f}", f"{line['processor']:.1f}", f"{each:.1f}"
+                grown = f"{growth:.2f}", f"{line['gigabytes']:.2f}"
+                print(FORMAT.format(name, contender, millions, *took, *grown), flush=True)
     for millions in options.millions:
-        _print_sizes(folder / f"{millions}-million", millions)
+        _print_sizes(_place(options, folder, millions), millions)
+
+
+def _place(options: argparse.Namespace, folder: Path, millions: int) -> Path:
+    return folder / f"{millions}-million-of-{options.items}-items"
 
 
 def _installed(contender: str) -> bool:
     return contender not in PEERS or find_spec(PEERS[contender]) is not None
 
 
-def _prepare(place: Path, n_ratings: int) -> None:
+def _prepare(place: Path, n_items: int, n_ratings: int) -> None:
     """Invent the data in a child, whose memory is given back."""
     n_users = max(2_000, round(USERS * n_ratings / RATINGS))
-    sizes = f"Path({str(place)!r}), {n_users}, {ITEMS}, {n_ratings}"
+    sizes = f"Path({str(place)!r}), {n_users}, {n_items}, {n_ratings}"
     code = f"from pathlib import Path; from stages import prepare; prepare({sizes})"
     run = [sys.executable, "-c", code]
     subprocess.run(run, check=True, cwd=Path(__file__).parent)  # noqa: S603
@@ -125,7 +130,7 @@ def _ask(
 
 
 def _print_sizes(place: Path, millions: int) -> None:
-    for release in ("padded-50", "padded-5", "simple-5"):
+    for release in ("padded-50", "padded-5", "simple-5", "sparse-5", "epsilon-1"):
         if (place / release).exists():
             raw = file_size(place, "ratings.parquet")
             size = file_size(place, f"{release}/ratings.parquet")

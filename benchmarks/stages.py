@@ -308,23 +308,27 @@ def homogenize_by_scipy(folder: Path) -> float:
 # Verifying, and the whole job ---------------------------------------------------------------------
 
 
-def whole_job(homogenizing: str, k: int) -> Work:
+def whole_job(name: str, *promise: str) -> Work:
     """Run `recveil anonymize`, from a Parquet file to a verified release on disk."""
 
     def work(folder: Path) -> float:
-        out = folder / f"{homogenizing}-{k}"
-        options = ["--k", str(k), "--homogenize", homogenizing, "--seed", "1", "--force"]
-        command = ["anonymize", str(folder / "ratings.parquet"), "-o", str(out), *options]
-        run = [sys.executable, "-m", "recveil", *command]
+        command = ["anonymize", str(folder / "ratings.parquet"), "-o", str(folder / name)]
+        run = [sys.executable, "-m", "recveil", *command, *promise, "--force"]
         return timed(lambda: subprocess.run(run, check=True, stdout=subprocess.DEVNULL))  # noqa: S603
 
     return work
 
 
+def predictive(homogenizing: str, k: int) -> Work:
+    """Run the whole job for groups of k who share one row."""
+    promise = ["--k", str(k), "--homogenize", homogenizing, "--seed", "1"]
+    return whole_job(f"{homogenizing}-{k}", *promise)
+
+
 def check(folder: Path) -> float:
     """Verify the padded release of k = 50 from its files alone."""
     if not (folder / "padded-50").exists():
-        whole_job("padded", 50)(folder)
+        predictive("padded", 50)(folder)
 
     def work() -> None:
         if not verify(folder / "padded-50").holds:
@@ -389,7 +393,19 @@ for size in (5, 50):
 STAGES["homogenize simple, k = 5"] = Stage(
     {"recveil": homogenize_raters, "scipy": homogenize_by_scipy}, {}
 )
-STAGES["anonymize padded, k = 50"] = Stage({"recveil": whole_job("padded", 50)}, {})
-STAGES["anonymize padded, k = 5"] = Stage({"recveil": whole_job("padded", 5)}, {})
-STAGES["anonymize simple, k = 5"] = Stage({"recveil": whole_job("simple", 5)}, {})
+STAGES["anonymize padded, k = 50"] = Stage({"recveil": predictive("padded", 50)}, {})
+STAGES["anonymize padded, k = 5"] = Stage({"recveil": predictive("padded", 5)}, {})
+STAGES["anonymize simple, k = 5"] = Stage({"recveil": predictive("simple", 5)}, {})
+STAGES["anonymize sparse, k = 5"] = Stage(
+    {"recveil": whole_job("sparse-5", "--method", "sparse", "--k", "5", "--seed", "1")}, {}
+)
+# Noise by a seed is never written.
+STAGES["anonymize, epsilon 1"] = Stage(
+    {
+        "recveil": whole_job(
+            "epsilon-1", "--epsilon", "1", "--scale", "1:5:1", "--catalogue", "as-rated"
+        )
+    },
+    {},
+)
 STAGES["verify padded, k = 50"] = Stage({"recveil": check, "pandas": check_by_pandas}, {})

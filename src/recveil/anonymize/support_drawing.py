@@ -20,8 +20,9 @@ from recveil.compiled import compiled
 
 Floats = NDArray[np.float32]
 
-# How often rows and items are fitted in turn; and how far one of them moves at most, in log odds.
-_SWEEPS, _LONGEST = 10, 1.5
+# How often rows and items are fitted in turn, at most; how far one of them moves at most, in log
+# odds; and what is near enough.
+_SWEEPS, _LONGEST, _NEAR = 10, 1.5, 1e-4
 # Log odds beyond this are as good as sure.
 _SURE = 30.0
 # Cells of a tile of classes times items: it stays in the cache.
@@ -104,7 +105,7 @@ def fit_choices(
     """
     choices = Choices(
         np.asarray(rows, np.float32),
-        np.asarray(slopes, np.float32),
+        np.asarray(slopes, np.float32, order="F"),  # the transpose's rows are what is multiplied
         np.zeros(len(rows), np.float32),
         np.zeros(len(slopes), np.float32),
     )
@@ -124,9 +125,16 @@ def fit_choices(
     tiles = list(choices.tiles())
     with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
         for _ in range(_SWEEPS):
-            choices.of_rows[:] += np.concatenate(list(pool.map(of_rows, tiles)))
-            people, vary = np.sum(list(pool.map(of_items, tiles)), axis=0)
-            choices.of_items[:] += _step(totals - people, vary)
+            rows_moved = np.concatenate(list(pool.map(of_rows, tiles)))
+            choices.of_rows[:] += rows_moved
+            sums = np.zeros((2, len(slopes)))
+            for part in pool.map(of_items, tiles):  # all at once, they are tiles times items
+                sums += part
+            people, vary = sums
+            items_moved = _step(totals - people, vary)
+            choices.of_items[:] += items_moved
+            if max(np.abs(rows_moved).max(), np.abs(items_moved).max()) < _NEAR:
+                break
     return choices
 
 

@@ -7,7 +7,7 @@ form the groups.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import get_num_threads
@@ -34,8 +34,9 @@ _POPULARITY = -0.25
 _PULL = 3.0
 # Newton's steps, none of them longer than this in log odds; and what is near enough.
 _STEPS, _LONGEST, _NEAR = 12, 2.0, 1e-4
-# Cells of a tile of groups times items.
-_TILE_CELLS = 1 << 21
+# Items that are fitted at once, and cells of groups times items that are looked at at once: they
+# stay in the cache.
+_TILE_ITEMS, _TILE_CELLS = 256, 1 << 17
 
 
 @brief
@@ -201,46 +202,74 @@ def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) 
     >>> fit_log_odds(np.ones((2, 1)), counts, np.array([20.0, 20.0])).round(6) + 0.0
     array([[0.]])
     """
-    n_items = counts.shape[1]
-    first, second = np.triu_indices(regressors.shape[1])
-    pairs = regressors[:, first] * regressors[:, second]
-    width = max(1, _TILE_CELLS // sizes.size)
+    n_items, n = counts.shape[1], regressors.shape[1]
+    first, second = np.triu_indices(n)
+    # Single precision will do for the curvature: it says how to step, the slope says where to.
+    pairs = (regressors[:, first] * regressors[:, second]).astype(np.float32)
+    raters, sums = np.asarray(counts.sum(axis=0), np.float64), counts.T @ regressors
 
     def fit(start: int) -> Numbers:
-        tile = counts[:, start : start + width].toarray()
-        return _fit_tile(regressors, pairs, (first, second), tile, sizes)
+        tile = slice(start, start + _TILE_ITEMS)
+        return _fit_tile(regressors, pairs, sizes, raters[tile], sums[tile])
 
     with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
-        return np.vstack(list(pool.map(fit, range(0, n_items, width))))
+        return np.vstack(list(pool.map(fit, range(0, n_items, _TILE_ITEMS))))
 
 
 def _fit_tile(
     regressors: Numbers,
-    pairs: Numbers,
-    places: tuple[NDArray[Any], NDArray[Any]],
-    counts: Numbers,
+    pairs: NDArray[np.float32],
     sizes: Numbers,
+    raters: Numbers,
+    sums: Numbers,
 ) -> Numbers:
-    """Fit some items at once by Newton's method."""
-    n_items, n = counts.shape[1], regressors.shape[1]
-    raters = counts.sum(axis=0)
-    usual = np.log((raters + 0.5) / (sizes.sum() - raters + 0.5))
-    start = np.zeros((n_items, n))
-    start[:, 0] = usual
+    """Fit some items at once by Newton's method, each until it is near enough."""
+    n = regressors.shape[1]
+    start = np.zeros(sums.shape)
+    start[:, 0] = np.log((raters + 0.5) / (sizes.sum() - raters + 0.5))
     # The first weight is nearly free: an item is as popular as it is.
     pull = np.full(n, _PULL)
     pull[0] = 1e-3
     weights = start.copy()
-    curved = np.empty((n_items, n, n))
+    left = np.arange(raters.size)
     for _ in range(_STEPS):
-        likely = 1 / (1 + np.exp(-(regressors @ weights.T)))
-        slope = (counts - sizes[:, None] * likely).T @ regressors - pull * (weights - start)
-        curved[:, places[0], places[1]] = (sizes[:, None] * likely * (1 - likely)).T @ pairs
-        curved[:, places[1], places[0]] = curved[:, places[0], places[1]]
+        expected, curved = _expected(regressors, pairs, sizes, weights[left])
+        slope = sums[left] - expected - pull * (weights[left] - start[left])
         curved[:, np.arange(n), np.arange(n)] += pull
         step = np.linalg.solve(curved, slope[:, :, None])[:, :, 0]
         length = np.linalg.norm(step, axis=1, keepdims=True)
-        weights += step * np.minimum(1, _LONGEST / np.maximum(length, 1e-12))
-        if length.max() < _NEAR:
+        weights[left] += step * np.minimum(1, _LONGEST / np.maximum(length, 1e-12))
+        left = left[length[:, 0] >= _NEAR]
+        if not left.size:
             break
     return weights
+
+
+def _expected(
+    regressors: Numbers, pairs: NDArray[np.float32], sizes: Numbers, weights: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return what the raters that some weights expect add up to, and how that moves with them.
+
+    Returns
+    -------
+    sums : ndarray of float64, shape (n_items, n)
+    curved : ndarray of float64, shape (n_items, n, n)
+    """
+    n_items, n = weights.shape
+    sums, upper = np.zeros((n_items, n)), np.zeros((n_items, pairs.shape[1]))
+    height = max(1, _TILE_CELLS // n_items)
+    for begin in range(0, sizes.size, height):
+        some = slice(begin, begin + height)
+        likely = regressors[some] @ -weights.T
+        np.exp(likely, out=likely)
+        likely += 1
+        np.reciprocal(likely, out=likely)
+        people = likely * sizes[some, None]
+        sums += people.T @ regressors[some]
+        np.subtract(1, likely, out=likely)
+        people *= likely
+        upper += people.astype(np.float32).T @ pairs[some]
+    first, second = np.triu_indices(n)
+    curved = np.empty((n_items, n, n))
+    curved[:, first, second] = curved[:, second, first] = upper
+    return sums, curved

@@ -37,9 +37,9 @@ def drawn(model, n_people, seed=7, **options):
 
 class TestItems:
     def pick(self, odds, activity, n_people, order=None):
-        """Everybody alike, their sampling started at evenly spread places."""
+        """Everybody alike, with some log-odds, their sampling started at evenly spread places."""
         n_items = len(odds)
-        rows = np.tile(np.asarray(odds, np.float32), (n_people, 1))
+        rows = np.tile(np.exp(np.asarray(odds, np.float32)), (n_people, 1))
         orders = np.arange(n_items)[None] if order is None else np.array([order])
         starts = (np.arange(n_people) + 0.5) / n_people
         picked = np.zeros(rows.shape, bool)

@@ -26,6 +26,8 @@ TILT = 0.4
 _CELLS = 1 << 22
 # Items are gone through in one of so many orders, so that no two neighbours shut each other out.
 _ORDERS = 64
+# Log-odds beyond this are as good as sure.
+_SURE = 60.0
 # The tastes of so many people a direction are made uncorrelated: chance plays a smaller part then.
 _MANY = 5
 
@@ -119,6 +121,8 @@ class PeopleModel(NamedTuple):
             odds = own @ self.tastes.T
         leaning = odds - np.outer(own[:, 0], self.tastes[:, 0])
         odds += self.offsets
+        # Raised to powers once for all: a person's own offset is then a factor.
+        np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
         order_of = rng.integers(len(orders), size=len(own))
         starts = rng.random(len(own))
         picked = np.zeros(odds.shape, np.bool_)
@@ -144,7 +148,7 @@ class PeopleModel(NamedTuple):
         return self.scale.round(labels, tenths_of(self.scale))
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, fastmath={"reassoc"})
 def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-untyped-def]
     """Mark the items that each person rates, by systematic sampling; odds become chances."""
     n_people, n_items = odds.shape
@@ -153,16 +157,20 @@ def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-
         offset = 0.0
         for _ in range(60):
             total, slope = 0.0, 1e-9
+            factor = np.exp(offset)
             for item in range(n_items):
-                chance = 1 / (1 + np.exp(-(odds[person, item] + offset)))
+                raised = odds[person, item] * factor
+                chance = raised / (1 + raised)
                 total += chance
                 slope += chance * (1 - chance)
             step = min(2.0, max(-2.0, (total - wanted) / slope))
             offset -= step
             if abs(step) < 1e-3:
                 break
+        factor = np.exp(offset)
         for item in range(n_items):
-            odds[person, item] = 1 / (1 + np.exp(-(odds[person, item] + offset)))
+            raised = odds[person, item] * factor
+            odds[person, item] = raised / (1 + raised)
         passed, next_one = 0.0, starts[person]
         likeliest, most = 0, -1.0
         n_picked = 0
