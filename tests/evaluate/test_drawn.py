@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("synthetic")
 
 @pytest.fixture(scope="module")
 def ratings():
-    made = make_ratings(n_users=150, n_items=50, n_ratings=3_000, seed=3)
+    made = make_ratings(n_users=260, n_items=50, n_ratings=5_200, seed=3)
     columns = np.repeat(made.users, made.activity), made.items[made.indices], made.values
     return Ratings.from_columns(*columns, scale=RatingScale(1, 5, 1))
 
@@ -85,7 +85,9 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
 
 def test_settings_are_compared_by_what_all_share(ratings, tmp_path):
     methods = ["synthetic-20", "synthetic-exact", "simple", "raw"]
-    found = compare(ratings, tmp_path / "c", methods=methods, ks=[5], targets=30, risk="membership")
+    found = compare(
+        ratings, tmp_path / "c", methods=methods, ks=[5], targets=260, risk="membership"
+    )
     rows = {row.method: row for row in found.rows}
     for name in methods[:2]:
         row = rows[name]

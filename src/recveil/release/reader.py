@@ -250,10 +250,8 @@ def positions(
     if column.type == pa.large_string():
         column = column.cast(pa.string())
     if column.type != known.type:
-        raise RecveilError(
-            f"{where}: {what} ids are {column.type}, but {known.type} in the ratings; "
-            f"give the ratings that the release was made from"
-        )
+        # A catalogue has a type of its own, and so have the items that were told of a table.
+        column, known = column.cast(pa.string()), known.cast(pa.string())
     found = pc.index_in(column, value_set=known)
     if missing is not None:
         found = found.fill_null(missing)

@@ -46,7 +46,8 @@ class TestWhatIsAsked:
         found = measure(RATINGS, mechanism, public, sigmas)
         ledger = mechanism.ledger()
         assert [query.name for query in ledger.queries] == [
-            *("people by activity", "labels", "means of people", "item sums", "moments")
+            *("people by activity", "labels", "means of people", "item sums"),
+            *("kinds of items", "moments"),
         ]
         assert {query.name: query.sigma for query in ledger.queries} == sigmas
         assert all(query.sensitivity == 1 for query in ledger.queries)
