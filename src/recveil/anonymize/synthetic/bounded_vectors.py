@@ -316,14 +316,35 @@ def _tastes(indptr, indices, values, place_of, liked_from, grid):  # type: ignor
     return starts, places[:filled], steps[:filled]
 
 
+@compiled()
+def _by_place(indptr, places, n_places):  # type: ignore[no-untyped-def]
+    """Return where each place stands among `places`, place after place, and for whom."""
+    starts = np.zeros(n_places + 1, np.int64)
+    for place in places:
+        starts[place + 1] += 1
+    starts = np.cumsum(starts)
+    filled = starts[:-1].copy()
+    found, users = np.empty(len(places), np.int64), np.empty(len(places), np.int32)
+    for user in range(len(indptr) - 1):
+        for at in range(indptr[user], indptr[user + 1]):
+            to = filled[places[at]]
+            found[to], users[to] = at, user
+            filled[places[at]] += 1
+    return starts, found, users
+
+
 @compiled(parallel=True)
 def _add_products(indptr, places, steps, sums, parts):  # type: ignore[no-untyped-def]
-    """Add each person's products; a part adds to its own rows of the sums alone."""
+    """Add everybody's products, row after row of the sums: one row stays in the cache.
+
+    Rows are dealt to parts in turn, as the first ones, of popular items, take longest.
+    """
+    starts, found, users = _by_place(indptr, places, len(sums))
     for part in prange(parts):
-        for user in range(len(indptr) - 1):
-            first, last = indptr[user], indptr[user + 1]
-            for left in range(first, last):
-                row = places[left]
-                if row % parts == part:
-                    for right in range(left, last):
-                        sums[row, places[right]] += steps[left] * steps[right]
+        for row in range(part, len(sums), parts):
+            own = sums[row]
+            for at in range(starts[row], starts[row + 1]):
+                left = found[at]
+                step = steps[left]
+                for right in range(left, indptr[users[at] + 1]):
+                    own[places[right]] += step * steps[right]
