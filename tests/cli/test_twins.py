@@ -33,6 +33,10 @@ OF_THE_LIBRARY_ALONE = {
 MAKES_ADVERSARIES = "describes one of the `adversaries`"
 OF_THE_COMMAND_ALONE = {
     **{(verb, "json"): "writes what the result holds" for verb in COMMANDS},
+    **{
+        (verb, "max_memory"): "the library bounds it with memory_limited"
+        for verb in ("audit", "anonymize", "sample", "verify", "evaluate", "compare", "convert")
+    },
     ("audit", "html"): "writes what the result holds",
     ("audit", "risk"): "writes what the result holds",
     **dict.fromkeys(

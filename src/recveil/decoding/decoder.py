@@ -13,6 +13,7 @@ from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
 
 import pyarrow as pa
 
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.memory import memory_limit, not_enough, refuse_for_memory
 
@@ -23,6 +24,7 @@ _SECONDS_TO_END = 10.0
 Wanted = Literal["schema", "first", "table", "batches"]
 
 
+@brief
 class Decoded(NamedTuple):
     """What is in a Parquet or Arrow file.
 
@@ -38,6 +40,9 @@ class Decoded(NamedTuple):
     schema: pa.Schema
     groups: list[int]
     batches: Iterator[tuple[pa.RecordBatch, int]]
+
+    def _facts(self) -> dict[str, object]:
+        return {"columns": len(self.schema), "groups": len(self.groups)}
 
 
 @contextmanager

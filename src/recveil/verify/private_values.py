@@ -121,7 +121,7 @@ def _in_items(names: PublishedNames, side: PrivateSide) -> _Found:
         yield (
             "item_id",
             f"the id of a person stands in the ids of items {_times(found)}; hide the items "
-            f"(--hide-items), or give them other ids",
+            f"by hide_items (--hide-items), or give them other ids",
         )
         return
     words = {user for user in side.users if isinstance(user, str) and not user.isdigit()}
@@ -130,7 +130,7 @@ def _in_items(names: PublishedNames, side: PrivateSide) -> _Found:
         yield (
             "item_id",
             f"of the people's ids, {len(both):,} of {len(words):,} are ids of items, too: is this "
-            f"column the people's? Name the columns, or hide the items (--hide-items)",
+            f"column the people's? Name the columns, or hide_items (--hide-items)",
         )
 
 
