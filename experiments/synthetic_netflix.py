@@ -1,0 +1,223 @@
+"""What recommenders keep that learn from synthetic people, at the size of the Netflix Prize data.
+
+    python experiments/synthetic_netflix.py                          480,189 people, epsilon 1
+    python experiments/synthetic_netflix.py --people 48000 --epsilon 10      a tenth, in minutes
+
+The ratings are invented (`recveil.datasets.make_ratings`): people choose and rate by eight tastes,
+by how popular items are, and by chance. A fifth of the ratings of some people is held out. As many
+people as there are are drawn at epsilon; recommenders learn from them as from the raw ratings, and
+serve the people with held-out ratings from what is left of their own.
+
+Recommenders are those of recveil that work at this size, on the items with the most ratings; what
+is held out counts on these items. A thousand rows of each table are not learned from, and serve to
+choose settings. Intervals (95 %) are over the people served, of one draw.
+"""
+
+import argparse
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
+from recveil.datasets import make_ratings
+from recveil.evaluate.factors import RidgeFactors
+from recveil.evaluate.list_makers import Ease, ItemCosine
+from recveil.evaluate.means import ItemMeansAndBias, Popularity
+from recveil.evaluate.recipient import Served, serve
+from recveil.evaluate.recommender import Setting
+from recveil.evaluate.split import HeldOut
+from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
+from recveil.ratings import Ratings
+from recveil.release.records import Records
+
+PEOPLE, ITEMS, RATINGS = 480_189, 17_770, 100_480_507
+HELD_SHARE, ROWS_TO_CHOOSE_BY = 0.2, 1_000
+
+
+class LearntOnce(RidgeFactors):
+    """Ridge factors with one penalty of learning, learnt from a table once."""
+
+    learning_settings = ((32.0,),)
+
+    def __init__(self, rank: int = 10) -> None:
+        super().__init__(rank)
+        self._found: WeakKeyDictionary[TrainingTable, Any] = WeakKeyDictionary()
+
+    def _learn(self, table: TrainingTable, setting: Setting) -> Any:
+        if table not in self._found:
+            self._found[table] = super()._learn(table, setting)
+        return self._found[table]
+
+
+class Task(NamedTuple):
+    """Who is served: with what they are known by, and what is held out of it.
+
+    Attributes
+    ----------
+    place_of : ndarray of int64, shape (n_items,)
+        Where an item stands among the most rated ones, by its position; -1 if it does not.
+    n_items : int
+        How many these are.
+    people : UserRows
+    test : HeldOut
+    """
+
+    place_of: NDArray[np.int64]
+    n_items: int
+    people: UserRows
+    test: HeldOut
+
+
+def hold_out(ratings: Ratings, n_served: int, seed: int) -> tuple[Ratings, NDArray[np.bool_]]:
+    """Return the ratings without those that are held out, and which those are.
+
+    Everybody's first rating stays, so that nobody is left without.
+    """
+    rng = np.random.default_rng(seed)
+    served = np.zeros(ratings.n_users, np.bool_)
+    served[rng.choice(ratings.n_users, min(n_served, ratings.n_users), replace=False)] = True
+    held = served[ratings.user_positions()]
+    held &= rng.random(ratings.n_ratings, np.float32) < HELD_SHARE
+    held[ratings.indptr[:-1]] = False
+    before = np.concatenate([[0], np.cumsum(~held)])
+    train = Ratings(
+        ratings.users,
+        ratings.items,
+        before[ratings.indptr],
+        ratings.indices[~held],
+        ratings.values[~held],
+        None,
+        ratings.scale,
+    )
+    return train, held
+
+
+def task_of(ratings: Ratings, train: Ratings, held: NDArray[np.bool_], n_items: int) -> Task:
+    """Choose the most rated items, and put the people who are served on them."""
+    place_of = np.full(ratings.n_items, -1, np.int64)
+    best = np.sort(np.argsort(-train.support, kind="stable")[:n_items])
+    place_of[best] = np.arange(best.size)
+    users, row_of = np.unique(ratings.user_positions()[held], return_inverse=True)
+    items = place_of[ratings.indices[held]]
+    values = ratings.values[held].astype(np.float64)
+    on = items >= 0
+    own = UserRows.from_ratings(train).take(users)
+    people = on_places([Records(np.ones(users.size, np.int64), *own)], place_of)
+    return Task(place_of, best.size, people, HeldOut(row_of[on], items[on], values[on]))
+
+
+def on_places(blocks: Iterable[Records], place_of: NDArray[np.int64]) -> UserRows:
+    """Return the rows of some blocks, on the most rated items alone."""
+    lengths, indices, values = [np.zeros(1, np.int64)], [], []
+    for block in blocks:
+        places = place_of[block.indices]
+        kept = places >= 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        lengths.append(np.diff(before[block.indptr]))
+        indices.append(places[kept].astype(np.int32))
+        values.append(block.values[kept])
+    return UserRows(
+        np.concatenate(lengths).cumsum(), np.concatenate(indices), np.concatenate(values)
+    )
+
+
+def judge(rows: UserRows, task: Task, train: Ratings) -> Served:
+    """Let recommenders learn from rows, and serve."""
+    sizes = np.ones(rows.n_users, np.int64)
+    rest, inner = choose_by_few(TrainingTable.from_rows(rows, sizes, task.n_items, train.scale))
+    recommenders = (Popularity(), ItemMeansAndBias(), LearntOnce(), Ease("liked"), ItemCosine())
+    return serve([r.fit(rest, [inner]) for r in recommenders], task.people, task.test)
+
+
+def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
+    """Return the table without some rows, and these, with a fifth of their labels held out."""
+    rng = np.random.default_rng(0)
+    few = np.zeros(table.rows.n_users, np.bool_)
+    few[rng.choice(few.size, min(ROWS_TO_CHOOSE_BY, few.size // 5), replace=False)] = True
+    left = np.flatnonzero(~few)
+    sizes = table.sizes[left]
+    rows, n_people = table.rows.take(left), int(sizes.sum())
+    rest = TrainingTable(rows, sizes, table.n_items, n_people, table.scale)
+    known = table.rows.take(np.flatnonzero(few))
+    held = rng.random(known.values.size) < HELD_SHARE
+    cells = HeldOut(
+        known.row_of()[held],
+        known.indices[held].astype(np.int64),
+        # Labels in tenths are judged as the nearest rating: people who are served give ratings.
+        table.scale.round(known.values[held], table.scale.step),
+    )
+    return rest, InnerSplit(rest, known.where(~held), cells)
+
+
+def drawn_rows(train: Ratings, epsilon: float, seed: int, task: Task) -> UserRows:
+    """Draw as many people as there are, and put them on the most rated items."""
+    release = Synthesizer(epsilon, catalogue="as-rated", seed=seed).anonymize(train).published
+    place_of = task.place_of[np.searchsorted(train.items, release.items)]
+    return on_places(release.blocks(), place_of)
+
+
+def interval(of: NDArray[Any], beside: NDArray[Any]) -> tuple[float, float]:
+    """Return the ratio of two means over the same people, and half of its 95 % interval."""
+    ratio = of.mean() / beside.mean()
+    off = (of - ratio * beside).std(ddof=1) / np.sqrt(of.size) / beside.mean()
+    return float(ratio), float(1.96 * off)
+
+
+def print_kept(raw: Served, drawn: Served) -> None:
+    """Print what the best recommenders keep: lists, and RMSE."""
+    both = [(of, of.people) for of in (raw, drawn) if of.people is not None]
+    gains = [people.ndcg[of.best_ranker] for of, people in both]
+    judged = ~np.isnan(gains[0])
+    kept, half = interval(gains[1][judged], gains[0][judged])
+    print(f"lists keep {kept:.1%} ({kept - half:.1%} to {kept + half:.1%}) of raw's best")
+    squares = [people.squares[of.best] for of, people in both]
+    ratio, half = interval(squares[1], squares[0])
+    low, high = np.sqrt([ratio - half, ratio + half]) - 1
+    print(f"RMSE is {np.sqrt(ratio) - 1:.2%} ({low:.2%} to {high:.2%}) above raw's best")
+
+
+def print_served(name: str, served: Served) -> None:
+    """Print a line for each recommender."""
+    for recommender, utility in served.utilities.items():
+        print(
+            f"{name} | {recommender} | {utility.ndcg:.4f} | {utility.rmse:.4f} | "
+            f"{', '.join(f'{number:g}' for number in utility.setting)}",
+            flush=True,
+        )
+
+
+def main(options: argparse.Namespace) -> None:
+    """Invent ratings, draw people, and compare what both teach."""
+    started = time.process_time()
+    n_ratings = round(RATINGS * options.people / PEOPLE)
+    ratings = make_ratings(options.people, ITEMS, n_ratings, seed=options.seed)
+    train, held = hold_out(ratings, options.served, options.seed)
+    task = task_of(ratings, train, held, options.items)
+    share = train.support[task.place_of >= 0].sum() / train.n_ratings
+    print(f"{ratings}; {task.n_items:,} items with {share:.1%} of the ratings", flush=True)
+    del ratings, held
+    print("\nlearned from | recommender | nDCG@10 | RMSE | settings")
+    records = Records(np.ones(train.n_users, np.int64), *UserRows.from_ratings(train))
+    raw = judge(on_places([records], task.place_of), task, train)
+    del records
+    print_served("raw", raw)
+    drawn = judge(drawn_rows(train, options.epsilon, options.seed, task), task, train)
+    print_served(f"epsilon {options.epsilon:g}", drawn)
+    print_kept(raw, drawn)
+    print(f"{time.process_time() - started:.0f} s of the processors")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--people", type=int, default=PEOPLE)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--served", type=int, default=20_000, help="people with held-out ratings")
+    parser.add_argument("--items", type=int, default=4_000, help="the most rated ones")
+    parser.add_argument("--seed", type=int, default=1)
+    main(parser.parse_args())
