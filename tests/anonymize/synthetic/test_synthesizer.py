@@ -48,6 +48,11 @@ class TestPromise:
         assert claim.ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
         assert claim.ledger.threshold_delta == (1e-7 if catalogue is None else 0)
 
+    def test_epsilon_may_be_a_whole_number(self, tmp_path):
+        release = Synthesizer(20, catalogue="as-rated").anonymize(RATINGS)
+        assert release.write(tmp_path / "out").holds
+        assert type(release.published.claim.epsilon) is float
+
     def test_of_exact_sums_nothing_is_promised(self):
         claim = made(None).published.claim
         assert (claim.kind, claim.k, claim.ledger) == ("aggregates", 300, None)

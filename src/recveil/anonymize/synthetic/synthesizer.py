@@ -168,13 +168,14 @@ class Synthesizer(BriefParameters, BaseEstimator):
         if self.epsilon is None:
             measured = measure(ratings, WithoutNoise(), public, dict.fromkeys(SHARES, 0.0))
             return measured, Claim("aggregates", ratings.n_users)
-        budget = Budget.of(self.epsilon, self.delta, threshold_delta=public.threshold_delta)
+        epsilon = float(self.epsilon)
+        budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(SHARES)
         mechanism = Mechanism(source, sigmas)
         measured = measure(ratings, mechanism, public, sigmas)
         ledger = mechanism.ledger()
         return measured, Claim(
-            "differentially-private", 1, epsilon=self.epsilon, delta=self.delta, ledger=ledger
+            "differentially-private", 1, epsilon=epsilon, delta=self.delta, ledger=ledger
         )
 
     def _release(
