@@ -67,13 +67,23 @@ class TestInterrupted:
         assert ended(capsys, "verify", "out")[0] == 130
 
 
+def hear_signals():
+    """Undo what nohup, or a shell's background, asked of whatever it starts: to hear none."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class TestTerminated:
     """Real processes, which a signal asks to end."""
 
     def begin(self, *arguments):
         command = [sys.executable, "-m", "recveil", *map(str, arguments)]
         return subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=hear_signals,
         )
 
     def wait_for(self, process, folder, pattern):
