@@ -10,8 +10,9 @@ from recveil.release.told_claim import LOUD_DELTA, of_large_delta
 
 # Of delta times the number of people; and from where epsilon promises little.
 _LARGE_DELTA, _WEAK_EPSILON = 0.1, 10.0
-# At epsilon 1, MovieLens 100K has two tastes, 49 % of its ratings are left out, and lists keep 47 %
-# of what raw ratings give, where the popular items have 51 %.
+# At epsilon 1, MovieLens 100K has two tastes, some 70 % of a person's ratings are left out, and
+# lists keep 45 % of what raw ratings give, about as the popular items; at epsilon 3 it has four
+# tastes, 37 % are left out, and 68 % kept.
 _FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
 
 
