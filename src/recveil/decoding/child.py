@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute  # noqa: F401  # casts need it, and each copy of the process would load it
 import pyarrow.parquet as pq
 
 _ARROW_FILE_MAGIC = b"ARROW1"

@@ -107,14 +107,15 @@ def decoding(
         "limit": memory_limit(),
     }
     child = _Child.take()
-    is_done = False
     try:
         head, stream = child.ask(request, path.name)
         batches = child.batches(stream, path.name)
+        if wanted == "schema":  # whatever is said of it then, the child waits for the next request
+            batches = iter(list(batches))
         yield Decoded(stream.schema, head["groups"], batches)
-        is_done = next(batches, None) is None
+        next(batches, None)  # the end, if all was read
     finally:
-        child.give_back(whole=is_done)
+        child.give_back()
 
 
 def decoded_table(path: Path, format: str = "parquet", **wanted: Any) -> pa.Table:
@@ -147,6 +148,7 @@ class _Child:
 
     def __init__(self) -> None:
         self.owner = os.getpid()
+        self.is_waiting = True  # for a request: its last answer was read to the end
         self.process = subprocess.Popen(  # noqa: S603  # a fixed command, and no shell
             [sys.executable, "-c", _START, *filter(None, sys.path)],
             stdin=subprocess.PIPE,
@@ -173,9 +175,9 @@ class _Child:
             child.end()
         return cls()
 
-    def give_back(self, *, whole: bool) -> None:
+    def give_back(self) -> None:
         """Keep it for the next request, if its last answer was read to the end; else end it."""
-        if whole and self.process.poll() is None:
+        if self.is_waiting and self.process.poll() is None:
             self._idle.append(self)
         else:
             self.end()
@@ -198,6 +200,7 @@ class _Child:
 
     def ask(self, request: dict[str, Any], name: str) -> tuple[dict[str, Any], Any]:
         """Send a request; return the head of the answer, and the stream that follows it."""
+        self.is_waiting = False
         try:
             self.requests.write(json.dumps(request).encode() + b"\n")
             self.requests.flush()
@@ -220,6 +223,7 @@ class _Child:
                 self._died(name)
             yield batch, int(about["group"])
         self._line(name)
+        self.is_waiting = True
 
     def _line(self, name: str) -> dict[str, Any]:
         line = self.answers.readline()
@@ -227,6 +231,7 @@ class _Child:
             self._died(name)
         told: dict[str, Any] = json.loads(line)
         if "error" in told:
+            self.is_waiting = True  # an error is the end of an answer
             _raise(told, name)
         return told
 

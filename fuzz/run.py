@@ -1,0 +1,69 @@
+"""Fuzz one target, or all in turn: python fuzz/run.py [--seconds 60] [TARGET ...].
+
+Each target runs in a process of its own, guided by what of recveil it reaches. What is found is
+written to fuzz/findings; put it into the corpus once it is mended, and `make test` keeps it so.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+WATCHED = [
+    *(f"recveil.{name}" for name in ("io", "ratings", "decoding", "release", "verify", "errors")),
+    "recveil.anonymize.drawing_options",
+]
+# Compiled kernels cannot be watched.
+COMPILED = (
+    *("recveil.compiled", "recveil.ratings.assemble", "recveil.ratings.labels"),
+    *("recveil.verify.notation", "recveil.verify.diversity", "recveil.verify.pages"),
+    "recveil.release.as_given",
+)
+SECONDS_A_RUN, MOST_BYTES, MOST_MEGABYTES = 20, 1 << 13, 4096
+
+
+def main() -> int:
+    """Run the targets that are asked for; return 1 if one of them has a finding."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    given, _ = parser.parse_known_args()
+    if given.here:
+        return fuzz(given.targets[0])
+    names = given.targets or sorted(folder.name for folder in (HERE / "corpus").iterdir())
+    return max(run(name, given.seconds) for name in names)
+
+
+def run(name: str, seconds: int) -> int:
+    """Fuzz a target for so many seconds in another process; what it learns is thrown away."""
+    (HERE / "findings").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as learned:
+        command = [
+            *(sys.executable, __file__, name, "--here", learned, str(HERE / "corpus" / name)),
+            *(f"-max_total_time={seconds}", f"-timeout={SECONDS_A_RUN}", "-print_final_stats=1"),
+            *(f"-max_len={MOST_BYTES}", f"-rss_limit_mb={MOST_MEGABYTES}", "-verbosity=0"),
+            f"-artifact_prefix={HERE / 'findings' / name}-",
+        ]
+        ended = subprocess.run(command, check=False)  # noqa: S603  # a fixed command, no shell
+    print(f"{name}: {'a finding' if ended.returncode else 'no finding'} in {seconds} seconds")
+    return int(ended.returncode != 0)
+
+
+def fuzz(name: str) -> int:
+    """Fuzz a target in this process; it ends with it."""
+    import atheris
+
+    with atheris.instrument_imports(include=WATCHED, exclude=list(COMPILED)):
+        import targets
+
+    own = [argument for argument in sys.argv[1:] if argument not in (name, "--here")]
+    atheris.Setup([sys.argv[0], *own], targets.TARGETS[name])
+    atheris.Fuzz()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""Targets: what is fuzzed. Each takes bytes that anybody could have written, and raises if we fail.
+
+Two ends are right: an answer, and a RecveilError, which the command line ends with exit code 2. All
+else is a finding: another error, a crash, a hang, and a verdict that a second checker contradicts,
+which shares nothing with recveil. Nothing here needs a fuzzer, so that `make test` can run every
+file of the corpus through its target.
+"""
+
+import csv
+import gzip
+import importlib.util
+import io
+import json
+import tempfile
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recveil.anonymize.drawing_options import catalogue_given
+from recveil.decoding import decoded_table, decoding
+from recveil.errors import MOST_CHARACTERS, RecveilError
+from recveil.io import FORMATS, read_levels, read_trust, understand
+from recveil.io.files import naming
+from recveil.release.data_card import data_card
+from recveil.release.manifest import Manifest, to_bytes
+from recveil.verify import Verification, verify
+
+TESTS = Path(__file__).parents[1] / "tests" / "verify"
+USERS = np.array(["1", "2", "ann", "ben", "eve"], dtype=object)
+TEXT_FORMATS = [None, *(name for name in FORMATS if name not in ("netflix", "parquet", "arrow"))]
+BETWEEN_FILES = b"\n=== "
+
+
+class Finding(AssertionError):
+    """Two checkers disagree, or an error is not as errors are."""
+
+
+@cache
+def independent() -> Any:
+    """Return the second checker, which lives among the tests."""
+    spec = importlib.util.spec_from_file_location("independent", TESTS / "independent.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def folder_of(**files: bytes) -> Iterator[Path]:
+    """Give a folder with these files."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        for file, content in files.items():
+            Path(name, file).write_bytes(content)
+        yield Path(name)
+
+
+def answer(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    """Return what a call answers, or None for a RecveilError, which must be a short one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return call(*given, **more)
+    except RecveilError as error:
+        if not 0 < len(str(error)) <= MOST_CHARACTERS:
+            raise Finding(f"an error of {len(str(error))} characters") from error
+        return None
+
+
+def text(data: bytes) -> None:
+    """Read a table of text in any format that is found, and in one that is named."""
+    with folder_of(ratings=data) as folder:
+        path = folder / "ratings"
+        reading = answer(understand, path)
+        verdict = answer(verify, path, k=2)
+        named = TEXT_FORMATS[len(data) % len(TEXT_FORMATS)]
+        answer(understand, path, format=named, user="1", item="2", duplicates="last")
+        answer(verify, path, k=2, claim="co-rated", user="1", item="2")
+        if verdict is not None and reading is not None and reading.has_header:
+            content = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+            compare_with_rows(verdict, content, {c.role: c.name for c in reading.columns})
+
+
+def compare_with_rows(verdict: Verification, content: bytes, names: dict[str, Any]) -> None:
+    """Count people with the same rows, as Python's own reader splits them."""
+    first = content.decode("utf-8-sig").lstrip("\r\n").splitlines()[0]
+    delimiter = "\t" if "\t" in first else ","
+    reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""),
+                            delimiter=delimiter)
+    rows = defaultdict(list)
+    for row in reader:
+        user = row.pop(names["user"])
+        rows[user].append(sorted(map(str, row.items())))
+    if "group_size" in (reader.fieldnames or ()):
+        return  # one row stands for several people
+    fewest = min(Counter(str(sorted(mine)) for mine in rows.values()).values())
+    if verdict.k_achieved > fewest:
+        raise Finding(f"{verdict.k_achieved} people share a row by verify, {fewest} by its rows")
+
+
+def zipped(data: bytes) -> None:
+    """Read gzipped text, damaged or not."""
+    text(b"\x1f\x8b" + data)
+    text(gzip.compress(data, 1, mtime=0))
+
+
+def netflix(data: bytes) -> None:
+    """Read a folder of the Netflix Prize, and its first file alone."""
+    parts = data.split(BETWEEN_FILES)[:3]
+    files = {f"mv_{number:07d}.txt": part for number, part in enumerate(parts)}
+    with folder_of(**files) as folder:
+        answer(understand, folder)
+        answer(verify, folder, k=2)
+        answer(understand, folder / "mv_0000000.txt", format="netflix", times=False)
+
+
+def catalogue(data: bytes) -> None:
+    """Read a list of items."""
+    with folder_of(items=data) as folder:
+        answer(catalogue_given, folder / "items")
+
+
+def levels(data: bytes) -> None:
+    """Read privacy levels, and trust."""
+    with folder_of(levels=data) as folder:
+        answer(read_levels, folder / "levels", USERS, 2)
+        answer(read_trust, folder / "levels", USERS)
+
+
+def columnar(data: bytes) -> None:
+    """Read a Parquet or Arrow file, as a table and piece by piece; another process decodes it."""
+    with folder_of(ratings=data) as folder:
+        path = folder / "ratings"
+        answer(understand, path)
+        answer(verify, path, k=2)
+        format = "parquet" if data.startswith(b"PAR1") else "arrow"
+        answer(_decode_all, path, format)
+
+
+def _decode_all(path: Path, format: str) -> None:
+    with naming(path):
+        with decoding(path, format) as found:
+            names = found.schema.names
+        decoded_table(path, format, wanted="first", rows=3)
+        once = list(dict.fromkeys(names))
+        if len(once) == len(names):
+            decoded_table(path, format, columns=once)
+            if format == "parquet":
+                decoded_table(path, wanted="batches", columns=once, rows=2)
+
+
+def release(data: bytes) -> None:
+    """Verify a release in text: as it stands, or completed by somebody who means to deceive.
+
+    The files stand one after the other, each behind a line with its name. Where no list of classes
+    is among them, everything that follows from release.json and the ratings is made to fit.
+    """
+    files = {}
+    for part in (b"\n" + data).split(BETWEEN_FILES)[1:]:
+        name, _, content = part.partition(b"\n")
+        if name in (b"release.json", b"ratings.csv", b"README.md", b"classes.csv"):
+            files[name.decode()] = content
+    with folder_of(**files) as folder:
+        if "classes.csv" not in files:
+            complete(folder, "ratings.csv")
+        compare_verdicts(folder)
+
+
+def complete(folder: Path, name: str) -> None:
+    """Make all fit to release.json and the ratings: counts, classes, the card and the digests."""
+    file = folder / "release.json"
+    try:
+        told = json.loads(file.read_text())
+        is_of_people = isinstance(told["claim"], str) and "classes.csv" in told["files"]
+        if is_of_people:
+            second = independent()
+            rows = second.rows_of(folder / name)
+            records = second.records_of(rows, told["item_type"] == "text")
+            classes, counts = second.described(records, told)
+            (folder / "classes.csv").write_text(classes)
+            told["counts"] |= counts
+        (folder / "README.md").write_text(data_card(Manifest.from_json(told), name))
+    except Exception:  # noqa: S110  # whatever it is, nothing can be made to fit
+        pass
+    sign(folder)
+
+
+def sign(folder: Path) -> None:
+    """Make the digests of all files anew."""
+    file = folder / "release.json"
+    try:
+        told = json.loads(file.read_text())
+        for name, entry in told["files"].items():
+            content = (folder / name).read_bytes()
+            entry |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
+        file.write_bytes(to_bytes(told))
+    except Exception:  # noqa: S110  # as above
+        pass
+
+
+def compare_verdicts(folder: Path) -> None:
+    """Raise a Finding if verify holds what the second checker does not."""
+    verdict = answer(verify, folder, links=False)
+    if verdict is None or not verdict.holds:
+        return
+    if problems := list(independent().problems(folder)):
+        raise Finding(f"verify holds, but: {problems[0]}")
+
+
+def _stored_in(base: str, name: str) -> Callable[[bytes], None]:
+    def stored(data: bytes) -> None:
+        """Verify a release whose Parquet file is another one, with a digest to fit."""
+        own = {file.name: file.read_bytes() for file in (TESTS / base).iterdir()}
+        with folder_of(**own | {name: data}) as folder:
+            sign(folder)
+            compare_verdicts(folder)
+
+    return stored
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "text": text,
+    "gzip": zipped,
+    "netflix": netflix,
+    "catalogue": catalogue,
+    "levels": levels,
+    "columnar": columnar,
+    "release": release,
+    "stored-ratings": _stored_in("format_3/predictive-padded", "ratings.parquet"),
+    "stored-model": _stored_in("format_3/synthetic-model", "model.parquet"),
+}

@@ -1,0 +1,153 @@
+"""A second checker of published folders, which shares nothing with recveil.
+
+It is written after docs/release-format.md, as plainly as can be: if it and `recveil verify`
+disagree, one of the two is wrong. It asks less than recveil does, and holds everything in memory.
+"""
+
+import csv
+import hashlib
+import json
+import re
+import struct
+from collections import Counter, defaultdict
+from itertools import combinations
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+USER, ITEM = re.compile(r"p[0-9a-f]{4}-([0-9]+)"), re.compile(r"i[0-9a-f]{4}-([0-9]+)")
+
+
+def blake(content):
+    return hashlib.blake2b(content, digest_size=16)
+
+
+def rows_of(file):
+    """All rows, as dictionaries of texts and numbers."""
+    if file.suffix == ".parquet":
+        return pq.ParquetFile(file).read().to_pylist()
+    with file.open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
+
+
+def records_of(rows, is_text):
+    """For each pseudonym in turn, its items and labels, and what its rows say beside them."""
+    records = []
+    for row in rows:
+        user, item = row["user_id"], row["item_id"] if is_text else int(row["item_id"])
+        beside = int(row.get("group_size", 1)), int(row.get("k", 1))
+        if not records or records[-1][0] != user:
+            records.append((user, [], [], []))
+        records[-1][1].append(item)
+        records[-1][2].append(float(row["rating"]))
+        records[-1][3].append(beside)
+    return records
+
+
+def digest_of(items, labels, k, told):
+    """What classes.csv calls a record of these items and labels."""
+    content = blake(b"".join(blake(str(item).encode()).digest() for item in items)).digest()
+    if told["claim"] != "co-rated":
+        content += struct.pack(f"<{len(labels)}d", *labels)
+    return blake(content + (k.to_bytes(8, "little") if told["levels"] else b"")).hexdigest()
+
+
+def problems(folder):
+    """Say what speaks against a release; nothing, if its claim holds."""
+    folder = Path(folder)
+    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    is_drawn = told["claim"] not in ("identical-rows", "co-rated")
+    yield from problems_of_files(folder, told)
+    if told["layout"] == "model":
+        return
+    name = next(name for name in told["files"] if name.startswith("ratings."))
+    rows = rows_of(folder / name)
+    if not rows:
+        yield "there are no records"
+    columns = {"user_id", "item_id", "rating"}
+    columns |= {"group_size"} if told["layout"] == "groups" else set()
+    columns |= {"k"} if told["levels"] else set()
+    if rows and set(rows[0]) != columns:
+        yield "columns"
+    records = records_of(rows, told["item_type"] == "text")
+    yield from problems_of_records(records, told)
+    if not is_drawn:
+        yield from problems_of_claim(folder, records, told)
+
+
+def problems_of_files(folder, told):
+    """Nothing else lies there, and all is as it was written."""
+    if {file.name for file in folder.iterdir()} != {"release.json", *told["files"]}:
+        yield "files"
+    for name, entry in told["files"].items():
+        content = (folder / name).read_bytes() if (folder / name).is_file() else b""
+        if (hashlib.sha256(content).hexdigest(), len(content)) != (entry["sha256"], entry["bytes"]):
+            yield f"{name} was changed"
+
+
+def problems_of_records(records, told):
+    """Pseudonyms from 0 on, ascending items, and labels on the scale."""
+    numbers = [USER.fullmatch(user) for user, *_ in records]
+    if not all(numbers) or [int(n[1]) for n in numbers] != list(range(len(records))):
+        yield "users are no pseudonyms from 0 on"
+    if len({user[:6] for user, *_ in records}) > 1:
+        yield "pseudonyms of several releases"
+    low, high = told["scale"]["low"], told["scale"]["high"]
+    for user, items, labels, beside in records:
+        if items != sorted(set(items)) or len(set(beside)) > 1:
+            yield f"{user}: items do not ascend, or what stands beside them changes"
+        if not all(low <= label <= high for label in labels):
+            yield f"{user}: a label is off the scale"
+    if told["settings"].get("items") == "pseudonyms":
+        names = {item for _, items, _, _ in records for item in items}
+        found = [ITEM.fullmatch(name) for name in names]
+        if not all(found) or sorted(int(n[1]) for n in found) != list(range(len(names))):
+            yield "items are no pseudonyms from 0 on"
+
+
+def problems_of_claim(folder, records, told):
+    """Enough people stand for what is claimed to be shared, and classes.csv says how many."""
+    people, needed, items_of = classes(records, told)
+    if any(size < 1 for *_, beside in records for size, _ in beside):
+        yield "nobody stands behind a record"
+    for digest, k in needed.items():
+        if people[digest] < k:
+            yield f"{people[digest]} people share what {k} should"
+    b, l, rows = told["diversity"]["b"], told["diversity"]["l"], defaultdict(set)
+    for digest, items in items_of.items() if l > 1 else ():
+        for some in combinations(items, b):
+            rows[some].add(digest)
+    if any(len(those) < l for those in rows.values()):
+        yield "a set of items stands in too few different rows"
+    listing, found = described(records, told)
+    if (folder / "classes.csv").read_text() != listing:
+        yield "classes.csv does not list these classes"
+    if any(told["counts"][name] != number for name, number in found.items()):
+        yield "counts"
+
+
+def classes(records, told):
+    """How many people share each class, how many should, and its items."""
+    people, needed, items_of = Counter(), {}, {}
+    for _, items, labels, beside in records:
+        size, k = beside[0]
+        digest = digest_of(items, labels, k, told)
+        people[digest] += size
+        needed[digest] = max(k if told["levels"] else 1, told["k"])
+        items_of[digest] = items
+    return people, needed, items_of
+
+
+def described(records, told):
+    """What classes.csv and the counts of release.json must be."""
+    people, *_ = classes(records, told)
+    lines = [f"{digest},{n}" for digest, n in sorted(people.items())]
+    found = {
+        "users": people.total(),
+        "records": len(records),
+        "labels": sum(len(items) for _, items, *_ in records),
+        "items": len({item for _, items, *_ in records for item in items}),
+        "classes": len(people),
+        "alone": sum(n == 1 for n in people.values()),
+    }
+    return "\n".join(["digest,people", *lines, ""]), found
