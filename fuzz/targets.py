@@ -8,19 +8,17 @@ file of the corpus through its target.
 
 import csv
 import gzip
-import importlib.util
 import io
-import json
 import tempfile
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import forging
+import independent
 import numpy as np
 
 from recveil.anonymize.drawing_options import catalogue_given
@@ -28,8 +26,6 @@ from recveil.decoding import decoded_table, decoding
 from recveil.errors import MOST_CHARACTERS, RecveilError
 from recveil.io import FORMATS, read_levels, read_trust, understand
 from recveil.io.files import naming
-from recveil.release.data_card import data_card
-from recveil.release.manifest import Manifest, to_bytes
 from recveil.verify import Verification, verify
 
 TESTS = Path(__file__).parents[1] / "tests" / "verify"
@@ -38,17 +34,8 @@ TEXT_FORMATS = [None, *(name for name in FORMATS if name not in ("netflix", "par
 BETWEEN_FILES = b"\n=== "
 
 
-class Finding(AssertionError):
+class FoundError(AssertionError):
     """Two checkers disagree, or an error is not as errors are."""
-
-
-@cache
-def independent() -> Any:
-    """Return the second checker, which lives among the tests."""
-    spec = importlib.util.spec_from_file_location("independent", TESTS / "independent.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @contextmanager
@@ -68,7 +55,7 @@ def answer(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
             return call(*given, **more)
     except RecveilError as error:
         if not 0 < len(str(error)) <= MOST_CHARACTERS:
-            raise Finding(f"an error of {len(str(error))} characters") from error
+            raise FoundError(f"an error of {len(str(error))} characters") from error
         return None
 
 
@@ -88,19 +75,19 @@ def text(data: bytes) -> None:
 
 def compare_with_rows(verdict: Verification, content: bytes, names: dict[str, Any]) -> None:
     """Count people with the same rows, as Python's own reader splits them."""
-    first = content.decode("utf-8-sig").lstrip("\r\n").splitlines()[0]
-    delimiter = "\t" if "\t" in first else ","
-    reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""),
-                            delimiter=delimiter)
-    rows = defaultdict(list)
-    for row in reader:
-        user = row.pop(names["user"])
-        rows[user].append(sorted(map(str, row.items())))
-    if "group_size" in (reader.fieldnames or ()):
+    for delimiter in ",\t":
+        lines = io.StringIO(content.decode("utf-8-sig"), newline="")
+        header, *rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
+        if names["user"] in header:
+            break
+    if "group_size" in header:
         return  # one row stands for several people
-    fewest = min(Counter(str(sorted(mine)) for mine in rows.values()).values())
+    at, rows_of = header.index(names["user"]), defaultdict(list)
+    for row in rows:
+        rows_of[row[at]].append([*row[:at], *row[at + 1 :]])
+    fewest = min(Counter(str(sorted(mine)) for mine in rows_of.values()).values())
     if verdict.k_achieved > fewest:
-        raise Finding(f"{verdict.k_achieved} people share a row by verify, {fewest} by its rows")
+        raise FoundError(f"{verdict.k_achieved} people share a row by verify, {fewest} by its rows")
 
 
 def zipped(data: bytes) -> None:
@@ -167,49 +154,17 @@ def release(data: bytes) -> None:
             files[name.decode()] = content
     with folder_of(**files) as folder:
         if "classes.csv" not in files:
-            complete(folder, "ratings.csv")
+            forging.complete(folder, "ratings.csv")
         compare_verdicts(folder)
 
 
-def complete(folder: Path, name: str) -> None:
-    """Make all fit to release.json and the ratings: counts, classes, the card and the digests."""
-    file = folder / "release.json"
-    try:
-        told = json.loads(file.read_text())
-        is_of_people = isinstance(told["claim"], str) and "classes.csv" in told["files"]
-        if is_of_people:
-            second = independent()
-            rows = second.rows_of(folder / name)
-            records = second.records_of(rows, told["item_type"] == "text")
-            classes, counts = second.described(records, told)
-            (folder / "classes.csv").write_text(classes)
-            told["counts"] |= counts
-        (folder / "README.md").write_text(data_card(Manifest.from_json(told), name))
-    except Exception:  # noqa: S110  # whatever it is, nothing can be made to fit
-        pass
-    sign(folder)
-
-
-def sign(folder: Path) -> None:
-    """Make the digests of all files anew."""
-    file = folder / "release.json"
-    try:
-        told = json.loads(file.read_text())
-        for name, entry in told["files"].items():
-            content = (folder / name).read_bytes()
-            entry |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
-        file.write_bytes(to_bytes(told))
-    except Exception:  # noqa: S110  # as above
-        pass
-
-
 def compare_verdicts(folder: Path) -> None:
-    """Raise a Finding if verify holds what the second checker does not."""
+    """raise a FoundError if verify holds what the second checker does not."""
     verdict = answer(verify, folder, links=False)
     if verdict is None or not verdict.holds:
         return
-    if problems := list(independent().problems(folder)):
-        raise Finding(f"verify holds, but: {problems[0]}")
+    if problems := list(independent.problems(folder)):
+        raise FoundError(f"verify holds, but: {problems[0]}")
 
 
 def _stored_in(base: str, name: str) -> Callable[[bytes], None]:
@@ -217,7 +172,7 @@ def _stored_in(base: str, name: str) -> Callable[[bytes], None]:
         """Verify a release whose Parquet file is another one, with a digest to fit."""
         own = {file.name: file.read_bytes() for file in (TESTS / base).iterdir()}
         with folder_of(**own | {name: data}) as folder:
-            sign(folder)
+            forging.sign(folder)
             compare_verdicts(folder)
 
     return stored

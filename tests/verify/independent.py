@@ -113,11 +113,11 @@ def problems_of_claim(folder, records, told):
     for digest, k in needed.items():
         if people[digest] < k:
             yield f"{people[digest]} people share what {k} should"
-    b, l, rows = told["diversity"]["b"], told["diversity"]["l"], defaultdict(set)
-    for digest, items in items_of.items() if l > 1 else ():
+    b, least, rows = told["diversity"]["b"], told["diversity"]["l"], defaultdict(set)
+    for digest, items in items_of.items() if least > 1 else ():
         for some in combinations(items, b):
             rows[some].add(digest)
-    if any(len(those) < l for those in rows.values()):
+    if any(len(those) < least for those in rows.values()):
         yield "a set of items stands in too few different rows"
     listing, found = described(records, told)
     if (folder / "classes.csv").read_text() != listing:

@@ -1,0 +1,147 @@
+"""The second checker, on releases that were made by hand, good ones and bad ones."""
+
+import hashlib
+import json
+
+import independent
+import pytest
+
+
+def blake(content):
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
+    """Write a release of such rows; the list of classes and the counts are what they should be."""
+    told = {"claim": claim, "k": k, "levels": False, "diversity": {"b": 1, "l": 1}}
+    told |= {"layout": layout, "item_type": "integer", "settings": {}}
+    told |= {"scale": {"low": 1.0, "high": 5.0, "step": 1.0}} | more
+    names = ["user_id", "item_id", "rating", *["group_size"] * (layout == "groups")]
+    names += ["k"] * told["levels"]
+    lines = [",".join(names), *rows, ""]
+    (folder / "ratings.csv").write_text("\n".join(lines))
+    (folder / "README.md").write_text("a card")
+    records = independent.records_of(
+        independent.rows_of(folder / "ratings.csv"), told["item_type"] == "text"
+    )
+    classes, counts = independent.described(records, told)
+    (folder / "classes.csv").write_text(classes)
+    files = {}
+    for name in ("ratings.csv", "classes.csv", "README.md"):
+        content = (folder / name).read_bytes()
+        files[name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    told |= {"counts": {**counts, "duplicates_dropped": 0}, "files": files}
+    (folder / "release.json").write_text(json.dumps(told))
+    return list(independent.problems(folder))
+
+
+PAIR = ("p00aa-0,7,4", "p00aa-0,9,1.5", "p00aa-1,7,4", "p00aa-1,9,1.5")
+
+
+class TestGood:
+    def test_two_people_with_one_row(self, tmp_path):
+        assert make(tmp_path, *PAIR) == []
+
+    def test_a_group_that_says_how_many_it_is(self, tmp_path):
+        assert make(tmp_path, "p00aa-0,7,4,2", layout="groups") == []
+
+    def test_co_rated_rows_may_differ_in_labels(self, tmp_path):
+        assert make(tmp_path, "p00aa-0,7,4", "p00aa-1,7,1", claim="co-rated") == []
+
+    def test_levels(self, tmp_path):
+        rows = ("p00aa-0,7,4,3,3", "p00aa-1,7,4,1,1")
+        assert make(tmp_path, *rows, k=1, layout="groups", levels=True) == []
+
+    def test_hidden_items(self, tmp_path):
+        rows = ("p00aa-0,i12ab-0,4", "p00aa-0,i12ab-1,4", "p00aa-1,i12ab-0,4", "p00aa-1,i12ab-1,4")
+        hidden = {"item_type": "text", "settings": {"items": "pseudonyms"}}
+        assert make(tmp_path, *rows, **hidden) == []
+
+    def test_every_item_in_two_rows(self, tmp_path):
+        rows = ("p00aa-0,7,4,2", "p00aa-1,7,3,2")
+        assert make(tmp_path, *rows, layout="groups", diversity={"b": 1, "l": 2}) == []
+
+
+class TestBad:
+    @pytest.mark.parametrize(
+        ("rows", "problem"),
+        [
+            ((*PAIR[:3], "p00aa-1,9,2"), "1 people share what 2 should"),
+            (PAIR[:3], "1 people share what 2 should"),
+            (("p00aa-0,7,4", "p00aa-2,7,4"), "users are no pseudonyms from 0 on"),
+            (("p00aa-0,7,4", "ann,7,4"), "users are no pseudonyms from 0 on"),
+            (("p00aa-0,7,4", "p00ab-1,7,4"), "pseudonyms of several releases"),
+            (("p00aa-0,7,6", "p00aa-1,7,6"), "p00aa-0: a label is off the scale"),
+            (("p00aa-0,7,nan", "p00aa-1,7,nan"), "p00aa-0: a label is off the scale"),
+            (
+                ("p00aa-0,9,4", "p00aa-0,7,4", "p00aa-1,9,4", "p00aa-1,7,4"),
+                "p00aa-0: items do not ascend, or what stands beside them changes",
+            ),
+            ((), "there are no records"),
+        ],
+    )
+    def test_rows(self, tmp_path, rows, problem):
+        assert make(tmp_path, *rows)[0] == problem
+
+    def test_too_few_people(self, tmp_path):
+        assert make(tmp_path, *PAIR, k=3)[0] == "2 people share what 3 should"
+
+    def test_nobody(self, tmp_path):
+        rows = ("p00aa-0,7,4,-1", "p00aa-1,7,4,3")
+        assert make(tmp_path, *rows, layout="groups") == ["nobody stands behind a record"]
+
+    def test_co_rated_rows_with_other_items(self, tmp_path):
+        rows = ("p00aa-0,7,4", "p00aa-1,8,4")
+        assert make(tmp_path, *rows, claim="co-rated")[0] == "1 people share what 2 should"
+
+    def test_a_level_that_is_not_kept(self, tmp_path):
+        rows = ("p00aa-0,7,4,3,4", "p00aa-1,7,3,1,1")
+        problems = make(tmp_path, *rows, k=1, layout="groups", levels=True)
+        assert problems == ["3 people share what 4 should"]
+
+    @pytest.mark.parametrize("names", [("Heat", "i12ab-1"), ("i12ab-0", "i12ab-2")])
+    def test_items_that_are_not_hidden(self, tmp_path, names):
+        rows = [f"p00aa-{user},{item},4" for user in "01" for item in sorted(names)]
+        hidden = {"item_type": "text", "settings": {"items": "pseudonyms"}}
+        assert make(tmp_path, *rows, **hidden) == ["items are no pseudonyms from 0 on"]
+
+    def test_an_item_in_one_row(self, tmp_path):
+        rows = ("p00aa-0,7,4,2", "p00aa-0,8,4,2", "p00aa-1,7,4,2")
+        problems = make(tmp_path, *rows, layout="groups", diversity={"b": 1, "l": 2})
+        assert problems == ["a set of items stands in too few different rows"]
+
+    @pytest.mark.parametrize("name", ["ratings.csv", "classes.csv", "README.md"])
+    def test_a_file_that_was_changed(self, tmp_path, name):
+        make(tmp_path, *PAIR)
+        with (tmp_path / name).open("a") as file:
+            file.write("\n")
+        assert f"{name} was changed" in list(independent.problems(tmp_path))
+
+    def test_a_file_more(self, tmp_path):
+        make(tmp_path, *PAIR)
+        (tmp_path / "names.txt").write_text("p00aa-0 is ann")
+        assert list(independent.problems(tmp_path)) == ["files"]
+
+    def test_other_counts_and_classes(self, tmp_path):
+        make(tmp_path, *PAIR)
+        told = json.loads((tmp_path / "release.json").read_text())
+        told["counts"]["users"] = 3
+        listed = (tmp_path / "classes.csv").read_text().replace(",2", ",3")
+        (tmp_path / "classes.csv").write_text(listed)
+        content = listed.encode()
+        told["files"]["classes.csv"]["sha256"] = hashlib.sha256(content).hexdigest()
+        (tmp_path / "release.json").write_text(json.dumps(told))
+        assert list(independent.problems(tmp_path)) == [
+            "classes.csv does not list these classes",
+            "counts",
+        ]
+
+
+def test_a_digest_worked_out_by_hand(tmp_path):
+    """As docs/release-format.md says: of the items' digests, and of 4.0 in eight bytes."""
+    make(tmp_path, "p00aa-0,7,4", "p00aa-1,7,4")
+    of_items = blake(blake(b"7"))
+    digest = blake(of_items + bytes.fromhex("0000000000001040")).hex()
+    assert (tmp_path / "classes.csv").read_text() == f"digest,people\n{digest},2\n"
+    make(tmp_path, "p00aa-0,7,4", "p00aa-1,7,4", claim="co-rated")
+    assert (tmp_path / "classes.csv").read_text() == f"digest,people\n{blake(of_items).hex()},2\n"
