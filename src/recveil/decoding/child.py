@@ -68,6 +68,8 @@ def answer(request: dict[str, Any], out: Any) -> None:
         _limit(request["limit"])
         source = _open(request)
         head, schema, batches = source.answer(request)
+        for field in schema:
+            _refuse_no_text(field)
     except Exception as error:
         _write_line(out, _told(error))
         return
@@ -255,6 +257,17 @@ def _flat(schema: pa.Schema) -> pa.Schema:
     """Return the schema with nothing in the place of columns that hold several values a row."""
     fields = [field.with_type(pa.null()) if _is_nested(field) else field for field in schema]
     return pa.schema(fields)
+
+
+def _refuse_no_text(field: pa.Field) -> None:
+    """Refuse a name that is no UTF-8: whoever asks what it is would get an error of Python's."""
+    try:
+        _ = field.name, getattr(field.type, "tz", None)
+    except UnicodeDecodeError:
+        raise pa.ArrowInvalid("the name of a column or time zone is no UTF-8 text") from None
+    if pa.types.is_nested(field.type):
+        for at in range(field.type.num_fields):
+            _refuse_no_text(field.type.field(at))
 
 
 def _is_nested(field: pa.Field) -> bool:
