@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test torture check format experiments bench bench-netflix clean
+.PHONY: demo test torture fuzz check format experiments bench bench-netflix clean
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
@@ -13,7 +13,12 @@ test: $(READY)  ## All tests, doctests included
 	$(BIN)/pytest -n 2 --dist worksteal
 
 torture: $(READY)  ## Whether promises are kept, with twenty times the runs; minutes
-	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic
+	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic \
+		tests/anonymize/test_guarantees.py
+
+fuzz: $(READY)  ## Readers and verify against inputs that nobody thought of: [SECONDS=60] [TARGET=text]
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[fuzz]"
+	$(BIN)/python fuzz/run.py --seconds $(or $(SECONDS),60) $(TARGET)
 
 check: $(READY)  ## Format, lint and types
 	$(BIN)/ruff format --check

@@ -120,25 +120,24 @@ def levels(data: bytes) -> None:
 
 
 def columnar(data: bytes) -> None:
-    """Read a Parquet or Arrow file, as a table and piece by piece; another process decodes it."""
+    """Read a Parquet or Arrow file: another process decodes it, and may die of it."""
     with folder_of(ratings=data) as folder:
         path = folder / "ratings"
-        answer(understand, path)
-        answer(verify, path, k=2)
-        format = "parquet" if data.startswith(b"PAR1") else "arrow"
-        answer(_decode_all, path, format)
+        if answer(_decode_all, path, "parquet" if data.startswith(b"PAR1") else "arrow"):
+            answer(understand, path)
+            answer(verify, path, k=2)
+            answer(read_levels, path, USERS, 2)
 
 
-def _decode_all(path: Path, format: str) -> None:
+def _decode_all(path: Path, format: str) -> bool:
     with naming(path):
         with decoding(path, format) as found:
-            names = found.schema.names
+            names = list(dict.fromkeys(found.schema.names))
         decoded_table(path, format, wanted="first", rows=3)
-        once = list(dict.fromkeys(names))
-        if len(once) == len(names):
-            decoded_table(path, format, columns=once)
-            if format == "parquet":
-                decoded_table(path, wanted="batches", columns=once, rows=2)
+        decoded_table(path, format, columns=names)
+        if format == "parquet":
+            decoded_table(path, wanted="batches", columns=names, rows=2)
+    return True
 
 
 def release(data: bytes) -> None:
@@ -147,19 +146,23 @@ def release(data: bytes) -> None:
     The files stand one after the other, each behind a line with its name. Where no list of classes
     is among them, everything that follows from release.json and the ratings is made to fit.
     """
-    files = {}
-    for part in (b"\n" + data).split(BETWEEN_FILES)[1:]:
-        name, _, content = part.partition(b"\n")
-        if name in (b"release.json", b"ratings.csv", b"README.md", b"classes.csv"):
-            files[name.decode()] = content
-    with folder_of(**files) as folder:
-        if "classes.csv" not in files:
+    with folder_of() as folder:
+        unpack(data, folder)
+        if not (folder / "classes.csv").exists():
             forging.complete(folder, "ratings.csv")
         compare_verdicts(folder)
 
 
+def unpack(data: bytes, folder: Path) -> None:
+    """Write the files of a release that stand one after the other."""
+    for part in (b"\n" + data).split(BETWEEN_FILES)[1:]:
+        name, _, content = part.partition(b"\n")
+        if name in (b"release.json", b"ratings.csv", b"README.md", b"classes.csv"):
+            (folder / name.decode()).write_bytes(content)
+
+
 def compare_verdicts(folder: Path) -> None:
-    """raise a FoundError if verify holds what the second checker does not."""
+    """Raise a FoundError if verify holds what the second checker does not."""
     verdict = answer(verify, folder, links=False)
     if verdict is None or not verdict.holds:
         return
