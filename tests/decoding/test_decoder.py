@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -170,6 +171,63 @@ class TestMemory:
             pytest.raises(MemoryLimitError, match=r"its values take at least"),
         ):
             read_ratings(path, format="parquet")
+
+
+@pytest.mark.parametrize("format", ["file", "stream", "parquet"])
+@pytest.mark.parametrize("place", ["name", "nested", "zone"])
+def test_a_name_that_is_no_text_is_refused(tmp_path, format, place):
+    """Arrow asks for UTF-8 and does not look; pyarrow then ends in a UnicodeDecodeError."""
+    columns = {
+        "name": pa.field("colour", pa.int64()),
+        "nested": pa.field("x", pa.struct([pa.field("colour", pa.int64())])),
+        "zone": pa.field("x", pa.timestamp("s", "colour")),
+    }
+    table = TABLE.append_column(columns[place], pa.nulls(3, columns[place].type))
+    path = tmp_path / "ratings"
+    write(path, format, table)
+    path.write_bytes(path.read_bytes().replace(b"colour", b"col\xffur"))
+    for read in (understand, lambda path: verify(path, k=2)):
+        if place == "zone" and format == "parquet":  # a part of the schema that Arrow adds there
+            continue
+        with pytest.raises(RecveilError, match=r"^ratings: cannot be read"):
+            read(path)
+
+
+def test_what_a_file_tells_beside_its_columns_is_text(tmp_path):
+    path = tmp_path / "ratings"
+    for format in ("parquet", "file"):
+        write(path, format, TABLE.replace_schema_metadata({b"who\xff": b"ann\xfe"}))
+        with decoding(path, "parquet" if format == "parquet" else "arrow") as found:
+            assert found.metadata["who\ufffd"] == "ann\ufffd"
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert "(here: 'who" in " ".join(verify(path, k=1).not_covered)
+
+
+def test_what_is_refused_leaves_the_process_for_the_next_file(tmp_path, afresh):
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    write(good, "parquet")
+    bad.write_bytes(good.read_bytes()[:9])
+    assert read_ratings(good).n_ratings == 3
+    (waiting,) = decoder._Child._idle
+    with pytest.raises(RecveilError, match="cannot be read"):
+        read_ratings(bad, format="parquet")
+    with pytest.raises(RecveilError, match="no column"):
+        read_ratings(good, user="town")
+    assert decoder._Child._idle == [waiting]
+    assert read_ratings(good).n_ratings == 3
+
+
+def test_no_other_process_decodes():
+    """A damaged file, wherever it lies, would end the run without a word."""
+    reads = re.compile(
+        r"pq\.(read_|Parquet(File|Dataset)\()|(parquet|ipc|feather|dataset|orc)\.(read_|open_|dataset)"
+    )
+    found = {
+        file.name
+        for file in Path(recveil.__file__).parent.rglob("*.py")
+        if reads.search(file.read_text())
+    }
+    assert found == {"child.py", "decoder.py"}  # the second reads what the first wrote
 
 
 def test_no_file_is_mapped():

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.brief import brief
+from recveil.decoding import decoded_table
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.release.claim import Claim, claim_kind
 from recveil.release.form import read_manifest
@@ -184,7 +184,7 @@ def _read(twin: Path, wanted: Any) -> Earlier:
     folder = twin.with_name(twin.name.removesuffix(".private"))
     try:
         told = json.loads((twin / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
-        users = pq.read_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"]
+        users = decoded_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"]
         people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string()).combine_chunks()))
         sha256 = told["release"]["sha256"]
         return Earlier(folder, people.as_py() or 0, sha256, claim=_claim_of(folder, sha256))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute  # noqa: F401  # casts need it, and each copy of the process would load it
+import pyarrow.compute  # casts need it, and each copy of the process would load it
 import pyarrow.parquet as pq
 
 _ARROW_FILE_MAGIC = b"ARROW1"
@@ -161,9 +161,10 @@ class _Parquet:
         """Return what to tell first, the schema, and the batches with their row groups."""
         about = self.parquet.metadata
         groups = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-        head, schema = {"groups": groups}, self.parquet.schema_arrow
+        head: dict[str, Any] = {"groups": groups}
+        schema = self.parquet.schema_arrow
         if request["wanted"] == "schema":
-            return head, schema, iter(())
+            return head | {"metadata": _legible(about.metadata)}, schema, iter(())
         if request["wanted"] == "first":
             batches = self.parquet.iter_batches(request["rows"])
             return head, _flat(schema), _first(batches, request["rows"], schema)
@@ -224,7 +225,7 @@ class _Arrow:
         head: dict[str, Any] = {"groups": []}
         reader = self._reader()
         if request["wanted"] == "schema":
-            return head, reader.schema, iter(())
+            return head | {"metadata": _legible(reader.schema.metadata)}, reader.schema, iter(())
         if request["wanted"] == "first":
             batches = _batches(reader)
             return head, _flat(reader.schema), _first(batches, request["rows"], reader.schema)
@@ -257,6 +258,12 @@ def _flat(schema: pa.Schema) -> pa.Schema:
     """Return the schema with nothing in the place of columns that hold several values a row."""
     fields = [field.with_type(pa.null()) if _is_nested(field) else field for field in schema]
     return pa.schema(fields)
+
+
+def _legible(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
+    """Return metadata as text, whatever bytes they are."""
+    pairs = (metadata or {}).items()
+    return {key.decode(errors="replace"): of.decode(errors="replace") for key, of in pairs}
 
 
 def _refuse_no_text(field: pa.Field) -> None:

@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
 
 import pyarrow as pa
@@ -35,11 +36,14 @@ class Decoded(NamedTuple):
         The rows of each row group, as a Parquet file tells them; empty for an Arrow file.
     batches : iterator of (RecordBatch, int)
         The values that were asked for, with the row group in which they stand.
+    metadata : mapping of str to str
+        What the file tells beside its columns, where nothing but the schema was asked for.
     """
 
     schema: pa.Schema
     groups: list[int]
     batches: Iterator[tuple[pa.RecordBatch, int]]
+    metadata: Mapping[str, str] = MappingProxyType({})
 
     def _facts(self) -> dict[str, object]:
         return {"columns": len(self.schema), "groups": len(self.groups)}
@@ -112,7 +116,7 @@ def decoding(
         batches = child.batches(stream, path.name)
         if wanted == "schema":  # whatever is said of it then, the child waits for the next request
             batches = iter(list(batches))
-        yield Decoded(stream.schema, head["groups"], batches)
+        yield Decoded(stream.schema, head["groups"], batches, head.get("metadata", {}))
         next(batches, None)  # the end, if all was read
     finally:
         child.give_back()

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from recveil.decoding import decoding
 from recveil.io import Source
 from recveil.io.delimited import DIALECTS
-from recveil.io.files import is_gzipped
+from recveil.io.files import is_gzipped, naming
 from recveil.io.formulas import is_formula
 from recveil.release.data_card import has_old_words
 from recveil.release.manifest import Manifest
@@ -144,9 +143,8 @@ def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) 
 
 def _beside_columns(path: Path, format: str) -> str:
     """Say what a Parquet or Arrow file may hold beside its values."""
-    keys: list[str] = []
-    if format == "parquet" and not is_gzipped(path):
-        keys = [repr(key.decode(errors="replace")) for key in pq.read_metadata(path).metadata or {}]
+    with naming(path), decoding(path, format) as found:
+        keys = [repr(key) for key in found.metadata]
     shown = ", ".join(f"{key:.40}" for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")
     here = f" (here: {shown})" if keys else ""
     return (

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from recveil.brief import brief
+from recveil.decoding import decoded_table
 from recveil.errors import RecveilError, reason_of
 from recveil.release.manifest import (
     ASSIGNMENT,
@@ -63,9 +63,9 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
     try:
         told = json.loads((private / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
         digest, seed = told["release"]["sha256"], told["seed"]
-        people = pq.read_table(private / ASSIGNMENT, columns=["user_id", "published_id"])
-        hidden = private / HIDDEN_ITEMS_FILE
-        named = pq.read_table(hidden) if hidden.is_file() else None
+        people = decoded_table(private / ASSIGNMENT, columns=["user_id", "published_id"])
+        hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
+        named = decoded_table(hidden, columns=names) if hidden.is_file() else None
         side = PrivateSide(
             users=people["user_id"].to_pylist(),
             records=people["published_id"].to_pylist(),

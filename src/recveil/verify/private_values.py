@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from recveil.brief import brief
+from recveil.decoding import decoding
 from recveil.release.data_card import data_card
 from recveil.release.form import read_manifest
 from recveil.release.manifest import CARD, CLASSES, MANIFEST, Manifest
@@ -190,12 +190,12 @@ def _beside_values(file: Path, own_columns: Sequence[str]) -> str:
             with file.open("rb") as stream:
                 columns = stream.readline(_LARGEST_FILE).decode(errors="replace").split(",")
             return " ".join({name.strip('"\r\n') for name in columns}.difference(own_columns))
-        metadata = pq.read_metadata(file)
+        with decoding(file) as found:
+            more = set(found.schema.names).difference(own_columns)
+            pairs = (part for pair in found.metadata.items() for part in pair)
+            return "\n".join([*(more if own_columns else ()), *pairs])
     except (pa.ArrowException, OSError):
         return ""
-    more = set(metadata.schema.to_arrow_schema().names).difference(own_columns)
-    pairs = (part for pair in (metadata.metadata or {}).items() for part in pair)
-    return "\n".join([*(more if own_columns else ()), *(p.decode(errors="replace") for p in pairs)])
 
 
 def _seed(folder: Path, side: PrivateSide) -> _Found:
