@@ -37,7 +37,7 @@ from recveil.verify import verify
 TORTURE = bool(os.environ.get("RECVEIL_TORTURE"))
 ANY = settings(
     deadline=None,
-    max_examples=1_000 if TORTURE else 20,
+    max_examples=int(os.environ.get("N", 1_000)) if TORTURE else 20,
     phases=tuple(set(Phase) - {Phase.explain, Phase.shrink}),  # it takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -100,8 +100,7 @@ def predictive(draw, ratings):
     else:
         grouping = draw(st.sampled_from(["k-gather", "bisecting", "predictive", "mdav"]))
         more |= {"b": draw(st.integers(1, 2)), "l": draw(st.integers(1, 2))}
-    if homogenize == "padded":
-        more["labels"] = draw(st.sampled_from(["rated", "model"]))
+        more["labels"] = draw(st.sampled_from(["rated", *["model"] * (homogenize == "padded")]))
     predictor = draw(st.sampled_from(["item-mean", "item-mean", "funk-svd"]))
     return lambda seed: PredictiveAnonymizer(k, homogenize, predictor, grouping, seed=seed, **more)
 

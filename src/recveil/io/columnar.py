@@ -8,6 +8,7 @@ from recveil.decoding import decoded_table, decoding
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming
 from recveil.io.source import Selection, Source
+from recveil.ratings.plain_types import plain_table
 
 
 def read_columnar(path: Path, format: str, selection: Selection) -> Source:
@@ -39,6 +40,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
             narrow=not selection.extras,
         )
         table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
+        table = plain_table(table)
     return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
 
 

@@ -21,6 +21,7 @@ from recveil.ratings.build import build, frame_columns, tell_dropped
 from recveil.ratings.columns import Locate
 from recveil.ratings.dates import Look, tell_look
 from recveil.ratings.ends import doubts_of
+from recveil.ratings.plain_types import python_values
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
 _FEW = 5
@@ -294,11 +295,8 @@ def _read(
 
 def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
     found = column.slice(0, _LOOKED_AT).unique().slice(0, _EXAMPLES)
-    try:
-        values = found.to_pylist()
-    except (OverflowError, ValueError):  # a date that Python does not know
-        values = found.cast(pa.string()).to_pylist()
-    return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in map(str, values))
+    texts = map(str, python_values(found))
+    return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in texts)
 
 
 def _with_ends(reading: Reading) -> Reading:

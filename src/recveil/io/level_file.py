@@ -20,6 +20,7 @@ from recveil.io.lines import Place
 from recveil.io.pipes import spooled
 from recveil.ratings.columns import USUAL_NAMES, Locate
 from recveil.ratings.labels import encode_labels
+from recveil.ratings.plain_types import plain_table, python_values
 
 _LEVEL_NAMES = ("k", "level", "privacylevel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
@@ -120,8 +121,8 @@ def _is_parquet(path: Path) -> bool:
 def _read_parquet(path: Path) -> _Column:
     with decoding(path) as found:
         user, level = _choose(found.schema.names, path.name)
-    table = decoded_table(path, columns=[user, level])
-    levels = table[level].to_pylist()
+    table = plain_table(decoded_table(path, columns=[user, level]))
+    levels = python_values(table[level])
     return _Column(table[user], levels, lambda row: f"{path.name} row {row + 1}")
 
 
@@ -261,4 +262,4 @@ def users_in_levels(source: str | PathLike[str]) -> set[str]:
     """
     with spooled(source) as path:
         column = _read(path)
-    return {str(user) for user in column.users.unique().to_pylist()}
+    return {str(user) for user in python_values(column.users.unique())}

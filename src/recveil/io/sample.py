@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from recveil.decoding import decoded_table
 from recveil.io.delimited import DIALECTS, read_records
+from recveil.ratings.plain_types import plain_table
 
 _ROWS = 1_000
 
@@ -36,7 +37,7 @@ def first_rows(path: Path, format: str) -> pa.Table | None:
     [{'user': '7', 'item': '12', 'rating': '3.5', 'note': None}]
     """
     if format in ("parquet", "arrow"):
-        return decoded_table(path, format, wanted="first", rows=_ROWS)
+        return plain_table(decoded_table(path, format, wanted="first", rows=_ROWS))
     dialect = DIALECTS.get(format)
     if dialect is None or not dialect.header:
         return None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, quoted
 from recveil.ratings.columns import find_columns, is_text
-from recveil.ratings.times import parse_days
+from recveil.ratings.times import parse_days, whole_days
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
 # Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
@@ -22,6 +22,7 @@ _OTHER = re.compile(
 )
 _DIGITS = re.compile(r"\d{8,19}")
 _FIRST_YEAR = 1990
+_EPOCH = date(1970, 1, 1)
 # Names of dates that say when somebody was born, joined, or brought something out. What may be a
 # part of another word, as "end" is of "calendar" and "sign" of "assigned", stands for itself.
 _NOT_OF_RATINGS = re.compile(
@@ -203,8 +204,9 @@ def _is_certain(column: pa.ChunkedArray) -> bool:
     if len(column) == 0 or column.null_count:
         return False
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        years = [value.year for value in column.cast(pa.date32()).to_pylist()]
-        return all(_is_year(year) for year in years)
+        days, last = whole_days(column), date(datetime.now(UTC).year + 2, 1, 1)
+        first = (date(_FIRST_YEAR, 1, 1) - _EPOCH).days
+        return bool(((days >= first) & (days < (last - _EPOCH).days)).all())
     texts = _texts(column)
     return bool(texts) and all(
         _ISO.fullmatch(text.strip()) and _is_year(int(text.strip()[:4])) for text in texts

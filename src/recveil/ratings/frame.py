@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from recveil.errors import RecveilError, first_line_of, quoted
 from recveil.ratings.columns import find_columns
+from recveil.ratings.plain_types import plain_table
 
 # What conversion to Arrow raises, by itself or through pandas and numpy.
 _FAILURES = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -70,7 +71,7 @@ def table_of(frame: Any, **given: str | None) -> pa.Table:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise RecveilError(f"two columns are called {quoted(twice)}; rename one")
     try:
-        return pa.table(frame)
+        return plain_table(pa.table(frame))
     except _FAILURES as error:
         if not is_pandas:  # which alone holds what Arrow cannot
             raise RecveilError(
@@ -87,7 +88,7 @@ def table_of(frame: Any, **given: str | None) -> pa.Table:
                 remedy = f"frame[{quoted(name, 30)}].astype('string')"
                 problem = _problem(frame.iloc[:, at], error, remedy)
                 raise RecveilError(f"column {quoted(name)} {problem}") from None
-    return pa.table(columns)
+    return plain_table(pa.table(columns))
 
 
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:

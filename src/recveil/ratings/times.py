@@ -220,15 +220,25 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     return Days(np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32))
 
 
+def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the days since 1970-01-01 of dates or timestamps without gaps, however far.
+
+    Examples
+    --------
+    >>> whole_days(pa.chunked_array([pa.array([-1, 86_400], pa.timestamp("s"))]))
+    array([-1,  1])
+    """
+    kind = column.type
+    if pa.types.is_date32(kind):
+        return np.asarray(column.cast(pa.int32()).to_numpy(), np.int64)
+    unit = "ms" if pa.types.is_date64(kind) else kind.unit
+    numbers = column.cast(pa.int64()).to_numpy()
+    return np.asarray(numbers // (_SECONDS_A_DAY * _A_SECOND[unit]), np.int64)
+
+
 def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
     """Turn dates and timestamps into days; refuse such as would not be read again as they are."""
-    kind = column.type
-    a_day = 1
-    if not pa.types.is_date32(kind):
-        unit = "ms" if pa.types.is_date64(kind) else kind.unit
-        a_day = _SECONDS_A_DAY * _A_SECOND[unit]
-    numbers = column.cast(pa.int32() if a_day == 1 else pa.int64()).to_numpy()
-    days = numbers // a_day
+    days = whole_days(column)
     outside = (days < _FIRST_DAY) | (days > _LAST_DAY)
     if outside.any():
         row, n_outside = int(np.argmax(outside)), int(outside.sum())

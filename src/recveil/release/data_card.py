@@ -1,5 +1,7 @@
 """The data card: what a reader of a release must know, in plain words."""
 
+from functools import lru_cache
+
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from recveil.release.claim import card_text
@@ -60,24 +62,33 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
             "claim": card_text(_DRAWN_IN_3[manifest.claim.kind]),
             "method": card_text(_DRAWN_IN_3["method"]),
         }
+    holds_all = old is not None and method.first_format == 1
+    text = (
+        _environment(**cards)
+        .get_template("card" if holds_all else "method")
+        .render(
+            **manifest.to_json(),
+            promise=manifest.claim,
+            **bounds_of(manifest.claim),
+            ratings_file=ratings_file,
+            class_of=manifest.claim.about.class_of,
+            one_person_each=method.one_person_each,
+            beside_real_ratings=method.beside_real_ratings(settings),
+        )
+    )
+    return text + "\n" + _digest_line(manifest)
+
+
+@lru_cache(maxsize=32)
+def _environment(**cards: str) -> Environment:
+    """Return what fills these templates; to compile them takes longer than to fill them."""
     # Markdown for people to read, not HTML: nothing to escape.
-    environment = Environment(  # noqa: S701
+    return Environment(  # noqa: S701
         loader=DictLoader(cards),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    holds_all = old is not None and method.first_format == 1
-    text = environment.get_template("card" if holds_all else "method").render(
-        **manifest.to_json(),
-        promise=manifest.claim,
-        **bounds_of(manifest.claim),
-        ratings_file=ratings_file,
-        class_of=manifest.claim.about.class_of,
-        one_person_each=method.one_person_each,
-        beside_real_ratings=method.beside_real_ratings(settings),
-    )
-    return text + "\n" + _digest_line(manifest)
 
 
 def _digest_line(manifest: Manifest) -> str:
