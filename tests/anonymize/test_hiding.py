@@ -4,14 +4,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
 from recveil.anonymize.hiding import anonymize_hidden
+from recveil.anonymize.methods import tell_owner
 from recveil.attack import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.evaluate import Evaluator
 from recveil.evaluate.split import split_ratings
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.form import known_manifest
 from recveil.release.manifest import FileEntry, Manifest, private_twin, to_bytes
@@ -52,6 +53,45 @@ def named_problem(verification, words):
 def test_a_hidden_release_holds(release, tmp_path):
     for layout in ("users", "groups"):
         assert release.write(tmp_path / layout, layout=layout).holds
+
+
+def rarely_rated():
+    """Six items for 24 people, and 30 more that one of them rated each."""
+    rng = np.random.default_rng(1)
+    users, items = np.nonzero(rng.random((24, 6)) < 0.6)
+    users, items = [*users, *range(24), *range(6)], [*items, *[0] * 24, *range(6, 12)]
+    pairs = np.unique(np.column_stack([users, items]), axis=0)
+    values = rng.integers(1, 6, len(pairs))
+    return Ratings.from_columns(*pairs.T, values, scale=RatingScale(1, 5, 1))
+
+
+def test_what_the_owner_of_sparse_rows_is_told_does_not_depend_on_hiding():
+    ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=2)
+    release = anonymize_hidden(ratings, SparseRows(4, seed=2), seed=2)
+    people = dict.fromkeys(ratings.items.tolist(), 0)
+    for block in release.published.blocks():
+        for size, row in zip(block.sizes, np.split(block.indices, block.indptr[1:-1]), strict=True):
+            for item in row:
+                people[release.items[item]] += size
+    off = np.abs(np.array([*people.values()]) - ratings.support)
+    (told, *_) = tell_owner(release, ratings)
+    assert f"{off.mean():.1f} people too often or too rarely on average, and {off.max()} at" in told
+
+
+def test_a_method_may_leave_items_out(tmp_path):
+    """Names without a gap for those that are published; each is still its own item."""
+    ratings = rarely_rated()
+    release = anonymize_hidden(ratings, SparseRows(4, seed=2), seed=2)
+    assert release.published.items.size < ratings.n_items
+    for layout in ("users", "groups"):
+        assert release.write(tmp_path / layout, layout=layout).holds
+    table = pq.read_table(tmp_path / "users.private" / "items.parquet").to_pydict()
+    assert table["published_id"] == release.published.items.tolist()
+    of = dict(zip(table["published_id"], table["item_id"], strict=True))
+    assert set(of.values()) < set(ratings.items.tolist())
+    assert tell_owner(release, ratings)
+    rows = pq.read_table(tmp_path / "users" / "ratings.parquet")
+    assert {of[item] for item in rows["item_id"].to_pylist()} == set(of.values())
 
 
 def test_items_are_pseudonyms_from_0_on(release):

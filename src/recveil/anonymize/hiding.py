@@ -1,8 +1,11 @@
 """Hiding: items under pseudonyms, so that a release does not say what its items are."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.anonymize.base import with_private
@@ -11,6 +14,8 @@ from recveil.ratings import Ratings
 from recveil.release.anonymizer import Anonymizer
 from recveil.release.method import HIDDEN_ITEMS
 from recveil.release.pseudonyms import fresh_prefix, pseudonyms
+from recveil.release.records import Records
+from recveil.release.sides import Published
 
 
 def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Release:
@@ -53,11 +58,33 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
     prefix = fresh_prefix(ratings.items, rng, "i")
     names = np.array(pseudonyms(prefix, order.size, 0, order.size), dtype=object)
     sides = anonymizer.anonymize(_renamed(ratings, order, names))
+    published = sides.published
+    kept = _published_items(published)
+    if not kept.all():  # a method may publish fewer; names without a gap say no more than a number
+        names = np.array(pseudonyms(prefix, int(kept.sum()), 0, int(kept.sum())), dtype=object)
+        published = replace(published, items=names, blocks=partial(_blocks_on, published, kept))
+        order = order[kept]
     published = replace(
-        sides.published,
-        settings={**sides.published.settings, HIDDEN_ITEMS.name: HIDDEN_ITEMS.allowed[0]},
+        published,
+        settings={**published.settings, HIDDEN_ITEMS.name: HIDDEN_ITEMS.allowed[0]},
     )
     return with_private(Release(published, sides.private), items=ratings.items[order])
+
+
+def _published_items(published: Published) -> NDArray[np.bool_]:
+    """Say which items stand in a record; once all do, no more records are looked at."""
+    found = np.zeros(published.items.size, np.bool_)
+    for block in published.blocks():
+        found[block.indices] = True
+        if found.all():
+            break
+    return found
+
+
+def _blocks_on(published: Published, kept: NDArray[np.bool_]) -> Iterator[Records]:
+    """Yield the records, whose items are counted without those that stand in none."""
+    place = (np.cumsum(kept) - 1).astype(np.int32)
+    return (replace(block, indices=place[block.indices]) for block in published.blocks())
 
 
 def _renamed(ratings: Ratings, order: np.ndarray, names: np.ndarray) -> Ratings:

@@ -165,10 +165,13 @@ def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
     ratings : Ratings
         What it was made of.
     """
+    place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
+    at = np.array([place_of[item] for item in release.items.tolist()], np.int64)
     people = np.zeros(ratings.n_items)
     for block in release.published.blocks():
         behind = np.repeat(block.sizes, np.diff(block.indptr))
-        people += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
+        # Hidden items stand in another order, and not all of them need to be published.
+        people += np.bincount(at[block.indices], weights=behind, minlength=ratings.n_items)
     off = np.abs(people - ratings.support)[ratings.support > 0]
     settings = release.published.settings
     return [

@@ -294,7 +294,10 @@ def _read(
 
 
 def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
-    found = column.slice(0, _LOOKED_AT).unique().slice(0, _EXAMPLES)
+    found = column.slice(0, _LOOKED_AT)
+    if not pa.types.is_nested(found.type):
+        found = found.unique()
+    found = found.slice(0, _EXAMPLES)
     texts = map(str, python_values(found))
     return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in texts)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _ENCODED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
 
@@ -41,6 +42,8 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind: Any = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return plain_column(_each(column, lambda part: part.storage, kind.storage_type))
+    if pa.types.is_run_end_encoded(kind):
+        return plain_column(_each(column, pc.run_end_decode, kind.value_type))
     if pa.types.is_dictionary(kind):
         if any(is_one(kind.value_type) for is_one in _ENCODED):
             return column

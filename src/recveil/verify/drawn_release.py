@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from recveil.errors import RecveilError
 from recveil.release.claim import Claim
@@ -151,6 +150,8 @@ def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Foun
         raise RecveilError(f"{path.name}: this method has no model that people are drawn from")
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
     table = model_table(path, names, id_type, violations)
+    if any(column.null_count for column in table.columns):
+        raise RecveilError(f"{path.name}: it has gaps; a model has none")
     for problem in _odd_rows(table):
         violations.append(Violation(path.name, None, None, problem))
     items = table.column(0).to_pylist()
@@ -167,8 +168,6 @@ def _odd_rows(table: pa.Table) -> Iterator[str]:
         numbers = table[name].to_numpy()
         if not (np.abs(numbers) <= _LARGEST).all():
             yield f"column {name!r} holds what is no number, or beyond {_LARGEST:g}"
-    if any(pc.any(pc.is_null(table[name])).as_py() for name in table.column_names):
-        yield "it has gaps; a model has none"
 
 
 def _wrong_counts(manifest: Manifest, found: dict[str, Any]) -> Iterator[Violation]:
