@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+import forging
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -331,3 +332,18 @@ def test_the_card_says_what_was_pooled(made):
     manifest["settings"]["pooled_share"] = 0.03
     card = data_card(Manifest.from_json(manifest), "ratings.parquet")
     assert "3.0 % on average (counted with noise) are of items that too few" in card
+
+
+def test_a_model_with_a_gap_among_its_ids_is_refused(tmp_path):
+    """Nothing can be compared with an id that is missing."""
+    folder = tmp_path / "model"
+    shutil.copytree(Path(__file__).parent / "format_3" / "synthetic-model", folder)
+    file = folder / "model.parquet"
+    table = pq.ParquetFile(file).read()
+    ids = pa.array([None, *map(str, table["item_id"].to_pylist()[1:])], pa.string())
+    pq.write_table(table.set_column(0, "item_id", ids), file, compression="zstd")
+    told = json.loads((folder / "release.json").read_text()) | {"item_type": "text"}
+    forging.write(folder, told)
+    forging.sign(folder)
+    with pytest.raises(RecveilError, match=r"model\.parquet: .*gaps.*; write the release again"):
+        verify(folder)
