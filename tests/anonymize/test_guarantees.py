@@ -37,7 +37,7 @@ from recveil.verify import verify
 TORTURE = bool(os.environ.get("RECVEIL_TORTURE"))
 ANY = settings(
     deadline=None,
-    max_examples=int(os.environ.get("N", 1_000)) if TORTURE else 20,
+    max_examples=1_000 if TORTURE else 20,
     phases=tuple(set(Phase) - {Phase.explain, Phase.shrink}),  # it takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
