@@ -52,8 +52,8 @@ def umask():
     os.umask(before)
 
 
-def made_long_ago(path):
-    os.utime(path, (time.time() - 3600,) * 2)
+def made_long_ago(path, hours=1):
+    os.utime(path, (time.time() - 3600 * hours,) * 2)
 
 
 class TestSweeping:
@@ -93,6 +93,16 @@ class TestSweeping:
         assert names(tmp_path) == before
         for name in before:
             made_long_ago(tmp_path / name)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == []
+
+    def test_what_was_made_while_the_clock_was_wrong_goes(self, tmp_path):
+        for name in (".work-1", ".work-2"):
+            (tmp_path / name).mkdir()
+        (tmp_path / ".work-2" / "lock").touch()
+        (tmp_path / ".page.html.0123abcd.tmp").touch()
+        for path in tmp_path.iterdir():
+            made_long_ago(path, hours=-24 * 365)
         self.sweep(tmp_path)
         assert names(tmp_path) == []
 

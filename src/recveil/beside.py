@@ -346,7 +346,8 @@ def _abandoned(path: Path) -> Iterator[bool]:
 
 def _is_old(path: Path) -> bool:
     with suppress(OSError):
-        return time.time() - path.stat().st_mtime > _YOUNG
+        # What is of the future was written while the clock was wrong, and not just now either.
+        return abs(time.time() - path.stat().st_mtime) > _YOUNG
     return False
 
 
