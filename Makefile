@@ -12,7 +12,8 @@ demo: $(READY)  ## The main job on invented people
 test: $(READY)  ## All tests, doctests included
 	$(BIN)/pytest -n 2 --dist worksteal
 
-torture: $(READY)  ## Whether promises are kept, with twenty times the runs; minutes
+torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
+	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))
 	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic
 
 check: $(READY)  ## Format, lint and types

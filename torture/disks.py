@@ -22,6 +22,7 @@ from torture.world import World, last_line
 
 _INSIDE = "RECVEIL_TORTURE_INSIDE"
 _PAGE = 4096
+_FULL = "No space left on device", "are free; make room"
 
 
 def enter_namespace(arguments: list[str]) -> None:
@@ -88,7 +89,7 @@ def full_disk(
             _mount(at, f"nr_inodes={taken.f_files - taken.f_ffree + more}", again=True)
         outcome = Fork(job.command(force=job.replaces), folder, stdin=job.stdin).ended()
         found = after_end(world, job, folder, outcome)
-        if outcome.code == 2 and "No space left" not in outcome.said:
+        if outcome.code == 2 and not any(words in outcome.said for words in _FULL):
             found.append(f"blames something else: {last_line(outcome.said)}")
         _mount(at, "size=64m,nr_inodes=10000", again=True)
         found = found or world.again(folder, job)

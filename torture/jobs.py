@@ -64,6 +64,11 @@ class Job(NamedTuple):
     stdin: str = ""
     weight: float = 1.0
 
+    @property
+    def inputs(self) -> list[str]:
+        """The files and folders that it reads."""
+        return [word for word in (*self.arguments, self.stdin) if word.startswith(f"{IN}/")]
+
     def command(self, *, force: bool = False, seed: int | None = None) -> list[str]:
         """Return the arguments, for once with another seed."""
         words = list(self.arguments)
@@ -87,6 +92,10 @@ _COMPARE = "compare in/ratings.csv -o at/out --methods simple,raw --k 3 --target
 _AUDIT = (
     "audit in/ratings.csv --release in/made --targets 20 --seed 1 --html at/page.html "
     "--risk at/risk.csv --json at/found.json"
+)
+_EVALUATE = (
+    "evaluate in/ratings.csv --release in/made --split 0.2 --targets 9 --seed 1 "
+    "--json at/found.json"
 )
 _AUDITED = (Target("page.html"), Target("risk.csv"), Target("found.json"))
 _FOUND = Target("found.json")
@@ -121,16 +130,15 @@ JOBS = (
         Target("made.csv"),
         replaces=True,
     ),
-    _job("audit", _AUDIT, *_AUDITED, force=False),
+    _job("audit", _AUDIT, *_AUDITED, force=False, weight=0.6),
     _job(
         "evaluate",
-        "evaluate in/ratings.csv --release in/made --split 0.2 --targets 9 --seed 1 --json at/found.json",
+        _EVALUATE,
         _FOUND,
         replaces=True,
         force=False,
-        weight=2.0,
     ),
-    _job("compare", _COMPARE, Target("out", "comparison"), force=False),
+    _job("compare", _COMPARE, Target("out", "comparison"), force=False, weight=0.5),
     _job("verify", "verify in/made --json at/found.json", _FOUND, force=False),
     _job("selftest", "selftest in/ratings.csv --seed 1 --json at/found.json", _FOUND, force=False),
     _job(
@@ -138,7 +146,7 @@ JOBS = (
         "demo -o at/out --seed 1",
         _OUT,
         Target("out-drawn", "release"),
-        weight=0.3,
+        weight=0.1,
     ),
 )  # fmt: skip
 

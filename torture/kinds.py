@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from torture.jobs import AT, IN, TMP, Job
+from torture.jobs import AT, TMP, Job
 from torture.judge import OLD, WHOLE, problems, state_of
 from torture.processes import LOST, Fork, Outcome, Started, limited
 from torture.world import World, last_line
@@ -210,8 +210,8 @@ def input_changes(
     world: World, job: Job, folder: Path, number: int, rng: np.random.Generator
 ) -> list[str]:
     """Cut, replace, add to, overwrite or remove the input before it is opened the n-th time."""
-    names = [word for word in (*job.arguments, job.stdin) if word.startswith(f"{IN}/")]
-    name = names[0] if (folder / names[0]).is_file() else f"{names[0]}/release.json"
+    name = job.inputs[0]
+    name = name if (folder / name).is_file() else f"{name}/release.json"
     file, change, at = folder / name, _CHANGES[number % len(_CHANGES)], int(rng.integers(1, 4))
     done = partial(_change_at, file, change, at, int(rng.integers(1 << 30)))
     process = Fork(

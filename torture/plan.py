@@ -35,18 +35,18 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("between", "killed between two operations on files", kinds.killed_between, 420),
-    Kind("again", "killed, and killed again while the next run clears up", kinds.killed_again, 80),
-    Kind("anytime", "killed at a random moment, start-up included", kinds.killed_any_time, 120),
+    Kind("between", "killed between two operations on files", kinds.killed_between, 400),
+    Kind("again", "killed, and killed again while the next run clears up", kinds.killed_again, 60),
+    Kind("anytime", "killed at a random moment, start-up included", kinds.killed_any_time, 100),
     Kind("first", "killed as process 1", disks.killed_as_process_1, 24, needs="process 1"),
-    Kind("signals", "SIGTERM, SIGINT, SIGHUP", kinds.signalled, 120),
+    Kind("signals", "SIGTERM, SIGINT, SIGHUP", kinds.signalled, 100),
     Kind("twice", "Ctrl-C, and again while that is cleaned up", kinds.interrupted_twice, 40),
-    Kind("full", "a disk without room for bytes or files", disks.full_disk, 120, needs="mount"),
+    Kind("full", "a disk without room for bytes or files", disks.full_disk, 80, needs="mount"),
     Kind("sizes", "a limit of the size of a file (RLIMIT_FSIZE)", kinds.small_files, 40),
     Kind("memory", "a limit of memory (ulimit -v, RLIMIT_AS)", kinds.little_memory, 38),
     Kind("readonly", "a target that cannot be written", disks.read_only, 19, needs="mount"),
-    Kind("several", "two and five runs at one target at once", kinds.several_at_once, 40),
-    Kind("inputs", "an input that changes while it is read", kinds.input_changes, 80),
+    Kind("several", "two and five runs at one target at once", kinds.several_at_once, 32),
+    Kind("inputs", "an input that changes while it is read", kinds.input_changes, 60),
     Kind("clock", "a clock that jumps by years", kinds.clock_jumps, 40),
 )  # fmt: skip
 
@@ -107,6 +107,8 @@ def _of_kind(world: World, jobs: tuple[Job, ...], kind: Kind, times: float) -> I
 
 def _weight(world: World, job: Job, kind: Kind) -> float:
     """Return the share of a job in the tries of a kind; kills go by the operations there are."""
+    if kind.name == "inputs" and not job.inputs:
+        return 0.0
     if kind.name == "between":
         return job.weight * world.measured[job.name].operations ** 0.5
     return job.weight

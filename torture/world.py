@@ -52,28 +52,22 @@ class World:
             _succeed(Fork(arguments, self.folder).ended(), " ".join(arguments))
         for job in jobs:
             if job.replaces:
-                self._run_alone(job, "old", seed=2)
-            self._run_alone(job, "reference", seed=None)
+                old = self._kept(job, "old")
+                lay_ground(old, self.inputs, None)
+                _succeed(Fork(job.command(seed=2), old, stdin=job.stdin).ended(), job.name)
+            self._run_alone(job)
 
-    def _run_alone(self, job: Job, part: str, seed: int | None) -> None:
-        """Run a job, and keep what it leaves."""
-        kept = self._kept(job, part)
-        lay_ground(kept, self.inputs, None)
-        command = job.command(seed=seed)
-        _succeed(Fork(command, kept, stdin=job.stdin).ended(), job.name)
-        if part == "reference":
-            expected = self.expected(job)
-            found = problems(kept, job, expected, may_leave=False)
-            states = [state_of(kept / AT, each, expected, may_leave=False) for each in job.targets]
-            if found or set(states) != {WHOLE}:
-                raise RuntimeError(f"{job.name}, undisturbed: {found or states}")
-            self._measure(job)
-
-    def _measure(self, job: Job) -> None:
-        with self.ground(job, "measured") as folder:
-            outcome = Fork(job.command(force=job.replaces), folder, stdin=job.stdin).ended()
-            _succeed(outcome, job.name)
-            self.measured[job.name] = Measured(outcome.seconds, outcome.operations)
+    def _run_alone(self, job: Job) -> None:
+        """Run a job, keep what it leaves, and note how long it took."""
+        kept, expected = self._kept(job, "reference"), self.expected(job)
+        lay_ground(kept, self.inputs, expected.old)
+        outcome = Fork(job.command(force=job.replaces), kept, stdin=job.stdin).ended()
+        _succeed(outcome, job.name)
+        found = problems(kept, job, expected, may_leave=False)
+        states = [state_of(kept / AT, each, expected, may_leave=False) for each in job.targets]
+        if found or set(states) != {WHOLE}:
+            raise RuntimeError(f"{job.name}, undisturbed: {found or states}")
+        self.measured[job.name] = Measured(outcome.seconds, outcome.operations)
 
     def _kept(self, job: Job, part: str) -> Path:
         return self.folder / f"{part}-{job.name.replace(' ', '_').replace('-', '_')}"
