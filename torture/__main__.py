@@ -45,9 +45,8 @@ def main() -> int:
     world = World(folder, keeps=asked.keep)
     world.prepare(chosen_jobs)
     print(f"{now()} everything runs undisturbed; work in {folder}", flush=True)
-    tries = plan.planned(
-        world, chosen_jobs, [kind for kind in chosen if not notes[kind.name]], asked.times
-    )
+    possible = [kind for kind in chosen if not notes[kind.name]]
+    tries = plan.planned(world, chosen_jobs, possible, asked.times, asked.seed)
     if asked.only:
         kind, job, number = asked.only.split(":")
         tries = [plan.Try(kind, job, int(number))]
@@ -123,8 +122,8 @@ def _do(
             n = sum(done.values())
             left = (said - begun) / n * (len(tries) - n)
             print(
-                f"{now()} {n:,} of {len(tries):,} tries, {len(failed):,} not survived; now "
-                f"{each.kind}; about {left / 60:.0f} minutes left",
+                f"{now()} {n:,} of {len(tries):,} tries, {len(failed):,} not survived; about "
+                f"{left / 60:.0f} minutes left",
                 flush=True,
             )
     return done, failed

@@ -120,19 +120,19 @@ def killed_as_process_1(
 ) -> list[str]:
     """Kill a run that is process 1 before an operation; the next one is process 1, too."""
     at = 1 + int(rng.integers(world.measured[job.name].operations))
-    outcome = _as_process_1(job, folder, at, force=job.replaces)
+    outcome = _as_process_1(job.command(force=job.replaces), job, folder, at)
     if outcome.code not in (0, -signal.SIGKILL):
         return [f"ended with {outcome.code}: {last_line(outcome.said)}"]
     found = problems(folder, job, world.expected(job), may_leave=True)
     if not found and number % 2:
-        force = job.takes_force and world.disturbed(folder, job)
         world.age(folder)
-        found += wrong_words(_as_process_1(job, folder, 0, force=force), (0,))
+        command = world.next_command(folder, job)
+        found += wrong_words(_as_process_1(command, job, folder, 0), (0,))
         found += world.in_the_end(folder, job)
     return [f"before operation {at}: {each}" for each in found or after_kill(world, job, folder)]
 
 
-def _as_process_1(job: Job, folder: Path, at: int, *, force: bool) -> Outcome:
+def _as_process_1(command: list[str], job: Job, folder: Path, at: int) -> Outcome:
     """Run a job as process 1 of its own; before operation `at`, 1 or more, it is killed.
 
     A process 1 cannot kill itself. So it says that it is there, and waits for its end.
@@ -140,7 +140,7 @@ def _as_process_1(job: Job, folder: Path, at: int, *, force: bool) -> Outcome:
     told, tells = os.pipe()
     waits, waited = os.pipe()
     process = Started(
-        job.command(force=force),
+        command,
         folder,
         before=["unshare", "-pf", "--kill-child"],
         program=["-m", "torture.stopping", str(at), str(tells), str(waits), str(folder), "--"],

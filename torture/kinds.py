@@ -77,9 +77,8 @@ def killed_again(
     n = world.measured[job.name].operations
     at = 1 + number % n
     run(job, folder, {at: strike(signal.SIGKILL)}).ended()
-    force = world.disturbed(folder, job)
     second = int(rng.integers(1, n + 1))
-    command = job.command(force=force)
+    command = world.next_command(folder, job)
     Fork(command, folder, {second: strike(signal.SIGKILL)}, stdin=job.stdin).ended()
     found = after_kill(world, job, folder)
     return [f"before operations {at} and then {second}: {each}" for each in found]

@@ -35,7 +35,7 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("between", "killed between two operations on files", kinds.killed_between, 400),
+    Kind("between", "killed between two operations on files", kinds.killed_between, 340),
     Kind("again", "killed, and killed again while the next run clears up", kinds.killed_again, 60),
     Kind("anytime", "killed at a random moment, start-up included", kinds.killed_any_time, 100),
     Kind("first", "killed as process 1", disks.killed_as_process_1, 24, needs="process 1"),
@@ -78,8 +78,12 @@ def impossible(kind: Kind) -> str:
     return ""
 
 
-def planned(world: World, jobs: tuple[Job, ...], chosen: list[Kind], times: float) -> list[Try]:
+def planned(
+    world: World, jobs: tuple[Job, ...], chosen: list[Kind], times: float, seed: int = 0
+) -> list[Try]:
     """Return all tries: of each kind, shared out among the jobs by their weight.
+
+    Their order is drawn, so that whatever fails shows early, and none comes last.
 
     Parameters
     ----------
@@ -89,8 +93,11 @@ def planned(world: World, jobs: tuple[Job, ...], chosen: list[Kind], times: floa
     chosen : list of Kind
     times : float
         How many times the usual number of tries.
+    seed : int
+        Fixes their order.
     """
-    return [each for kind in chosen for each in _of_kind(world, jobs, kind, times)]
+    tries = [each for kind in chosen for each in _of_kind(world, jobs, kind, times)]
+    return [tries[at] for at in np.random.default_rng(seed).permutation(len(tries))]
 
 
 def _of_kind(world: World, jobs: tuple[Job, ...], kind: Kind, times: float) -> Iterator[Try]:

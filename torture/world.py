@@ -88,9 +88,11 @@ class World:
             if folder.exists():
                 remove(folder)
 
-    def disturbed(self, folder: Path, job: Job) -> bool:
-        """Say whether anything but what was there before the job began stands at its targets."""
-        return any((folder / AT / name).exists() for each in job.targets for name in each.names)
+    def next_command(self, folder: Path, job: Job) -> list[str]:
+        """Return the command of the next run: the same, by force if anything stands there."""
+        names = [name for each in job.targets for name in each.names]
+        stands = any((folder / AT / name).exists() for name in names)
+        return job.command(force=job.replaces or stands)
 
     def age(self, folder: Path) -> None:
         """Let two minutes pass, as far as files tell: before, an empty lock may be just made."""
@@ -100,8 +102,7 @@ class World:
     def again(self, folder: Path, job: Job) -> list[str]:
         """Run a job to the same place once more, two minutes later; tell what is wrong then."""
         self.age(folder)
-        force = job.takes_force and self.disturbed(folder, job)
-        outcome = Fork(job.command(force=force), folder, stdin=job.stdin).ended()
+        outcome = Fork(self.next_command(folder, job), folder, stdin=job.stdin).ended()
         if outcome.code != 0:
             return [f"the next run ended with {outcome.code}: {last_line(outcome.said)}"]
         return self.in_the_end(folder, job)
