@@ -190,6 +190,31 @@ class TestWriting:
         write_beside(tmp_path / "page.html", lambda beside: beside.write_text("whole"))
         assert mode(tmp_path / "page.html") == 0o600
 
+    @pytest.mark.parametrize("hidden", ["private", "by its older one", "lock"])
+    def test_what_is_hidden_is_so_from_its_first_moment(self, tmp_path, umask, monkeypatch, hidden):
+        """Who opened it before its permissions were changed could read what came into it."""
+        umask(0)
+        create, created = os.open, []
+
+        def created_with(path, flags, *arguments, **options):
+            descriptor = create(path, flags, *arguments, **options)
+            if flags & os.O_CREAT:
+                created.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+            return descriptor
+
+        target = tmp_path / "raw.csv"
+        if hidden == "by its older one":
+            target.touch()
+            target.chmod(0o600)
+        monkeypatch.setattr(os, "open", created_with)
+        if hidden == "lock":
+            with folder_beside(tmp_path, ".work-"):
+                pass
+        else:
+            with file_beside(target, private=hidden == "private"):
+                pass
+        assert created == [0o600]
+
     def test_the_lock_goes_last(self, tmp_path, monkeypatch):
         import shutil
 

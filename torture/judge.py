@@ -81,12 +81,19 @@ def _orphans(folder: Path, job: Job, *, may_leave: bool) -> Iterator[str]:
         if path.name not in usual and not (may_leave and re.fullmatch(left, path.name)):
             yield f"orphan {path.name}"
     for path in (folder / TMP).iterdir():
+        if _is_probe(path):
+            continue
         if not may_leave or not path.name.startswith("recveil"):
             yield f"orphan {TMP}/{path.name}"
     for target in job.targets:
         if target.kind == "comparison" and not may_leave:
             for path in (folder / AT / target.name).rglob(".*"):
                 yield f"orphan {target.name}/{path.name}"
+
+
+def _is_probe(path: Path) -> bool:
+    """Say whether Python wrote a file to see whether it can: it, too, may be killed meanwhile."""
+    return path.is_file() and len(path.name) == 8 and path.read_bytes() in (b"", b"blat")
 
 
 def state_of(at: Path, target: Target, expected: Expected, *, may_leave: bool) -> str:
