@@ -154,10 +154,10 @@ def interrupted_twice(
 
 
 def little_memory(
-    world: World, job: Job, folder: Path, number: int, rng: np.random.Generator
+    world: World, job: Job, folder: Path, _number: int, rng: np.random.Generator
 ) -> list[str]:
     """``ulimit -v``: it is told in seconds, or there is enough."""
-    megabytes = (250, 720, 850, 1_000, 1_200, 1_600)[number % 6] + int(rng.integers(0, 50))
+    megabytes = int(rng.choice((250, 720, 850, 1_000, 1_200, 1_600)) + rng.integers(0, 50))
     addresses = megabytes * 10**6
     command = job.command(force=job.replaces)
     process = Started(command, folder, first=limited(AS=addresses), stdin=job.stdin)
@@ -206,12 +206,12 @@ def several_at_once(
 
 
 def input_changes(
-    world: World, job: Job, folder: Path, number: int, rng: np.random.Generator
+    world: World, job: Job, folder: Path, _number: int, rng: np.random.Generator
 ) -> list[str]:
     """Cut, replace, add to, overwrite or remove the input before it is opened the n-th time."""
     name = job.inputs[0]
     name = name if (folder / name).is_file() else f"{name}/release.json"
-    file, change, at = folder / name, _CHANGES[number % len(_CHANGES)], int(rng.integers(1, 4))
+    file, change, at = folder / name, _CHANGES[rng.integers(len(_CHANGES))], int(rng.integers(1, 4))
     done = partial(_change_at, file, change, at, int(rng.integers(1 << 30)))
     process = Fork(
         job.command(force=job.replaces), folder, reads=(file.name, done), stdin=job.stdin

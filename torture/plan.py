@@ -43,7 +43,7 @@ KINDS = (
     Kind("twice", "Ctrl-C, and again while that is cleaned up", kinds.interrupted_twice, 40),
     Kind("full", "a disk without room for bytes or files", disks.full_disk, 80, needs="mount"),
     Kind("sizes", "a limit of the size of a file (RLIMIT_FSIZE)", kinds.small_files, 40),
-    Kind("memory", "a limit of memory (ulimit -v, RLIMIT_AS)", kinds.little_memory, 38),
+    Kind("memory", "a limit of memory (ulimit -v, RLIMIT_AS)", kinds.little_memory, 57),
     Kind("readonly", "a target that cannot be written", disks.read_only, 19, needs="mount"),
     Kind("several", "two and five runs at one target at once", kinds.several_at_once, 32),
     Kind("inputs", "an input that changes while it is read", kinds.input_changes, 60),
@@ -116,6 +116,8 @@ def _weight(world: World, job: Job, kind: Kind) -> float:
     """Return the share of a job in the tries of a kind; kills go by the operations there are."""
     if kind.name == "inputs" and not job.inputs:
         return 0.0
+    if kind.name in ("memory", "readonly"):
+        return 1.0  # most of these end soon
     if kind.name == "between":
         return job.weight * world.measured[job.name].operations ** 0.5
     return job.weight
