@@ -153,8 +153,8 @@ def _tell(
     for each in failed:
         print(f"again: python -m torture --seed {asked.seed} --only '{each.name}' --keep")
     if asked.write is not None:
-        told = f"{text}\n\nSeed {asked.seed}, {seconds / 60:.0f} minutes, {asked.workers} at a time."
-        write_between_marks(asked.write, told)
+        how = f"Seed {asked.seed}, {seconds / 60:.0f} minutes, {asked.workers} tries at a time."
+        write_between_marks(asked.write, f"{text}\n\n{how}")
 
 
 if __name__ == "__main__":
