@@ -41,12 +41,17 @@ def after_end(
     return found
 
 
+def _is_fault(line: str) -> bool:
+    return any(fault in line for fault in _FAULTS)
+
+
 def wrong_words(outcome: Outcome, codes: tuple[int, ...]) -> list[str]:
     """Tell what is wrong with an exit code, and with what was said."""
     if outcome.code == LOST:
         return [f"hung for {outcome.seconds:.0f} seconds"]
     if outcome.code not in codes or any(fault in outcome.said for fault in _FAULTS):
-        return [f"ended with {outcome.code}: {last_line(outcome.said)}"]
+        said = next((line for line in outcome.said.splitlines() if _is_fault(line)), "")
+        return [f"ended with {outcome.code}: {said} {last_line(outcome.said)}"]
     if outcome.code == 2 and "error:" not in outcome.said and "Error" not in outcome.said:
         return ["ended with 2, and did not say why"]
     return []

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from torture.jobs import TMP
 from torture.operations import Operations
@@ -73,13 +73,17 @@ class Fork:
         first: Callable[[], object] | None = None,
         stdin: str = "",
     ) -> None:
-        self.said, self.told = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        # A pipe, as a limit of the size of files would hold for a file of ours, too.
+        self.said, says = os.pipe()
+        os.set_blocking(self.said, False)
+        self.told = tempfile.TemporaryFile()
         self.begun = time.perf_counter()
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid == 0:
             operations = Operations(folder, strikes, reads)
-            self._become(list(arguments), folder, operations, first, stdin)
+            self._become(list(arguments), folder, operations, first, stdin, says)
+        os.close(says)
 
     def _become(
         self,
@@ -88,12 +92,13 @@ class Fork:
         operations: Operations,
         first: Callable[[], object] | None,
         stdin: str,
+        says: int,
     ) -> NoReturn:
         code = 70
         try:
             os.setsid()
             os.chdir(folder)
-            _point_streams(self.said, stdin)
+            _point_streams(says, stdin)
             _as_if_started(folder)
             if first is not None:
                 first()
@@ -139,18 +144,19 @@ class Fork:
     def _outcome(self, status: int | None) -> Outcome:
         seconds = time.perf_counter() - self.begun
         code = LOST if status is None else os.waitstatus_to_exitcode(status)
-        self.said.seek(0)
         self.told.seek(0)
-        said, counted = self.said.read().decode(errors="replace"), self.told.read()
-        self.said.close()
+        counted, said = self.told.read(), b""
+        with suppress(BlockingIOError):  # if a process of its own still lives
+            said = os.read(self.said, 1 << 16)
+        os.close(self.said)
         self.told.close()
-        return Outcome(code, said, seconds, int(counted or 0))
+        return Outcome(code, said.decode(errors="replace"), seconds, int(counted or 0))
 
 
-def _point_streams(said: IO[bytes], stdin: str) -> None:
+def _point_streams(says: int, stdin: str) -> None:
     source = os.open(stdin or os.devnull, os.O_RDONLY)
     nothing = os.open(os.devnull, os.O_WRONLY)
-    for at, file in enumerate((source, nothing, said.fileno())):
+    for at, file in enumerate((source, nothing, says)):
         os.dup2(file, at)
     for at, (stream, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         made = open(at, mode, closefd=False, encoding="utf-8")

@@ -42,7 +42,8 @@ class _Worker:
         asked, self.asks = os.pipe()
         self.told, tells = os.pipe()
         sys.stdout.flush()
-        if os.fork() == 0:
+        self.pid = os.fork()
+        if self.pid == 0:
             try:
                 os.close(self.asks)
                 os.close(self.told)
@@ -99,3 +100,5 @@ def results(
             place, found, seconds = json.loads(by_file[file].answers.readline())
             yield tries[place], Result(found, seconds)
             ask(by_file[file])
+    for worker in workers:
+        os.waitpid(worker.pid, 0)
