@@ -80,6 +80,7 @@ def test_libraries_that_cannot_be_loaded_lack_memory_only_where_it_is_limited(mo
     [
         "can't start new thread",
         "std::bad_alloc",
+        "error return without exception set",
         "<function _find_and_load at 0x7fb1c5317ce0> returned NULL without setting an exception",
         "Unknown error: Failed to launch worker thread: Resource temporarily unavailable",
     ],

@@ -25,7 +25,7 @@ _NOT_LOADED = re.compile(r"failed to map segment|cannot allocate memory|llvmlite
 # What they say where they get no memory for a value, or for a thread's stack.
 _NOT_GIVEN = re.compile(
     r"bad_alloc|start new thread|launch worker thread|Resource temporarily unavailable|"
-    r"returned NULL without setting an exception"
+    r"without (setting an exception|exception set)"
 )
 
 
