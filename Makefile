@@ -12,9 +12,10 @@ demo: $(READY)  ## The main job on invented people
 test: $(READY)  ## All tests, doctests included
 	$(BIN)/pytest -n 2 --dist worksteal
 
-torture: $(READY)  ## Whether promises are kept, with twenty times the runs; minutes
+torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
+	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))
 	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic \
-		tests/anonymize/test_guarantees.py
+		$(if $(LONG),tests/anonymize/test_guarantees.py)
 
 fuzz: $(READY)  ## Readers and verify against inputs that nobody thought of: [SECONDS=60] [TARGET=text]
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[fuzz]"

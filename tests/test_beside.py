@@ -52,8 +52,8 @@ def umask():
     os.umask(before)
 
 
-def made_long_ago(path):
-    os.utime(path, (time.time() - 3600,) * 2)
+def made_long_ago(path, hours=1):
+    os.utime(path, (time.time() - 3600 * hours,) * 2)
 
 
 class TestSweeping:
@@ -93,6 +93,16 @@ class TestSweeping:
         assert names(tmp_path) == before
         for name in before:
             made_long_ago(tmp_path / name)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == []
+
+    def test_what_was_made_while_the_clock_was_wrong_goes(self, tmp_path):
+        for name in (".work-1", ".work-2"):
+            (tmp_path / name).mkdir()
+        (tmp_path / ".work-2" / "lock").touch()
+        (tmp_path / ".page.html.0123abcd.tmp").touch()
+        for path in tmp_path.iterdir():
+            made_long_ago(path, hours=-24 * 365)
         self.sweep(tmp_path)
         assert names(tmp_path) == []
 
@@ -179,6 +189,31 @@ class TestWriting:
         (tmp_path / "page.html").chmod(0o400)
         write_beside(tmp_path / "page.html", lambda beside: beside.write_text("whole"))
         assert mode(tmp_path / "page.html") == 0o600
+
+    @pytest.mark.parametrize("hidden", ["private", "by its older one", "lock"])
+    def test_what_is_hidden_is_so_from_its_first_moment(self, tmp_path, umask, monkeypatch, hidden):
+        """Who opened it before its permissions were changed could read what came into it."""
+        umask(0)
+        create, created = os.open, []
+
+        def created_with(path, flags, *arguments, **options):
+            descriptor = create(path, flags, *arguments, **options)
+            if flags & os.O_CREAT:
+                created.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+            return descriptor
+
+        target = tmp_path / "raw.csv"
+        if hidden == "by its older one":
+            target.touch()
+            target.chmod(0o600)
+        monkeypatch.setattr(os, "open", created_with)
+        if hidden == "lock":
+            with folder_beside(tmp_path, ".work-"):
+                pass
+        else:
+            with file_beside(target, private=hidden == "private"):
+                pass
+        assert created == [0o600]
 
     def test_the_lock_goes_last(self, tmp_path, monkeypatch):
         import shutil

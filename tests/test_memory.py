@@ -73,3 +73,22 @@ def test_libraries_that_cannot_be_loaded_lack_memory_only_where_it_is_limited(mo
     assert not lacks_memory(failed)
     monkeypatch.setattr(memory, "address_space", lambda: 10**9)
     assert lacks_memory(failed)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "can't start new thread",
+        "std::bad_alloc",
+        "error return without exception set",
+        "<function _find_and_load at 0x7fb1c5317ce0> returned NULL without setting an exception",
+        "Unknown error: Failed to launch worker thread: Resource temporarily unavailable",
+    ],
+)
+def test_what_libraries_say_of_too_little_memory(monkeypatch, said):
+    failed = RecveilError("ratings.csv: cannot be read; check that the file is complete")
+    failed.__cause__ = pa.ArrowException(said)
+    monkeypatch.setattr(memory, "address_space", lambda: None)
+    assert not lacks_memory(failed)
+    monkeypatch.setattr(memory, "address_space", lambda: 10**9)
+    assert lacks_memory(failed)

@@ -135,9 +135,9 @@ def file_beside(target: Path, *, private: bool = False) -> Iterator[Path]:
     sweep_beside(target)
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        with _held(beside) as usual:
+        with _held(beside, _FOR_OWNER if private else _FOR_ALL & _mode_of(target)) as usual:
             yield beside
-            beside.chmod(_FOR_OWNER if private else usual & _mode_of(target))
+            beside.chmod(_FOR_OWNER if private else usual)
             with placing(target, beside):
                 beside.replace(target)
     finally:
@@ -309,13 +309,14 @@ def _lock(descriptor: int, *, wait: bool) -> bool:
 
 
 @contextmanager
-def _held(file: Path) -> Iterator[int]:
+def _held(file: Path, most: int = _FOR_OWNER) -> Iterator[int]:
     """Create a file for its owner alone, and hold its lock; the file must not exist.
 
-    Gives the permissions that it would have had by the umask, less that of others to write: the
-    umask cannot be asked for without changing it for all threads.
+    Gives those of the permissions `most` that the umask leaves, which cannot be asked for without
+    changing it for all threads. The file has them for a moment, while it is empty. So they are
+    never more than it has in the end: who opened it then could read on.
     """
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FOR_ALL)
+    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, most)
     try:
         usual = stat.S_IMODE(os.fstat(descriptor).st_mode)
         file.chmod(_FOR_OWNER)
@@ -346,7 +347,8 @@ def _abandoned(path: Path) -> Iterator[bool]:
 
 def _is_old(path: Path) -> bool:
     with suppress(OSError):
-        return time.time() - path.stat().st_mtime > _YOUNG
+        # What is of the future was written while the clock was wrong, and not just now either.
+        return abs(time.time() - path.stat().st_mtime) > _YOUNG
     return False
 
 

@@ -22,6 +22,12 @@ _OF_CONTAINER = (
 # What libraries say when a limit of the system keeps them from being loaded.
 _NOT_LOADED = re.compile(r"failed to map segment|cannot allocate memory|llvmlite", re.IGNORECASE)
 
+# What they say where they get no memory for a value, or for a thread's stack.
+_NOT_GIVEN = re.compile(
+    r"bad_alloc|start new thread|launch worker thread|Resource temporarily unavailable|"
+    r"without (setting an exception|exception set)"
+)
+
 
 class MemoryLimitError(MachineError):
     """What is to be read, or done, takes more memory than there is, or than may be taken."""
@@ -183,7 +189,7 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def _tells_of_memory(error: BaseException) -> bool:
-    if "can't start new thread" in str(error) or "bad_alloc" in str(error):
+    if _NOT_GIVEN.search(str(error)):
         return True
     return isinstance(error, ImportError | OSError) and bool(_NOT_LOADED.search(str(error)))
 

@@ -12,7 +12,7 @@ import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.cli import main
-from recveil.cli.endings import orderly_signals
+from recveil.cli.endings import Terminated, orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
@@ -65,6 +65,14 @@ class TestInterrupted:
     def test_before_a_verb_begins_the_code_is_no_verdict(self, capsys, monkeypatch):
         monkeypatch.setattr("typer.core.TyperGroup.parse_args", interrupt)
         assert ended(capsys, "verify", "out")[0] == 130
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+    def test_before_a_verb_begins_the_code_is_the_signal_s(self, capsys, monkeypatch, number):
+        def terminate(*_, **__):
+            raise Terminated(number)
+
+        monkeypatch.setattr("typer.core.TyperGroup.parse_args", terminate)
+        assert ended(capsys, "verify", "out")[0] == 128 + number
 
 
 def hear_signals():

@@ -60,6 +60,21 @@ def test_our_own_codes_stay(code):
     )
 
 
+def test_ctrl_c_while_it_is_loaded_is_no_traceback():
+    finder = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'recveil.cli.entry':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from recveil.cli import starting\n"
+        "starting.main(['--version'])"
+    )
+    found = run(["-c", finder], PLENTY)
+    assert (found.returncode, found.stderr) == (130, "Interrupted; nothing was begun.\n")
+
+
 def test_a_signal_reaches_the_verb():
     verb = "(os.kill(os.getppid(), 15), __import__('time').sleep(30))"
     found = run(["-c", f"import os; {START.format(verb)}"], PLENTY)

@@ -82,9 +82,11 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except KeyboardInterrupt as stop:
         sys.exit(code_of(stop))
     except SystemExit as stop:
-        # Before a verb begins, typer makes a 1 of Ctrl-C, which would say that a claim fails.
-        if isinstance(stop.__context__, typer.Abort):
-            sys.exit(code_of(stop.__context__.__cause__))
+        # Before a verb begins, typer makes a 130 of every signal, and once made a 1 of Ctrl-C,
+        # which would say that a claim fails.
+        ended = stop.__context__
+        if isinstance(ended, typer.Abort | typer.Exit) and _is_interruption(ended.__cause__):
+            sys.exit(code_of(ended.__cause__))
         raise
     except UnknownOrderError as error:
         message = str(error)
@@ -93,6 +95,10 @@ def _run(arguments: list[str] | None) -> NoReturn:
         message = _told(error)
     print(f"error: {within_limit(message)}{ways}", file=sys.stderr)
     sys.exit(2)
+
+
+def _is_interruption(cause: BaseException | None) -> bool:
+    return isinstance(cause, KeyboardInterrupt | EOFError)
 
 
 def _told(error: Exception) -> str:

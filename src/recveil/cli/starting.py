@@ -51,6 +51,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _run(arguments: list[str] | None) -> NoReturn:
     try:
         from recveil.cli.entry import main as run
+    except KeyboardInterrupt:  # loading takes a moment, in which nothing is begun
+        print("Interrupted; nothing was begun.", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     except Exception as error:
         if not lacks_memory(error):
             raise

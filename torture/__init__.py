@@ -1,0 +1,1 @@
+"""Torture: what recveil leaves behind, however a run ends. Run it: make torture."""
