@@ -1,4 +1,4 @@
-"""Fuzz one target, or all in turn: python fuzz/run.py [--seconds 60] [TARGET ...].
+"""Fuzz one target, or all in turn: python fuzz/run.py [--seconds 60] [--patience 20] [TARGET ...].
 
 Each target runs in a process of its own, guided by what of recveil it reaches. What is found is
 written to fuzz/findings; put it into the corpus once it is mended, and `make test` keeps it so.
@@ -29,7 +29,7 @@ ODD = [
     *(b"true", b"9223372036854775807", b"9223372036854775808", b"0.1", b"5.0", b"1e-320", b"\xff"),
     *(b"1.7976931348623157e308", b"[]", b"{}", b"p0000-0", "\u0660".encode(), b"4294967296"),
 ]
-SECONDS_A_RUN, MOST_BYTES, MOST_MEGABYTES = 20, 1 << 13, 4096
+MOST_BYTES, MOST_MEGABYTES = 1 << 13, 4096
 
 
 def main() -> int:
@@ -37,21 +37,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--patience", type=int, default=20, help="seconds that one input may take")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given, _ = parser.parse_known_args()
     if given.here:
         return fuzz(given.targets[0])
     names = given.targets or sorted(folder.name for folder in (HERE / "corpus").iterdir())
-    return max(run(name, given.seconds) for name in names)
+    return max(run(name, given.seconds, given.patience) for name in names)
 
 
-def run(name: str, seconds: int) -> int:
+def run(name: str, seconds: int, patience: int) -> int:
     """Fuzz a target for so many seconds in another process; what it learns is thrown away."""
     (HERE / "findings").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as learned:
         command = [
             *(sys.executable, __file__, name, "--here", learned, str(HERE / "corpus" / name)),
-            *(f"-max_total_time={seconds}", f"-timeout={SECONDS_A_RUN}", "-print_final_stats=1"),
+            *(f"-max_total_time={seconds}", f"-timeout={patience}", "-print_final_stats=1"),
             *(f"-max_len={MOST_BYTES}", f"-rss_limit_mb={MOST_MEGABYTES}", "-verbosity=0"),
             f"-artifact_prefix={HERE / 'findings' / name}-",
         ]
