@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from recveil.anonymize.synthetic.bounded_vectors import ItemSums
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import item_means, learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
@@ -87,6 +88,19 @@ class TestItemMeans:
         spread = [item_means(of).std() for of in (exact, measured(4.0))]
         assert spread[1] < spread[0] * 1.1
         assert np.isfinite(item_means(measured(8.0))).all()
+
+    def test_what_hardly_anybody_rated_is_taken_for_what_is_usual_there(self, exact):
+        """Popular items are rated higher, and noise hides nearly everything of the others."""
+        rng = np.random.default_rng(5)
+        popularity = np.exp(rng.uniform(0, 5, exact.told.size))
+        true = 0.1 * np.log(popularity) - 0.3
+        noisy = true * popularity + 2 * rng.normal(size=popularity.size)
+        sums = ItemSums(np.zeros(N_ITEMS), np.zeros(N_ITEMS), 0.5, 2.0)
+        sums.popularity[exact.told], sums.off_centre[exact.told] = popularity, noisy
+        found = item_means(exact._replace(items=sums)) - exact.centre
+        rare = popularity < 20
+        assert np.abs(found - true)[rare].mean() < 0.1
+        assert np.abs(noisy / popularity - true)[rare].mean() > 0.2
 
 
 def test_items_that_only_just_stand_out_are_drawn_by_their_popularity():

@@ -32,9 +32,14 @@ def rule(scale=SCALES[0], n_items=50, n_directions=3) -> PeopleModel:
     )
 
 
+def told(model):
+    """What release.json says of a model."""
+    return {"noise": model.noise, **model_settings(model)}
+
+
 def read_back(model) -> PeopleModel:
     items = np.array([f"film {place}" for place in range(len(model.offsets))], object)
-    return read_model(model_table(items, model), model_settings(model), model.scale)
+    return read_model(model_table(items, model), told(model), model.scale)
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
@@ -80,7 +85,7 @@ def test_without_directions_one_column_of_tastes():
 def test_labels_are_on_the_grid_that_the_manifest_names(scale):
     model = rule(scale)
     for grid in {tenths_of(scale), scale.step} - {None}:
-        settings = {"label_step": grid, **model_settings(model)}
+        settings = {"label_step": grid, **told(model)}
         manifest = Manifest(Claim("aggregates", 30), "model", settings, scale)
         table = model_table(np.arange(50), model)
         for block in sample_people(manifest, table, 60, np.random.default_rng(1)):

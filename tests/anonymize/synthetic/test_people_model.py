@@ -163,6 +163,42 @@ class TestLabels:
         found = np.bincount(labels.astype(int), minlength=6)[1:] / labels.size
         assert found == pytest.approx([0.1587, 0.3413, 0.1915, 0.1499, 0.1587], abs=0.015)
 
+    @pytest.mark.parametrize("noise", ["none", "gaussian"])
+    def test_tastes_take_their_part_of_the_spread_from_chance(self, noise):
+        """With strong tastes, too, labels are as often as the cuts say."""
+        tastes = np.random.default_rng(4).normal(size=(30, 3)).astype(np.float32)
+        tastes[:, 0] = 0
+        model = rule(
+            tastes=tastes,
+            worth=np.zeros(30),
+            strictness=0.6,
+            cuts=np.array([-1, 0, 0.5, 1]),
+            noise=noise,
+        )
+        _, _, labels = drawn(model, 20_000, whole=True)
+        found = np.bincount(labels.astype(int), minlength=6)[1:] / labels.size
+        assert found == pytest.approx([0.1587, 0.3413, 0.1915, 0.1499, 0.1587], abs=0.03)
+        assert model._chance_beside_tastes(np.arange(30)[None]) < 0.9 * model.chance
+
+    def test_chance_is_never_gone(self):
+        tastes = np.full((30, 2), 9, np.float32)
+        left = rule(tastes=tastes, n_directions=1)._chance_beside_tastes(np.arange(30)[None])
+        assert left == pytest.approx(0.8 * np.sqrt(0.2))
+
+    def test_tastes_that_noise_has_blurred_are_believed_less(self):
+        tastes = np.zeros((30, 2), np.float32)
+        tastes[:15, 1], tastes[15:, 1] = 1, -1
+        gaps = []
+        for noise in ("none", "gaussian"):
+            model = rule(tastes=tastes, n_directions=1, worth=np.zeros(30), noise=noise)
+            counts, items, labels = drawn(model, 4_000)
+            people = np.repeat(np.arange(4_000), counts)
+            first = np.bincount(people, items < 15) / counts
+            # Whoever rates more of one half than usual likes its items better.
+            leaning = (first - first.mean())[people] * np.where(items < 15, 1, -1)
+            gaps.append(np.corrcoef(leaning, labels)[0, 1])
+        assert gaps[0] > gaps[1] + 0.03 > 0.1
+
     def test_tenths_have_the_same_mean_and_likes(self):
         model = rule()
         whole = drawn(model, 20_000, whole=True)[2]

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from recveil.anonymize.synthetic.bounded_vectors import RATED
 from recveil.anonymize.synthetic.drawn_labels import Labels, learn_labels
@@ -13,10 +14,10 @@ from recveil.ratings import RatingScale
 
 Numbers = NDArray[np.float64]
 
-# Means of items are pulled towards the mean of all by at least this variance about it.
+# Means of items are pulled towards what is usual by at least this variance about it.
 _LEAST_VARIANCE = 0.01
-# How much popular an item is whose mean tells how means differ, in noises.
-_WELL_TOLD = 10.0
+# What is usual and the variance about it need each other: so many turns are enough.
+_TURNS = 20
 
 
 def learn_people(measured: NoisySums, scale: RatingScale, rng: np.random.Generator) -> PeopleModel:
@@ -55,7 +56,9 @@ def learn_people(measured: NoisySums, scale: RatingScale, rng: np.random.Generat
 
 
 def item_means(measured: NoisySums) -> Numbers:
-    """Return items' mean ratings, moved to -1 to 1, pulled towards the mean of all by their noise.
+    """Return items' mean ratings, moved to -1 to 1, pulled by their noise towards what is usual.
+
+    Usual is a line in the logarithm of popularity: popular items are mostly rated higher.
 
     Returns
     -------
@@ -65,14 +68,35 @@ def item_means(measured: NoisySums) -> Numbers:
     popularity = np.maximum(sums.popularity[measured.told], sums.popularity_noise)
     off = np.clip(sums.off_centre[measured.told] / popularity, -2, 2)
     unsure = (sums.off_noise / popularity) ** 2
-    clear = popularity >= _WELL_TOLD * sums.popularity_noise
-    if clear.sum() < 2:
-        clear = popularity >= np.median(popularity)
-    mean = np.average(off[clear], weights=popularity[clear])
-    squares = (off[clear] - mean) ** 2 - unsure[clear]
-    between = max(float(np.average(squares, weights=popularity[clear])), _LEAST_VARIANCE)
-    pulled = mean + (off - mean) * between / (between + unsure)
+    usual, between = _usual(off, unsure, popularity)
+    pulled = usual + (off - usual) * between / (between + unsure)
     return np.clip(measured.centre + pulled, -1, 1)
+
+
+def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers, float]:
+    """Return what is usual for items as popular, and the variance about it, by moments.
+
+    Parameters
+    ----------
+    off, unsure, popularity : ndarray of float64, shape (n_told,)
+        How far means are from the centre; the variance of their noise; how much each is rated.
+
+    Examples
+    --------
+    >>> usual, between = _usual(np.array([0.1, 0.2, 0.3]), np.zeros(3), np.exp([1.0, 2.0, 3.0]))
+    >>> usual.round(6).tolist(), between
+    ([0.1, 0.2, 0.3], 0.01)
+    """
+    line = np.column_stack([np.ones(popularity.size), np.log(popularity)])
+    between = _LEAST_VARIANCE
+    for _ in range(_TURNS):
+        weights = 1 / (unsure + between)
+        # Items that are all as popular tell no slope: the shortest solution has none.
+        roots = np.sqrt(weights)[:, None]
+        usual = line @ linalg.lstsq(line * roots, off * roots[:, 0])[0]
+        squares = weights**2 @ ((off - usual) ** 2 - unsure) / (weights @ weights)
+        between = max(float(squares), _LEAST_VARIANCE)
+    return usual, between
 
 
 def _fit(measured: NoisySums, weights: Numbers, rng: np.random.Generator) -> FittedItems:

@@ -55,6 +55,7 @@ def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale)
         strictness=float(strictness),
         chance=float(chance),
         scale=scale,
+        noise=settings["noise"],
     )
 
 

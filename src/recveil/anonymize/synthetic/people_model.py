@@ -1,6 +1,7 @@
 """People model: from which synthetic people are drawn. Nothing in it is anybody's."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,14 @@ Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
 
 # How much an item is liked more by whoever is likelier to rate it, in the hidden scale's spreads a
-# unit of log-odds.
-TILT = 0.4
+# unit of log-odds. Tastes that noise has blurred are believed less.
+_TILTS = {"none": 0.4, "gaussian": 0.2}
+# How much it is liked by tastes that decide on liking alone.
+_LIKING = 0.2
+# Tastes explain so much of what else would be chance, at most.
+_MOST_EXPLAINED = 0.8
+# The crowd that tells how much they explain.
+_CROWD = 500
 # People are drawn in blocks of so many cells.
 _CELLS = 1 << 22
 # Items are gone through in one of so many orders, so that no two neighbours shut each other out.
@@ -48,8 +55,11 @@ class PeopleModel(NamedTuple):
         Of items, on the hidden scale of `recveil.anonymize.synthetic.drawn_labels`.
     cuts : ndarray of float64, shape (n_levels - 1,)
     strictness, chance : float
-        How much people differ there, and how much ratings of one person of equal items do.
+        How much people differ there, and how much ratings of one person of equal items do, whether
+        by taste or by chance.
     scale : RatingScale
+    noise : str
+        What the sums had that it was learnt from: "gaussian" or "none".
     """
 
     offsets: Small
@@ -60,6 +70,7 @@ class PeopleModel(NamedTuple):
     strictness: float
     chance: float
     scale: RatingScale
+    noise: str = "gaussian"
 
     def of_items(self, order: NDArray[np.int64]) -> "PeopleModel":
         """Return the same rule with its items in another order."""
@@ -89,10 +100,26 @@ class PeopleModel(NamedTuple):
         with threadpool_limits(1, "blas"):
             activity, everybody = self._crowd(n_people, rng)
         orders = np.stack([rng.permutation(len(self.offsets)) for _ in range(_ORDERS)])
+        chance = self._chance_beside_tastes(orders)
         step = max(1, _CELLS // max(1, len(self.offsets)))
         for start in range(0, n_people, step):
             end = min(start + step, n_people)
-            yield self._draw_block(everybody[start:end], activity[start:end], orders, rng, whole)
+            block = self._draw_block(everybody[start:end], activity[start:end], orders, rng)
+            hidden = self.worth[block.indices] + block.values
+            hidden += (
+                np.repeat(rng.normal(size=end - start), np.diff(block.indptr)) * self.strictness
+            )
+            yield replace(block, values=self._labels(hidden, chance, rng, whole))
+
+    def _chance_beside_tastes(self, orders: NDArray[np.int64]) -> float:
+        """Return how much is left to chance, as tastes spread ratings, too."""
+        rng = np.random.default_rng(0)
+        n_people = max(1, min(_CROWD, _CELLS // max(1, len(self.offsets))))
+        with threadpool_limits(1, "blas"):
+            activity, everybody = self._crowd(n_people, rng)
+        by_taste = self._draw_block(everybody, activity, orders, rng).values
+        explained = min(float(by_taste.var()), _MOST_EXPLAINED * self.chance**2)
+        return float(np.sqrt(self.chance**2 - explained))
 
     def _crowd(self, n_people: int, rng: np.random.Generator) -> tuple[Numbers, Small]:
         """Return people's numbers of ratings, and their tastes, spread exactly."""
@@ -115,11 +142,13 @@ class PeopleModel(NamedTuple):
         activity: Numbers,
         orders: NDArray[np.int64],
         rng: np.random.Generator,
-        whole: bool,
     ) -> Records:
+        """Return which items people rate, and as values by how much tastes make them like these."""
+        liking = (_LIKING * rng.normal(size=(len(own), own.shape[1] - 1))).astype(np.float32)
         with threadpool_limits(1, "blas"):
-            odds = own @ self.tastes.T
-        leaning = odds - np.outer(own[:, 0], self.tastes[:, 0])
+            leaning = own[:, 1:] @ self.tastes[:, 1:].T
+            likes = liking @ self.tastes[:, 1:].T
+        odds = leaning + np.outer(own[:, 0], self.tastes[:, 0])
         odds += self.offsets
         # Raised to powers once for all: a person's own offset is then a factor.
         np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
@@ -129,19 +158,22 @@ class PeopleModel(NamedTuple):
         _pick(odds, activity, orders, order_of, starts, picked)
         people, items = np.nonzero(picked)
         usual = (leaning * odds).sum(axis=0) / np.maximum(odds.sum(axis=0), 1e-9)
-        hidden = self.worth[items] + TILT * (leaning[people, items] - usual[items])
-        hidden += (rng.normal(size=len(own)) * self.strictness)[people]
-        labels = self._labels(hidden, rng, whole)
+        by_taste = _TILTS[self.noise] * (leaning[people, items] - usual[items])
+        by_taste += likes[people, items]
         counts = np.bincount(people, minlength=len(own))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return Records(np.ones(len(own), np.int64), indptr, items.astype(np.int32), labels)
+        return Records(
+            np.ones(len(own), np.int64), indptr, items.astype(np.int32), by_taste.astype(np.float64)
+        )
 
-    def _labels(self, hidden: Numbers, rng: np.random.Generator, whole: bool) -> Numbers:
+    def _labels(
+        self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
+    ) -> Numbers:
         levels = label_levels(self.scale)
         if whole:
-            hidden = hidden + rng.normal(size=hidden.size) * self.chance
+            hidden = hidden + rng.normal(size=hidden.size) * chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
-        sides = LabelSides.of(self.cuts, self.chance, levels, self.scale)
+        sides = LabelSides.of(self.cuts, chance, levels, self.scale)
         likes = rng.random(hidden.size) < np.interp(hidden, sides.places, sides.liked)
         liked = np.interp(hidden, sides.places, sides.if_liked)
         labels = np.where(likes, liked, np.interp(hidden, sides.places, sides.if_not))

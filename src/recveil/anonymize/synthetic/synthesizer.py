@@ -119,7 +119,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         # What is drawn after the noise asks nothing of anybody; it need not be secret.
         rng = np.random.default_rng(self.seed)
         measured, claim = self._measure(asked, public, source)
-        model = learn_people(measured, ratings.scale, rng)
+        model = learn_people(measured, ratings.scale, rng)._replace(noise=self._noise())
         items = asked.items[measured.told]
         if not public.is_catalogue:
             items, order = published_order(items)
@@ -151,6 +151,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 f"scale (--scale): {ratings.scale} was read off the ratings, and its ends may be "
                 f"one person's; name it, such as --scale {ratings.scale}"
             )
+
+    def _noise(self) -> str:
+        return "none" if self.epsilon is None else "gaussian"
 
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return what is public, and the ratings on the items of the catalogue."""
@@ -208,7 +211,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
         settings = {
             "method": SYNTHETIC.title,
-            "noise": "none" if self.epsilon is None else "gaussian",
+            "noise": model.noise,
             "catalogue": _catalogue_word(self.catalogue),
             "people": "counted" if self.people is None else "asked for",
             "label_step": grid,
