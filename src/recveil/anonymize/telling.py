@@ -149,9 +149,9 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
     is_hidden = tastes < _FEW_TASTES or public.settings["pooled_share"] > _MUCH_LEFT_OUT
     if claim.epsilon is not None and is_hidden:
         told.append(
-            "Warning: the noise hides nearly all of what people like, and recommenders may learn "
-            "nothing but what is popular. More people, or a larger epsilon, keep more; recveil "
-            "evaluate measures it."
+            "Warning: little of what people like, and others do not, stands out of the noise, and "
+            "recommenders may learn nothing but what is popular. If people do differ, more of them, "
+            "or a larger epsilon, keep more; recveil evaluate measures it."
         )
     return told + list(method_of(public.settings).undone_by(public.settings))
 
