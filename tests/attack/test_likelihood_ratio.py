@@ -54,6 +54,14 @@ class TestRatios:
         }
         assert likelihood_ratios(scores, inside).names == ("other",)
 
+    def test_a_score_that_never_moves_by_chance_is_no_fault(self):
+        """Of a small regular table, most scores are the same in all releases."""
+        inside = halves(40, 6)
+        scores = {"sure": np.zeros(inside.shape), "plain": 1.0 * inside}
+        scores["sure"][0] = 5 * inside[0]
+        told = tell_members(likelihood_ratios(scores, inside), inside)
+        assert 0.9 < told.auc.rate <= 1
+
     def test_nothing_that_differs_tells_nothing(self):
         inside = halves(20, 4)
         told = tell_members(likelihood_ratios({"same": np.ones((20, 8))}, inside), inside)

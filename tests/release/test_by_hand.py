@@ -12,6 +12,7 @@ from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]
+N_BY_HAND = 120  # each takes a tenth of a second
 
 
 @pytest.fixture(scope="module", params=SCALES, ids=str)
@@ -39,7 +40,7 @@ def test_the_lines_as_they_stand_draw_the_same_people(released, tmp_path, monkey
     monkeypatch.chdir(folder)
     lines = compile(lines_of(folder), "README.md", "exec")
     people = []
-    for _ in range(400):
+    for _ in range(N_BY_HAND):
         names = {}
         exec(lines, names)
         people.append(names["person"])
@@ -47,12 +48,12 @@ def test_the_lines_as_they_stand_draw_the_same_people(released, tmp_path, monkey
 
     sample(folder, tmp_path / "drawn", people=4_000, seed=1)
     drawn = pd.read_parquet(tmp_path / "drawn" / "ratings.parquet")
-    assert np.mean([len(one) for one in people]) == pytest.approx(len(drawn) / 4_000, rel=0.1)
+    assert np.mean([len(one) for one in people]) == pytest.approx(len(drawn) / 4_000, rel=0.2)
     shares = drawn["item_id"].value_counts() / 4_000
-    by_hand = pd.Series([item for one in people for item in one]).value_counts() / 400
+    by_hand = pd.Series([item for one in people for item in one]).value_counts() / N_BY_HAND
     beside = pd.concat([shares, by_hand], axis=1).fillna(0).to_numpy()
-    assert np.abs(beside[:, 0] - beside[:, 1]).max() < 0.15
-    assert np.corrcoef(beside.T)[0, 1] > 0.97
+    assert np.abs(beside[:, 0] - beside[:, 1]).max() < 0.2
+    assert np.corrcoef(beside.T)[0, 1] > 0.93
     labels = np.mean([label for one in people for label in one.values()])
     assert labels == pytest.approx(drawn["rating"].mean(), abs=0.05 * scale.range)
 

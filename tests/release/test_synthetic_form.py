@@ -121,6 +121,9 @@ LEDGERS = {
     "moments of one item": query("moments", values=1),
     "other bins": query("people by activity", values=3),
     "items that are chosen for nothing": settings(catalogue="chosen"),
+    "all of the noise a hundred times larger": query("", sigma=1e6),
+    "one query with more noise": query("moments", sigma=1e6),
+    "less promised than is spent": lambda content: content["claim"].update(epsilon=300.0),
     "a part of delta for nothing": ledger(lambda told: told.update(threshold_delta=1e-9)),
 }
 
@@ -155,6 +158,27 @@ def test_a_delta_that_promises_nothing_is_refused(copy_of):
     folder = copy_of("users")
     change(folder, lambda content: content["claim"].update(delta=0.4), card=True)
     assert any("delta is 0.4" in violation.problem for violation in verify(folder).violations)
+
+
+def test_what_choosing_items_takes_of_delta_is_known(copy_of):
+    folder = copy_of("chosen")
+    change(folder, ledger(lambda told: told.update(threshold_delta=9e-7)), card=True)
+    told = [violation.problem for violation in verify(folder).violations]
+    assert any("choosing items takes 9e-07, expected 1e-07" in problem for problem in told)
+
+
+def test_an_older_format_is_no_way_around(tmp_path):
+    """Neither a delta that promises nothing, nor noise that is split in another way."""
+    stored = Path(__file__).parents[1] / "verify" / "format_3" / "synthetic-users"
+    for edit in (
+        lambda content: content["claim"].update(delta=0.3),
+        query("moments", sigma=100.0),
+    ):
+        folder = Path(shutil.copytree(stored, tmp_path / "older"))
+        assert verify(folder).holds
+        change(folder, edit, card=True)
+        assert is_refused(folder)
+        shutil.rmtree(folder)
 
 
 def test_exact_sums_of_hardly_anybody_are_refused(copy_of):
@@ -195,6 +219,14 @@ def test_what_the_card_does_not_show_it_binds(copy_of, name, way):
     assert places & {"README.md", "release.json"}
 
 
+def with_many_tastes(table):
+    """More columns than people have tastes: anything could be written there."""
+    for place in range(len(table.column_names), 200):
+        numbers = np.random.default_rng(place).normal(size=table.num_rows).astype(np.float32)
+        table = table.append_column(f"taste_{place - 3}", pa.array(numbers))
+    return table
+
+
 def test_a_model_of_nothing_is_no_model(copy_of):
     for edit in (
         lambda table: table.slice(0, 0),
@@ -202,6 +234,7 @@ def test_a_model_of_nothing_is_no_model(copy_of):
         lambda table: table.set_column(
             1, "offset", pa.array(np.full(table.num_rows, 3e38, np.float32))
         ),
+        with_many_tastes,
     ):
         folder = copy_of("model")
         table = edit(pq.read_table(folder / "model.parquet"))

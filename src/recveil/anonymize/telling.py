@@ -150,8 +150,8 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
     if claim.epsilon is not None and is_hidden:
         told.append(
             "Warning: little of what people like, and others do not, stands out of the noise, and "
-            "recommenders may learn nothing but what is popular. If people do differ, more of them, "
-            "or a larger epsilon, keep more; recveil evaluate measures it."
+            "recommenders may learn nothing but what is popular. If people do differ, more of "
+            "them, or a larger epsilon, keep more; recveil evaluate measures it."
         )
     return told + list(method_of(public.settings).undone_by(public.settings))
 

@@ -29,6 +29,8 @@ FEWEST = 8
 _OWN_SPREAD = 0.8
 # Further from the middle than so many spreads nothing is believed.
 _FARTHEST = 6.0
+# A score that never moves by chance, and moves with the person, tells as much as one so far apart.
+_SURE = 1e6
 # How much is believed of what many scores say together.
 _BELIEVED = 0.01
 # Releases are judged by what was learned in others: in so many parts.
@@ -133,7 +135,8 @@ def _of_score(score: Numbers, inside: Flags) -> tuple[Numbers, Numbers]:
         variance = _OWN_SPREAD * variance + (1 - _OWN_SPREAD) * np.median(variance)
         spread = np.sqrt(variance + 1e-300)
         middle = (with_them + without) / 2
-        apart = _pulled((with_them - without) / spread, 4 / others.shape[1])
+        apart = np.clip((with_them - without) / spread, -_SURE, _SURE)
+        apart = _pulled(apart, 4 / others.shape[1])
         moved = (score[:, pair] - middle[:, None]) / spread[:, None]
         moved = np.clip(moved, -_FARTHEST, _FARTHEST)
         # What a release does to everybody's score says nothing of one of them.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query
@@ -31,8 +32,12 @@ MOST_DELTA = 1e-2
 # Sums that promise nothing are of no fewer people: nobody is more than a twentieth of them, and the
 # fifth that an audit leaves out, to tell members from strangers, is more than a handful.
 FEWEST_SUMMED = 20
-# Older releases were written with whatever delta, and of however few people.
-_BOUNDED_FROM = 4
+# A person's tastes go in so many directions at most, beside how much they rate.
+MOST_DIRECTIONS = 64
+# Choosing items by their noisy sums takes this share of delta.
+THRESHOLD_SHARE = 0.1
+# Noise is split, and epsilon reached, to that relative difference.
+_SPLIT_WITHIN, _REACHED_WITHIN = 1e-9, 1e-6
 # So many bins of people, at most, by how much they rated.
 _BINS = 24
 # People's mean ratings, and the squares of these; kinds of items: with tastes, told, and the rest.
@@ -93,30 +98,47 @@ class LedgerQuery(NamedTuple):
     Attributes
     ----------
     name, what : str
+    share : float
+        What it has of the budget; all of them add up to 1.
     first_format : int
         The oldest format whose releases asked it.
+    share_in_3 : float
+        What it had in releases of the third format; 0 as `share`.
     """
 
     name: str
     what: str
+    share: float
     first_format: int = 3
+    share_in_3: float = 0.0
+
+    def share_of(self, number: int) -> float:
+        """Return its share in releases of some format."""
+        return self.share_in_3 if number == 3 and self.share_in_3 else self.share
 
 
 # In the order in which they are asked. The sensitivity of each is 1.
 QUERIES = (
-    LedgerQuery("people by activity", "how many people have how many ratings"),
-    LedgerQuery("labels", "people's shares of ratings at each label"),
-    LedgerQuery("means of people", "people's mean ratings, and the squares of these"),
+    LedgerQuery("people by activity", "how many people have how many ratings", 0.01),
+    LedgerQuery("labels", "people's shares of ratings at each label", 0.004),
+    LedgerQuery("means of people", "people's mean ratings, and the squares of these", 0.004),
     LedgerQuery(
         "item sums",
         "for each item, how much it was rated, and how its ratings differ from the mean",
+        0.232,
     ),
     LedgerQuery(
         "kinds of items",
         "people's shares of ratings on items with tastes, other told ones, and the rest",
+        0.004,
         first_format=4,
     ),
-    LedgerQuery("moments", "for each two items, how much people who like the one like the other"),
+    LedgerQuery(
+        "moments",
+        "for each two items, how much people who like the one like the other",
+        0.746,
+        share_in_3=0.75,
+    ),
 )
 
 
@@ -133,12 +155,12 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     scale = RatingScale(*(manifest["scale"][name] for name in ("low", "high", "step")))
     claim = claim_of_json(manifest)
     ledger = claim.ledger
-    if number >= _BOUNDED_FROM:
-        yield from _problems_of_claim(claim)
+    yield from _problems_of_claim(claim)
     yield from _problems_of_rule(manifest, scale, ledger)
     if ledger is not None:
         asked = [query for query in QUERIES if query.first_format <= number]
         yield from _problems_of_ledger(ledger, asked, manifest, scale)
+        yield from _problems_of_noise(claim, ledger, [query.share_of(number) for query in asked])
 
 
 def _problems_of_claim(claim: Claim) -> Iterator[str]:
@@ -149,6 +171,30 @@ def _problems_of_claim(claim: Claim) -> Iterator[str]:
         )
     if claim.ledger is None and claim.k < FEWEST_SUMMED:
         yield f"k is {claim.k}; sums without noise are of at least {FEWEST_SUMMED} people"
+
+
+def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Iterator[str]:
+    """Say where noise is split in another way than all such releases split it."""
+    if len(ledger.queries) != len(shares) or claim.epsilon is None or claim.delta is None:
+        return  # named before
+    spent = [query.mu**2 / share for query, share in zip(ledger.queries, shares, strict=True)]
+    if max(spent) > min(spent) * (1 + _SPLIT_WITHIN):
+        yield "claim: the noise of its ledger is not split between the queries as recveil splits it"
+    part = THRESHOLD_SHARE * claim.delta
+    if ledger.threshold_delta and not math.isclose(ledger.threshold_delta, part, rel_tol=1e-9):
+        yield (
+            f"claim: of its delta, choosing items takes {ledger.threshold_delta:g}, expected "
+            f"{part:g}"
+        )
+    try:
+        reached = ledger.epsilon(claim.delta)
+    except RecveilError:
+        return  # named where epsilon is compared
+    if claim.epsilon > reached * (1 + _REACHED_WITHIN) + _REACHED_WITHIN:
+        yield (
+            f"claim: epsilon is {claim.epsilon:g}, but its ledger adds up to {reached:g}; recveil "
+            f"spends all that it promises"
+        )
 
 
 def _problems_of_rule(

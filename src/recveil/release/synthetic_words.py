@@ -2,7 +2,7 @@
 
 from recveil.release.claim import card_text
 from recveil.release.method import Method, Option, PublicSetting, Settings, Variant
-from recveil.release.synthetic_form import problems_of_synthetic
+from recveil.release.synthetic_form import MOST_DIRECTIONS, problems_of_synthetic
 
 _COLOUR = "#009E73"
 
@@ -16,10 +16,11 @@ def _label_grid(settings: Settings, _step: float | None) -> float | None:
 
 
 def _model_columns(columns: int) -> tuple[str, ...]:
-    """Name the columns of the model: as many tastes as there are columns left."""
+    """Name the columns of the model: as many tastes as columns are left, up to the most."""
     first = ("item_id", "offset", "worth")
     # The first taste is how much somebody rates: there is no model without it.
-    return (*first, *(f"taste_{place}" for place in range(max(1, columns - len(first)))))
+    tastes = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
+    return (*first, *(f"taste_{place}" for place in range(tastes)))
 
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:

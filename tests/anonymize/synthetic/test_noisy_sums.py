@@ -105,6 +105,12 @@ class TestAnswersAlone:
 
 
 class TestWithoutNoise:
+    def test_people_in_rare_bins_are_counted_too(self):
+        """Bins that noise hides would be missed: then people were too few on average."""
+        found = [measured(epsilon=8.0, seed=seed).n_people for seed in range(30)]
+        assert np.mean(found) == pytest.approx(300, abs=4 * np.std(found) / np.sqrt(30))
+        assert np.std(found) > 2
+
     def test_people_and_popularity(self):
         found = measured(epsilon=None)
         assert found.n_people == 300
@@ -164,7 +170,7 @@ class TestRefused:
         heard = heard_by(1, sigmas)
         measure(RATINGS, heard, CATALOGUE, sigmas)
         answers = heard.answers | {"item sums": np.zeros((40, 2))}
-        with pytest.raises(RecveilError, match="hides all but 0 items"):
+        with pytest.raises(RecveilError, match="only 0 items"):
             measure(RATINGS, told_again(answers), CATALOGUE, sigmas)
 
 

@@ -257,6 +257,22 @@ class TestRefused:
             made(ratings=as_if(RATINGS, scale=scale))
         assert made(None, as_if(RATINGS, scale=scale)).published.n_users == 300
 
+    def test_a_scale_of_one_value(self):
+        """Nothing is asked before it is refused."""
+        likes = Ratings.from_columns(["ann", "ben"] * 20, list(range(40)), [1] * 40)
+        with pytest.raises(RecveilError, match="has one value"):
+            Synthesizer(10.0, catalogue="as-rated").anonymize(
+                Ratings(
+                    likes.users,
+                    likes.items,
+                    likes.indptr,
+                    likes.indices,
+                    likes.values,
+                    None,
+                    RatingScale(1, 1, 1),
+                )
+            )
+
     def test_whole_ratings_of_a_scale_without_steps(self):
         ratings = as_if(RATINGS, scale=RatingScale(1, 5))
         with pytest.raises(RecveilError, match="no steps"):

@@ -38,14 +38,7 @@ from recveil.release.synthetic_form import (
 Numbers = NDArray[np.float64]
 
 # What each query has of the budget.
-SHARES = {
-    "people by activity": 0.01,
-    "labels": 0.004,
-    "means of people": 0.004,
-    "item sums": 0.232,
-    "kinds of items": 0.004,
-    "moments": 0.746,
-}
+SHARES = {query.name: query.share for query in QUERIES}
 # Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
 _STANDS_OUT = 2.0
 # Of each item so much is told, in noises of its popularity.
@@ -187,8 +180,9 @@ def measure(
     chosen = _choose(items.popularity, told, activity, noise)
     if chosen.size < FEWEST_CHOSEN:
         raise RecveilError(
-            f"the noise hides all but {chosen.size} items of {n_people:,.0f} people; give a larger "
-            f"epsilon (--epsilon), a public catalogue (--catalogue), or more people"
+            f"only {chosen.size} items of {n_people:,.0f} people can be told; expected at least "
+            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon), a public catalogue "
+            f"(--catalogue), more items or more people"
         )
     kinds = _kinds(ratings, mechanism, told, chosen, sigmas["kinds of items"])
     grid = taste_grid(sigmas["moments"])
@@ -230,7 +224,9 @@ def _activity(
     bins = np.searchsorted(reached, places) - 1
     within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
     low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
-    return float(counts.sum()), np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
+    # All bins together: what stands out of the noise alone would be too few people.
+    n_people = max(float(noisy.sum()), 1.0)
+    return n_people, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
 
 
 def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float, sigma: float) -> float:

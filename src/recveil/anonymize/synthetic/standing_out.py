@@ -8,11 +8,12 @@ from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
 from recveil.brief import brief
+from recveil.release.synthetic_form import MOST_DIRECTIONS
 
 Numbers = NDArray[np.float64]
 
-# At most so many directions of taste, and one for so many people: more would be chance.
-_MOST, _PEOPLE_A_DIRECTION = 64, 45
+# One direction of taste for so many people: more would be chance.
+_PEOPLE_A_DIRECTION = 45
 # The longest directions of more items than that are found one after the other.
 _AT_ONCE = 3_000
 
@@ -91,7 +92,7 @@ def directions(told: Told) -> Directions:
     left = told.moments - told.n_people * np.outer(told.usual, told.usual)
     np.fill_diagonal(left, 0)
     n = len(left)
-    most = min(_MOST, n - 1, int(told.n_people / _PEOPLE_A_DIRECTION))
+    most = min(MOST_DIRECTIONS, n - 1, int(told.n_people / _PEOPLE_A_DIRECTION))
     if most < 1:
         return Directions(np.empty(0), np.empty((n, 0)))
     if n <= _AT_ONCE:

@@ -34,11 +34,8 @@ from recveil.release.groups import Groups
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import Private, Published
-from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, tenths_of
+from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, THRESHOLD_SHARE, tenths_of
 from recveil.release.synthetic_words import SYNTHETIC
-
-# Choosing items by their noisy sums takes this share of delta.
-_THRESHOLD_SHARE = 0.1
 
 
 class Synthesizer(BriefParameters, BaseEstimator):
@@ -146,6 +143,11 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take "
                 f"tenths"
             )
+        if not ratings.scale.range:
+            raise RecveilError(
+                f"scale (--scale): {ratings.scale} has one value, so that no rating says whether "
+                f"an item was liked; name the whole scale, such as --scale 0:1:1 for likes"
+            )
         if self.epsilon is not None and ratings.scale.inferred:
             raise RecveilError(
                 f"scale (--scale): {ratings.scale} was read off the ratings, and its ends may be "
@@ -158,7 +160,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return what is public, and the ratings on the items of the catalogue."""
         if self.catalogue is None:
-            share = 0.0 if self.epsilon is None else _THRESHOLD_SHARE * self.delta
+            share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
         items = catalogue_given(self.catalogue)
         if isinstance(items, str):  # as rated
