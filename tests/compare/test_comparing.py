@@ -345,7 +345,7 @@ class TestMethods:
         chosen = choose_methods(["all"])
         assert chosen == usual_methods()
         promises = {variant_of(name).about_claim.promise for name in chosen}
-        assert promises == {"k-anonymity", "co-rated", "nothing"}
+        assert promises == {"k-anonymity", "co-rated", "differential privacy", "nothing"}
         assert choose_methods(["raw", "all"])[0] == "raw"
 
     def test_keys_tell_settings_apart(self):
