@@ -83,6 +83,26 @@ class TestSweeping:
             pass  # which does not sweep: who makes it does
         assert [name for name in names(tmp_path) if not name.startswith(".work-")] == ["page.html"]
 
+    def test_what_belongs_to_somebody_else_stays(self, tmp_path, monkeypatch):
+        """In a folder for all, it may be a trap: a link may stand there the next moment."""
+        folder = tmp_path / ".work-0"
+        folder.mkdir()
+        (folder / "lock").write_text("locked")
+        monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+        self.sweep(tmp_path)
+        assert names(tmp_path) == [".work-0"]
+        monkeypatch.undo()
+        self.sweep(tmp_path)
+        assert names(tmp_path) == []
+
+    def test_a_link_instead_of_a_lock_is_not_followed(self, tmp_path):
+        folder = tmp_path / ".work-0"
+        folder.mkdir()
+        (tmp_path / "mine").write_text("mine")
+        (folder / "lock").symlink_to(tmp_path / "mine")
+        self.sweep(tmp_path)
+        assert names(tmp_path) == [".work-0", "mine"]
+
     def test_what_was_just_made_and_is_not_locked_yet_stays(self, tmp_path):
         (tmp_path / ".work-1").mkdir()
         (tmp_path / ".work-2").mkdir()

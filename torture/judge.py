@@ -147,6 +147,8 @@ def _state_of_comparison(folder: Path) -> str:
     for file in folder.rglob("[!.]*.json"):
         if not _is_json(file) and not _is_within_work(file, folder):
             return f"half a cell, {file.name}"
+        if _is_json(file) and "ake room" in file.read_text(encoding="utf-8"):
+            return f"a full disk is kept as a result, {file.name}"
     page, table = folder / "index.html", folder / "comparison.parquet"
     if page.exists() and _state_of_file(page, page) != WHOLE:
         return "half a page"

@@ -213,6 +213,18 @@ def is_device(path: Path) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
+def refuse_devices(*paths: Path) -> None:
+    """Raise an OSError if one of some paths leads to a pipe or a device, which may never end.
+
+    Examples
+    --------
+    >>> refuse_devices(Path("page.html"), Path("nowhere"))
+    """
+    for path in paths:
+        if is_device(path):
+            raise OSError(f"{path.name} is a pipe or a device, and no file")
+
+
 def temporary_names(target: str = ".*") -> str:
     """Return a regular expression for the names of what `file_beside` gives for a target.
 
@@ -332,7 +344,10 @@ def _abandoned(path: Path) -> Iterator[bool]:
     """Say whether nobody works on a file or folder any more, and keep others off meanwhile."""
     lock = path / _LOCK if path.is_dir() else path
     try:
-        descriptor = os.open(lock, os.O_RDWR)
+        if not _is_ours(path.lstat()):
+            yield False
+            return
+        descriptor = os.open(lock, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:  # killed before it was made, or about to be made
         yield _is_old(path)
         return
@@ -340,9 +355,18 @@ def _abandoned(path: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        yield _lock(descriptor, wait=False) and (os.fstat(descriptor).st_size > 0 or _is_old(path))
+        yield (
+            _is_ours(os.fstat(descriptor))
+            and _lock(descriptor, wait=False)
+            and (os.fstat(descriptor).st_size > 0 or _is_old(path))
+        )
     finally:
         os.close(descriptor)
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """Say whether something belongs to whoever runs this: others may have put a trap there."""
+    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
 
 
 def _is_old(path: Path) -> bool:
@@ -373,5 +397,8 @@ def _remove_once(path: Path) -> None:
         return
     # The lock goes last: what has none, and is young, is taken for something that was just made.
     for inner in [inner for inner in path.iterdir() if inner.name != _LOCK]:
-        _remove_once(inner)
+        if inner.is_symlink() or not inner.is_dir():
+            inner.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(inner, ignore_errors=True)  # it never follows a link
     shutil.rmtree(path, ignore_errors=True)

@@ -1,5 +1,7 @@
 """Earlier releases of the same people are seen, and the owner is warned."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -133,3 +135,15 @@ def test_what_a_release_promised_that_is_gone_is_not_known(crowd, tmp_path):
     (tmp_path / "march").rename(tmp_path / "sent")
     (earlier,) = find_earlier(crowd.users, tmp_path / "april")
     assert earlier.claim is None
+
+
+@pytest.mark.parametrize("name", ["private.json", "assignment.parquet"])
+def test_a_pipe_in_its_place_is_not_waited_for(ratings, tmp_path, name):
+    """Anybody could put one beside an output in a shared folder."""
+    twin = tmp_path / "sib"
+    twin.mkdir()
+    (twin / "private.json").write_text("{}")
+    (twin / name).unlink(missing_ok=True)
+    os.mkfifo(twin / name)
+    (told,) = find_earlier(ratings.users, tmp_path / "out")
+    assert "pipe or a device" in told.problem

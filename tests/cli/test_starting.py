@@ -90,3 +90,16 @@ def test_without_a_limit_nothing_is_watched(monkeypatch):
     with pytest.raises(SystemExit) as stop:
         starting.main(["a", "b", "c"])
     assert stop.value.code == 3
+
+
+def test_nothing_is_written_that_others_can_write_to():
+    """Compiled code neither, which libraries write, and which is run."""
+    say = "lambda _: print(os.umask(0))"
+    start = f"import os; from recveil.cli import entry, starting; entry.main = {say}; "
+    found = subprocess.run(
+        [sys.executable, "-c", f"{start} os.umask(0); starting.main()"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert int(found.stdout) == 0o022

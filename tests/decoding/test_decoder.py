@@ -1,9 +1,11 @@
 """Parquet and Arrow files from anybody: what is wrong ends in an error, not a crash."""
 
 import gzip
+import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 import recveil
 from recveil.decoding import decoded_table, decoder, decoding
-from recveil.errors import RecveilError
+from recveil.errors import MachineError, RecveilError
 from recveil.io import read_ratings, understand
 from recveil.memory import MemoryLimitError, memory_limited
 from recveil.verify import verify
@@ -103,6 +105,43 @@ def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
         with pytest.raises(RecveilError, match=rf"^ratings\.parquet: it is damaged.*{name}"):
             read_ratings(path)
     assert read_ratings(path).n_ratings == 3  # by another process
+
+
+def test_who_kills_the_decoder_says_nothing_of_the_data(tmp_path, afresh):
+    """As the system does where memory is short: what is kept by its results is not kept then."""
+    path = tmp_path / "ratings.parquet"
+    write(path, "parquet")
+    for way in ("os.kill(os.getpid(), 9)", "os._exit(3)"):
+        with afresh.context() as patch:
+            patch.setattr(
+                decoder,
+                "_START",
+                "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding import child; "
+                f"import os; child.answer = lambda *_: {way}; child.serve()",
+            )
+            with pytest.raises(MachineError):
+                read_ratings(path)
+
+
+def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
+    """The copy that does the work, too: here it waits for a pipe that nobody writes to."""
+    path = tmp_path / "ratings.parquet"
+    os.mkfifo(path)
+    child = decoder._Child.take()
+    request = {"path": str(path), "format": "parquet", "gzipped": False, "limit": 1 << 30}
+    child.requests.write(json.dumps(request | {"wanted": "schema"}).encode() + b"\n")
+    child.requests.flush()
+    time.sleep(0.5)
+    group = child.process.pid
+    assert os.getpgid(group) == group
+    child.end()
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("a process goes on")
 
 
 def test_a_process_that_died_while_it_waited_is_replaced(tmp_path, afresh):

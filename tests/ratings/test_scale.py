@@ -59,6 +59,13 @@ def test_bad_scales_are_refused(text):
         RatingScale.parse(text)
 
 
+def test_numbers_of_hundreds_of_digits_are_refused():
+    with pytest.raises(RecveilError, match="hundreds of digits"):
+        RatingScale(1, 10**400)
+    with pytest.raises(RecveilError, match="hundreds of digits"):
+        RatingScale(1, 5, 10**400)
+
+
 def test_contains_is_exact_to_a_thousandth_of_a_step():
     scale = RatingScale(0.5, 5, 0.5)
     assert scale.contains([0.5, 5, np.float32(4.5)]).all()

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.beside import refuse_devices
 from recveil.brief import brief
 from recveil.decoding import decoded_table
 from recveil.errors import RecveilError, quoted, reason_of
@@ -183,6 +184,7 @@ def _read(twin: Path, wanted: Any) -> Earlier:
     """Count the wanted people in a release."""
     folder = twin.with_name(twin.name.removesuffix(".private"))
     try:
+        refuse_devices(twin / PRIVATE_MANIFEST, twin / ASSIGNMENT)
         told = json.loads((twin / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
         users = decoded_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"]
         people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string()).combine_chunks()))

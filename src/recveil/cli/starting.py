@@ -32,6 +32,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Libraries do not all say that they got no memory: some abort. Who watches over the process
     that runs the verb can.
     """
+    # Nothing is written that others can write to, compiled code neither.
+    os.umask(os.umask(0o022) | 0o022)
     limit = address_space()
     if limit is not None:
         if limit < LEAST_ADDRESSES:

@@ -15,7 +15,7 @@ from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
 import pyarrow as pa
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import MachineError, RecveilError
 from recveil.memory import memory_limit, not_enough, refuse_for_memory
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding.child import serve; serve()"
@@ -158,6 +158,8 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            # A group of its own, so that what it started ends with it.
+            start_new_session=True,
             # What is decoded goes back to the system at once, and takes no more than it must.
             env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
@@ -193,6 +195,8 @@ class _Child:
         for pipe in (self.requests, self.answers):
             with suppress(OSError):
                 pipe.close()
+        with suppress(ProcessLookupError, AttributeError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
 
@@ -245,13 +249,13 @@ class _Child:
             self.process.wait(_SECONDS_TO_END)
         code = self.process.poll()
         if code is None or code >= 0:
-            raise RecveilError(
+            raise MachineError(
                 f"{name}: the process that decodes it ended (code {code}); run again, with more "
                 f"memory if there was little"
             )
         number = signal.Signals(-code)
         if number == signal.SIGKILL:
-            raise RecveilError(f"{name}: decoding it was killed by the system: {not_enough()}")
+            raise MachineError(f"{name}: decoding it was killed by the system: {not_enough()}")
         raise RecveilError(
             f"{name}: it is damaged, so that decoding it crashed ({number.name}; nothing else was "
             f"harmed); fetch or write the file again"

@@ -56,8 +56,14 @@ class RatingScale:
 
     def __post_init__(self) -> None:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
-        for name, number in zip(("low", "high", "step"), numbers, strict=False):
-            object.__setattr__(self, name, float(number))
+        try:
+            for name, number in zip(("low", "high", "step"), numbers, strict=False):
+                object.__setattr__(self, name, float(number))
+        except OverflowError:
+            raise RecveilError(
+                "scale: one of its numbers has hundreds of digits; write LOW:HIGH:STEP, such as "
+                "1:5:1"
+            ) from None
         if not all(math.isfinite(number) for number in numbers):
             raise RecveilError(f"scale {self}: expected finite numbers; write LOW:HIGH:STEP")
         if self.low > self.high:

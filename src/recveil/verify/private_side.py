@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from recveil.beside import refuse_devices
 from recveil.brief import brief
 from recveil.decoding import decoded_table
 from recveil.errors import RecveilError, reason_of
@@ -61,6 +62,7 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         If it cannot be read, or belongs to another release.
     """
     try:
+        refuse_devices(private / PRIVATE_MANIFEST, private / ASSIGNMENT)
         told = json.loads((private / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
         digest, seed = told["release"]["sha256"], told["seed"]
         people = decoded_table(private / ASSIGNMENT, columns=["user_id", "published_id"])
