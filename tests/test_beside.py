@@ -280,6 +280,12 @@ class TestWritingBeside:
             write_beside(tmp_path / "page.html", fill_the_disk)
         assert (names(tmp_path), (tmp_path / "page.html").read_text()) == (["page.html"], "old")
 
+    def test_a_name_that_is_no_text_is_refused(self, tmp_path):
+        target = tmp_path / os.fsdecode(b"h\xff.html")
+        with pytest.raises(RecveilError, match="no UTF-8"):
+            write_beside(target, lambda beside: beside.write_text("new"))
+        assert names(tmp_path) == []
+
     def test_nothing_is_put_into_a_release(self, tmp_path):
         (tmp_path / "out" / "notes").mkdir(parents=True)
         (tmp_path / "out" / "release.json").write_text('{\n  "format": "recveil-release-3"\n}\n')

@@ -87,6 +87,13 @@ def refuse_in_release(path: str | PathLike[str]) -> None:
     a release, to be published; choose an output outside
     """
     target = Path(path).resolve()
+    try:
+        os.fspath(target).encode()
+    except UnicodeEncodeError:
+        raise RecveilError(
+            f"output {target.name!a:.80}: it, or a folder above it, has a name that is no "
+            f"UTF-8, which not all libraries can write to; choose another one"
+        ) from None
     for folder in target.parents:
         # Far above, somebody else may have a file of that name.
         if (folder / _SIGN).is_file() and (folder == target.parent or _is_release(folder)):

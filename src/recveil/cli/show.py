@@ -35,9 +35,9 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
         print(text, end="")
         return False
     if is_device(target):
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text, "utf-8", "replace")
     else:  # a full disk leaves what stood there
-        write_beside(target, lambda beside: beside.write_text(text, encoding="utf-8"))
+        write_beside(target, lambda beside: beside.write_text(text, "utf-8", "replace"))
     return True
 
 

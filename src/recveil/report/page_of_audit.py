@@ -105,7 +105,7 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
     ['audit.html']
     """
     page = audit_page(result)
-    write_beside(path, lambda beside: beside.write_text(page, encoding="utf-8"))
+    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
 
 
 def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:
