@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recveil import beside
+from recveil import devices
 from recveil.cli import main
 from recveil.compiled import compiled
 
@@ -57,8 +57,8 @@ def test_json_may_go_into_a_pipe_and_nothing_takes_its_place(capfd):
     assert code == 1
     assert json.loads(read[0])["holds"] is False
     assert Path("pipe").is_fifo()
-    assert beside.is_device(Path("/dev/null"))
-    assert not beside.is_device(Path("ratings.csv"))
+    assert devices.is_device(Path("/dev/null"))
+    assert not devices.is_device(Path("ratings.csv"))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

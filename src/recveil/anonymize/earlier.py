@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.beside import refuse_devices
 from recveil.brief import brief
 from recveil.decoding import decoded_table
+from recveil.devices import refuse_devices
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.release.claim import Claim, claim_kind
 from recveil.release.form import read_manifest

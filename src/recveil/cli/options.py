@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from recveil.beside import is_device
 from recveil.cli.declare import add_options
+from recveil.devices import is_device
 
 if TYPE_CHECKING:
     from recveil.ratings import RatingScale

@@ -21,7 +21,8 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     """Write JSON to a file, or to standard output for "-"; say whether people may still read on."""
     if target is None:
         return True
-    from recveil.beside import is_device, write_beside
+    from recveil.beside import write_beside
+    from recveil.devices import is_device
 
     to_stdout = str(target) == "-"
     # What is no Unicode stands there as \udcff: so does the name of a file that is no UTF-8.

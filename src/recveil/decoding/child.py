@@ -41,14 +41,12 @@ def serve() -> None:
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides when it is over
     _leave_no_core()
-    _end_with_parent()
     for line in sys.stdin.buffer:
         if not hasattr(os, "fork"):
             answer(json.loads(line), sys.stdout.buffer)
             continue
         copy = os.fork()
         if not copy:
-            _end_with_parent()
             try:
                 answer(json.loads(line), sys.stdout.buffer)
             except BrokenPipeError:
@@ -106,14 +104,6 @@ def _told(error: Exception) -> dict[str, Any]:
     if isinstance(error, OSError) and error.errno:
         return {"error": "system", "errno": error.errno, "message": os.strerror(error.errno)}
     return {"error": "content", "message": str(error) or type(error).__name__}
-
-
-def _end_with_parent() -> None:
-    """See to it that this process is killed when the one that started it is gone (on Linux)."""
-    with suppress(ImportError, OSError, AttributeError):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _leave_no_core() -> None:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.beside import refuse_devices
 from recveil.brief import brief
 from recveil.decoding import decoded_table
+from recveil.devices import refuse_devices
 from recveil.errors import RecveilError, reason_of
 from recveil.release.manifest import (
     ASSIGNMENT,
