@@ -19,6 +19,8 @@ from torture.jobs import AT, IN, SECRET, TMP, Job, Target
 NOTHING, OLD, WHOLE = "nothing", "old", "whole"
 # What a killed run may leave for the next one.
 _LEFT = r"\.{}\.(partial-[0-9a-f]{{8}}|[0-9a-f]{{8}}\.tmp)"
+# What recveil says of a full disk; no finished setting may tell it as its result.
+_OF_A_FULL_DISK = "make room"
 _MANIFEST = "release.json"
 
 
@@ -147,7 +149,7 @@ def _state_of_comparison(folder: Path) -> str:
     for file in folder.rglob("[!.]*.json"):
         if not _is_json(file) and not _is_within_work(file, folder):
             return f"half a cell, {file.name}"
-        if _is_json(file) and "ake room" in file.read_text(encoding="utf-8"):
+        if _is_json(file) and _OF_A_FULL_DISK in file.read_text(encoding="utf-8").lower():
             return f"a full disk is kept as a result, {file.name}"
     page, table = folder / "index.html", folder / "comparison.parquet"
     if page.exists() and _state_of_file(page, page) != WHOLE:

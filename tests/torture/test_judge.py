@@ -161,3 +161,15 @@ def test_half_a_file_is_found(ground, expected):
     page = Target("page.html")
     (ground / AT / "page.html").write_text("<html>")
     assert state_of(ground / AT, page, expected, may_leave=True) == "half a page"
+
+
+def test_a_full_disk_kept_as_a_result_is_found(ground, expected):
+    target = Target("compared", "comparison")
+    cells = ground / AT / "compared" / "cells"
+    cells.mkdir(parents=True)
+    (cells / "raw.json").write_text('{"problem": null}')
+    (expected.reference / "compared").mkdir(exist_ok=True)
+    assert state_of(ground / AT, target, expected, may_leave=True) == WHOLE
+    (cells / "raw.json").write_text('{"problem": "No space left on device; make room"}')
+    told = state_of(ground / AT, target, expected, may_leave=True)
+    assert told == "a full disk is kept as a result, raw.json"
