@@ -15,14 +15,17 @@ _OF_OLD_FORMATS = {
     "recveil-release-2": "card_2.md.jinja",
 }
 _WORDS_CHANGED = ("recveil-release-1", "recveil-release-2")
-# The third format had other words for people who are drawn, and the same for all else.
-_DRAWN_CHANGED = (*_WORDS_CHANGED, "recveil-release-3")
-_DRAWN_IN_3 = {
-    "card": "drawn_3.md.jinja",
-    "method": "synthetic_3.md.jinja",
-    "differentially-private": "private_3.md.jinja",
-    "aggregates": "aggregates_3.md.jinja",
+# Of people who are drawn, older formats had these words, and the present ones for all else.
+_DRAWN_BEFORE = {
+    "recveil-release-3": {
+        "card": "drawn_3.md.jinja",
+        "method": "synthetic_3.md.jinja",
+        "differentially-private": "private_3.md.jinja",
+        "aggregates": "aggregates_3.md.jinja",
+    },
+    "recveil-release-4": {"method": "synthetic_4.md.jinja"},
 }
+_DRAWN_CHANGED = (*_WORDS_CHANGED, *_DRAWN_BEFORE)
 
 # Cards of these do not repeat a digest of release.json.
 _WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3")
@@ -56,12 +59,10 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         "claim": manifest.claim.about.card,
         "method": method.card,
     }
-    if manifest.format == "recveil-release-3" and manifest.claim.kind in _DRAWN_IN_3:
-        cards = {
-            "card": card_text(_DRAWN_IN_3["card"]),
-            "claim": card_text(_DRAWN_IN_3[manifest.claim.kind]),
-            "method": card_text(_DRAWN_IN_3["method"]),
-        }
+    if not manifest.claim.about.holds_people:
+        before = _DRAWN_BEFORE.get(manifest.format, {})
+        names = {"card": "card", "claim": manifest.claim.kind, "method": "method"}
+        cards |= {part: card_text(before[name]) for part, name in names.items() if name in before}
     holds_all = old is not None and method.first_format == 1
     text = (
         _environment(**cards)

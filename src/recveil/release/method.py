@@ -34,6 +34,8 @@ class PublicSetting:
         Whether it can be a list of numbers, too; they must follow from what the claim covers.
     when : callable, optional
         Takes all settings, and says whether this one is among them; always, if not given.
+    first_format : int
+        The oldest format whose releases publish it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class PublicSetting:
     any_share: bool = False
     any_numbers: bool = False
     when: Callable[[Settings], bool] = lambda _: True
+    first_format: int = 1
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name}
@@ -184,8 +187,8 @@ class Method:
     takes_k : bool
         Whether one says how large groups are; a baseline is one setting.
     model_columns : callable, optional
-        Takes the number of columns of the model that people are drawn from, and returns their
-        names: the items' ids first, then numbers. None if a method has no model.
+        Takes the number of columns of the model that people are drawn from, and the settings, and
+        returns their names: the items' ids first, then numbers. None if a method has no model.
     asked_by : str
         The option that one gives to choose this method, in the stand of k; empty if it is chosen
         by its name alone.
@@ -237,7 +240,7 @@ class Method:
     variants: tuple[Variant, ...] = ()
     first_format: int = 2
     takes_k: bool = True
-    model_columns: Callable[[int], tuple[str, ...]] | None = None
+    model_columns: Callable[[int, Settings], tuple[str, ...]] | None = None
     asked_by: str = ""
     promise_in_short: str = ""
     takes_levels: bool = False

@@ -15,7 +15,7 @@ from recveil.release.told_claim import kind_told
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
 # The number of the format that is written.
-NEWEST = 4
+NEWEST = 5
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -31,14 +31,15 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     method = find_method(settings)
     if method is None or not method.card:
         named = _quoted(settings.get("method"))
-        known = " or ".join(repr(known.title) for known in all_methods() if known.card)
-        yield f"settings: the method {named} is unknown; expected {known}"
+        titles = " or ".join(repr(known.title) for known in all_methods() if known.card)
+        yield f"settings: the method {named} is unknown; expected {titles}"
         return
     if _format_of(manifest) < method.first_format:
         named = _quoted(settings.get("method"))
         yield f"settings: the method {named} is unknown to releases of this format"
         return
-    expected = {setting.name: setting for setting in method.expected(settings)}
+    known = [one for one in method.expected(settings) if one.first_format <= _format_of(manifest)]
+    expected = {setting.name: setting for setting in known}
     for name in settings:
         if name not in expected:
             yield f"settings carry {_quoted(name)}, which this method does not publish"

@@ -34,6 +34,10 @@ MOST_DELTA = 1e-2
 FEWEST_SUMMED = 20
 # A person's tastes go in so many directions at most, beside how much they rate.
 MOST_DIRECTIONS = 64
+# Ratings follow a direction at most so far, on a scale on which all ratings have the spread 1. That
+# they do is measured, and told, since the fifth format.
+MOST_TILT = 2.0
+_DIRECTIONS_SINCE = 5
 # Choosing items by their noisy sums takes this share of delta.
 THRESHOLD_SHARE = 0.1
 # Noise is split, and epsilon reached, to that relative difference.
@@ -102,19 +106,20 @@ class LedgerQuery(NamedTuple):
         What it has of the budget; all of them add up to 1.
     first_format : int
         The oldest format whose releases asked it.
-    share_in_3 : float
-        What it had in releases of the third format; 0 as `share`.
+    shares_before : tuple of pairs
+        What it had in releases up to some format: the format, and the share; the oldest first.
     """
 
     name: str
     what: str
     share: float
     first_format: int = 3
-    share_in_3: float = 0.0
+    shares_before: tuple[tuple[int, float], ...] = ()
 
     def share_of(self, number: int) -> float:
         """Return its share in releases of some format."""
-        return self.share_in_3 if number == 3 and self.share_in_3 else self.share
+        before = [share for last, share in self.shares_before if number <= last]
+        return before[0] if before else self.share
 
 
 # In the order in which they are asked. The sensitivity of each is 1.
@@ -136,8 +141,15 @@ QUERIES = (
     LedgerQuery(
         "moments",
         "for each two items, how much people who like the one like the other",
-        0.746,
-        share_in_3=0.75,
+        0.736,
+        shares_before=((3, 0.75), (4, 0.746)),
+    ),
+    LedgerQuery(
+        "ratings by taste",
+        "for each direction of taste, whether people rate higher what they lean to, and whether "
+        "half of their ratings agrees with the other half",
+        0.01,
+        first_format=5,
     ),
 )
 
@@ -157,6 +169,8 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     ledger = claim.ledger
     yield from _problems_of_claim(claim)
     yield from _problems_of_rule(manifest, scale, ledger)
+    if number >= _DIRECTIONS_SINCE:
+        yield from _problems_of_directions(manifest["settings"])
     if ledger is not None:
         asked = [query for query in QUERIES if query.first_format <= number]
         yield from _problems_of_ledger(ledger, asked, manifest, scale)
@@ -225,6 +239,27 @@ def _problems_of_rule(
         yield f"settings: label_step is neither the step of the scale {scale} nor a tenth of it"
 
 
+def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Say where it does not tell how far ratings follow each direction of tastes."""
+    told = {name: settings.get(name) for name in ("tilts", "likings")}
+    for name, numbers in told.items():
+        least = 0.0 if name == "likings" else -MOST_TILT
+        if not isinstance(numbers, list) or not all(
+            _is_number(number) and least <= number <= MOST_TILT for number in numbers
+        ):
+            yield (
+                f"settings: {name} is no list of numbers from {least:g} to {MOST_TILT:g} with at "
+                f"most {DIGITS} decimal places"
+            )
+            return
+    sizes = {len(numbers) for numbers in told.values() if numbers is not None}
+    if len(sizes) > 1 or max(sizes) > MOST_DIRECTIONS:
+        yield (
+            f"settings: tilts and likings are not as many numbers, one for each of at most "
+            f"{MOST_DIRECTIONS} directions of tastes"
+        )
+
+
 def _is_number(number: Any) -> bool:
     return type(number) is float and math.isfinite(number) and round(number, DIGITS) == number
 
@@ -263,6 +298,7 @@ def _problems_of_ledger(
         "item sums": 2 * n_items,
         "kinds of items": _KINDS,
         "moments": _cells_of_moments(ledger, min(n_items, _most_items(manifest, ledger))),
+        "ratings by taste": 2 * MOST_DIRECTIONS,
     }
     for query, form in zip(ledger.queries, asked, strict=True):
         yield from _problems_of_query(query, form, values[query.name])

@@ -17,11 +17,16 @@ def _label_grid(settings: Settings, _step: float | None) -> float | None:
     return settings.get("label_step")
 
 
-def _model_columns(columns: int) -> tuple[str, ...]:
-    """Name the columns of the model: as many tastes as columns are left, up to the most."""
+def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
+    """Name the columns of the model: as many tastes as the settings tell of.
+
+    Before the fifth format they did not: as many as columns are left, up to the most.
+    """
     first = ("item_id", "offset", "worth")
     # The first taste is how much somebody rates: there is no model without it.
     tastes = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
+    if "tilts" in settings:
+        tastes = 1 + len(settings["tilts"])
     return (*first, *(f"taste_{place}" for place in range(tastes)))
 
 
@@ -80,6 +85,8 @@ SYNTHETIC = Method(
         PublicSetting("activity", any_numbers=True),
         PublicSetting("cuts", any_numbers=True),
         PublicSetting("spreads", any_numbers=True),
+        PublicSetting("tilts", any_numbers=True, first_format=5),
+        PublicSetting("likings", any_numbers=True, first_format=5),
     ),
     claim_of=_claim,
     card=card_text("synthetic.md.jinja"),

@@ -149,7 +149,12 @@ def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Foun
     if names is None:
         raise RecveilError(f"{path.name}: this method has no model that people are drawn from")
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
-    table = model_table(path, names, id_type, violations)
+    settings = manifest.settings
+
+    def columns(number: int) -> tuple[str, ...]:
+        return names(number, settings)
+
+    table = model_table(path, columns, id_type, violations)
     if any(column.null_count for column in table.columns):
         raise RecveilError(f"{path.name}: it has gaps; a model has none")
     for problem in _odd_rows(table):

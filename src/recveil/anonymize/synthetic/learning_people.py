@@ -33,7 +33,8 @@ def learn_people(measured: NoisySums, scale: RatingScale, rng: np.random.Generat
     Returns
     -------
     PeopleModel
-        Its items are the told ones, in their order.
+        Its items are the told ones, in their order. Ratings follow no taste: people have not been
+        asked that yet (`recveil.anonymize.synthetic.following_tastes`).
     """
     popularity = np.maximum(measured.items.popularity, 0)
     told, chosen = measured.told, measured.chosen
@@ -136,5 +137,7 @@ def _model(
         cuts=labels.cuts,
         strictness=labels.strictness,
         chance=labels.chance,
+        tilts=np.zeros(tastes.shape[1] - 1),
+        likings=np.zeros(tastes.shape[1] - 1),
         scale=scale,
     )

@@ -8,11 +8,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.anonymize.synthetic.people_model import PeopleModel
+from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
 from recveil.release.synthetic_form import DIGITS
 from recveil.release.synthetic_words import SYNTHETIC
+
+# How far ratings followed tastes in models of formats 3 and 4: by what noise their sums had, and by
+# liking alone. Nobody had been asked.
+_TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
 
 
 def model_table(items: NDArray[Any], model: PeopleModel) -> pa.Table:
@@ -21,13 +26,14 @@ def model_table(items: NDArray[Any], model: PeopleModel) -> pa.Table:
     Examples
     --------
     >>> scale = RatingScale(1, 5, 1)
-    >>> tastes, one = np.zeros((2, 3), np.float32), np.ones(2)
-    >>> model = PeopleModel(np.zeros(2, np.float32), tastes, one, one, np.zeros(4), 0.5, 0.5, scale)
+    >>> offsets, tastes, two = np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2)
+    >>> model = PeopleModel(offsets, tastes, two, two, np.zeros(4), 0.5, 0.5, two, two, scale)
     >>> model_table(np.array([7, 9]), model).column_names
     ['item_id', 'offset', 'worth', 'taste_0', 'taste_1', 'taste_2']
     """
     numbers = [model.offsets, model.worth, *model.tastes.T]
-    names = SYNTHETIC.model_columns(1 + len(numbers)) if SYNTHETIC.model_columns else ()
+    told = {"tilts": model.tilts}
+    names = SYNTHETIC.model_columns(1 + len(numbers), told) if SYNTHETIC.model_columns else ()
     columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
     return pa.table(dict(zip(names, [pa.array(items), *columns], strict=True)))
 
@@ -38,25 +44,50 @@ def model_settings(model: PeopleModel) -> dict[str, list[float]]:
         "activity": model.activity,
         "cuts": model.cuts,
         "spreads": np.array([model.strictness, model.chance]),
+        "tilts": model.tilts,
+        "likings": model.likings,
     }
     return {name: [round(float(number), DIGITS) for number in of] for name, of in numbers.items()}
 
 
 def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> PeopleModel:
-    """Return the rule that a table and settings tell; see `model_table` and `model_settings`."""
+    """Return the rule that a table and settings tell; see `model_table` and `model_settings`.
+
+    Raises
+    ------
+    RecveilError
+        If the table has other directions of tastes than the settings.
+    """
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     strictness, chance = settings["spreads"]
+    tastes = np.column_stack(columns[2:]).astype(np.float32)
+    tilts, likings = _by_direction(settings, tastes.shape[1] - 1)
     return PeopleModel(
         offsets=columns[0].astype(np.float32),
-        tastes=np.column_stack(columns[2:]).astype(np.float32),
+        tastes=tastes,
         activity=np.asarray(settings["activity"], np.float64),
         worth=columns[1].astype(np.float64),
         cuts=np.asarray(settings["cuts"], np.float64),
         strictness=float(strictness),
         chance=float(chance),
+        tilts=tilts,
+        likings=likings,
         scale=scale,
-        noise=settings["noise"],
     )
+
+
+def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.float64]:
+    """Return how far ratings follow each direction: by choice, and by liking alone."""
+    if "tilts" not in settings:  # a model of an older format
+        before = (_TILTS_BEFORE[settings["noise"]], _LIKING_BEFORE)
+        return np.repeat(np.array(before)[:, None], n_directions, axis=1)
+    told = np.array([settings["tilts"], settings["likings"]], np.float64)
+    if told.shape[1] != n_directions:
+        raise RecveilError(
+            f"model: it has {n_directions} directions of tastes, but release.json tells of "
+            f"{told.shape[1]}; ask the publisher for the release again"
+        )
+    return told
 
 
 def sample_people(

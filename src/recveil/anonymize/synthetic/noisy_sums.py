@@ -48,7 +48,7 @@ _FEWEST = 50
 # Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
 LEAST_NOISE = 0.2
 # What each query asks, in the words of the ledger.
-_WHAT = {asked.name: asked.what for asked in QUERIES}
+WHAT = {asked.name: asked.what for asked in QUERIES}
 
 
 class Asked(Protocol):
@@ -170,7 +170,7 @@ def measure(
     """
     n_people, activity = _activity(ratings, mechanism, public, sigmas["people by activity"])
     levels = label_levels(ratings.scale)
-    what, grid = _WHAT["labels"], sum_grid(sigmas["labels"])
+    what, grid = WHAT["labels"], sum_grid(sigmas["labels"])
     shares = mechanism.measure("labels", what, level_sums(ratings, levels, grid), grid)
     spread_of_people = _spread_of_people(ratings, mechanism, n_people, sigmas["means of people"])
     centre, spread = _centre(shares, levels, ratings)
@@ -187,7 +187,7 @@ def measure(
     kinds = _kinds(ratings, mechanism, told, chosen, sigmas["kinds of items"])
     grid = taste_grid(sigmas["moments"])
     sums = moments(ratings, chosen, ratings.scale.liked_from, grid)
-    what = _WHAT["moments"]
+    what = WHAT["moments"]
     noisy = mechanism.measure_symmetric("moments", what, sums, grid**2)
     return NoisySums(
         n_people=n_people,
@@ -211,7 +211,7 @@ def _activity(
 ) -> tuple[float, Numbers]:
     """Return the noisy number of people, and activities that are equally likely."""
     edges = activity_edges(public.most_items)
-    what = _WHAT["people by activity"]
+    what = WHAT["people by activity"]
     noisy = mechanism.measure("people by activity", what, people_by_activity(ratings, edges), 1.0)
     counts = np.where(noisy > 2 * sigma, noisy, 0.0)
     if not counts.any():
@@ -230,7 +230,7 @@ def _activity(
 
 
 def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float, sigma: float) -> float:
-    what, grid = _WHAT["means of people"], sum_grid(sigma)
+    what, grid = WHAT["means of people"], sum_grid(sigma)
     noisy = mechanism.measure("means of people", what, spread_sums(ratings, grid), grid)
     mean, square = noisy / SPREAD_SHARE / n_people
     return float(max(square - mean**2, 0.0))
@@ -254,7 +254,7 @@ def _items(
 ) -> ItemSums:
     """Return noisy sums of all items; 0 for those of which nothing may be told."""
     centre, spread = usual
-    what, grid = _WHAT["item sums"], sum_grid(sigma)
+    what, grid = WHAT["item sums"], sum_grid(sigma)
     exact = item_sums(ratings, centre, spread, grid)
     if public.is_catalogue:
         return ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
@@ -284,7 +284,7 @@ def _kinds(
     kind_of = np.full(ratings.n_items, 2)
     kind_of[told] = 1
     kind_of[chosen] = 0
-    what, grid = _WHAT["kinds of items"], sum_grid(sigma)
+    what, grid = WHAT["kinds of items"], sum_grid(sigma)
     noisy = mechanism.measure("kinds of items", what, kind_sums(ratings, kind_of, 3, grid), grid)
     shares = np.maximum(noisy, 0)
     return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)

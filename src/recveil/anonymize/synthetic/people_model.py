@@ -20,11 +20,6 @@ from recveil.release.synthetic_form import label_levels, tenths_of
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
 
-# How much an item is liked more by whoever is likelier to rate it, in the hidden scale's spreads a
-# unit of log-odds. Tastes that noise has blurred are believed less.
-_TILTS = {"none": 0.4, "gaussian": 0.2}
-# How much it is liked by tastes that decide on liking alone.
-_LIKING = 0.2
 # Tastes explain so much of what else would be chance, at most.
 _MOST_EXPLAINED = 0.8
 # The crowd that tells how much they explain.
@@ -57,9 +52,12 @@ class PeopleModel(NamedTuple):
     strictness, chance : float
         How much people differ there, and how much ratings of one person of equal items do, whether
         by taste or by chance.
+    tilts : ndarray of float64, shape (n_directions,)
+        For each direction of tastes, how much an item is liked more by whoever is likelier to rate
+        it, in the hidden scale's spreads a unit of log-odds.
+    likings : ndarray of float64, shape (n_directions,)
+        How much people differ in liking along each direction, whatever they choose.
     scale : RatingScale
-    noise : str
-        What the sums had that it was learnt from: "gaussian" or "none".
     """
 
     offsets: Small
@@ -69,8 +67,9 @@ class PeopleModel(NamedTuple):
     cuts: Numbers
     strictness: float
     chance: float
+    tilts: Numbers
+    likings: Numbers
     scale: RatingScale
-    noise: str = "gaussian"
 
     def of_items(self, order: NDArray[np.int64]) -> "PeopleModel":
         """Return the same rule with its items in another order."""
@@ -144,11 +143,12 @@ class PeopleModel(NamedTuple):
         rng: np.random.Generator,
     ) -> Records:
         """Return which items people rate, and as values by how much tastes make them like these."""
-        liking = (_LIKING * rng.normal(size=(len(own), own.shape[1] - 1))).astype(np.float32)
+        tastes = np.ascontiguousarray(self.tastes[:, 1:])
+        chosen_by = (own[:, 1:] * self.tilts).astype(np.float32)
+        liking = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
         with threadpool_limits(1, "blas"):
-            leaning = own[:, 1:] @ self.tastes[:, 1:].T
-            likes = liking @ self.tastes[:, 1:].T
-        odds = leaning + np.outer(own[:, 0], self.tastes[:, 0])
+            odds = own[:, 1:] @ tastes.T
+        odds += np.outer(own[:, 0], self.tastes[:, 0])
         odds += self.offsets
         # Raised to powers once for all: a person's own offset is then a factor.
         np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
@@ -157,14 +157,14 @@ class PeopleModel(NamedTuple):
         picked = np.zeros(odds.shape, np.bool_)
         _pick(odds, activity, orders, order_of, starts, picked)
         people, items = np.nonzero(picked)
-        usual = (leaning * odds).sum(axis=0) / np.maximum(odds.sum(axis=0), 1e-9)
-        by_taste = _TILTS[self.noise] * (leaning[people, items] - usual[items])
-        by_taste += likes[people, items]
+        # Who is likelier to rate an item is compared with the others who rate it.
+        with threadpool_limits(1, "blas"):
+            usual = np.einsum("ij,ij->i", odds.T @ chosen_by, tastes)
+        usual /= np.maximum(odds.sum(axis=0), 1e-9)
+        by_taste = _products_at(people, items, chosen_by + liking, tastes) - usual[items]
         counts = np.bincount(people, minlength=len(own))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return Records(
-            np.ones(len(own), np.int64), indptr, items.astype(np.int32), by_taste.astype(np.float64)
-        )
+        return Records(np.ones(len(own), np.int64), indptr, items.astype(np.int32), by_taste)
 
     def _labels(
         self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
@@ -178,6 +178,18 @@ class PeopleModel(NamedTuple):
         liked = np.interp(hidden, sides.places, sides.if_liked)
         labels = np.where(likes, liked, np.interp(hidden, sides.places, sides.if_not))
         return self.scale.round(labels, tenths_of(self.scale))
+
+
+@compiled(parallel=True)
+def _products_at(rows, columns, left, right):  # type: ignore[no-untyped-def]
+    """Return the products of some rows of two matrices, shape (n_places,)."""
+    products = np.empty(len(rows), np.float64)
+    for place in prange(len(rows)):
+        total = 0.0
+        for part in range(left.shape[1]):
+            total += left[rows[place], part] * right[columns[place], part]
+        products[place] = total
+    return products
 
 
 @compiled(parallel=True, fastmath={"reassoc"})

@@ -1,7 +1,7 @@
 """Synthesizer: releases of people who never were, drawn from noisy sums over people who are."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator
 from recveil.anonymize.base import check_everybody_rated, check_seed
 from recveil.anonymize.drawing_options import AS_RATED, NO_NOISE, catalogue_given, check_drawing
 from recveil.anonymize.synthetic.budget import Budget
+from recveil.anonymize.synthetic.following_tastes import QUERY, follow_tastes
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.model_table import model_settings, model_table
-from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, Asked, NoisySums, Public, measure
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.public_items import (
     in_public_order,
@@ -115,8 +116,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # What is drawn after the noise asks nothing of anybody; it need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, claim = self._measure(asked, public, source)
-        model = learn_people(measured, ratings.scale, rng)._replace(noise=self._noise())
+        measured, model, claim = self._learn(asked, public, source, rng)
         items = asked.items[measured.told]
         if not public.is_catalogue:
             items, order = published_order(items)
@@ -154,9 +154,6 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 f"one person's; name it, such as --scale {ratings.scale}"
             )
 
-    def _noise(self) -> str:
-        return "none" if self.epsilon is None else "gaussian"
-
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return what is public, and the ratings on the items of the catalogue."""
         if self.catalogue is None:
@@ -167,20 +164,23 @@ class Synthesizer(BriefParameters, BaseEstimator):
             return Public(True, ratings.n_items), ratings
         return Public(True, items.size), on_catalogue(ratings, items)
 
-    def _measure(
-        self, ratings: Ratings, public: Public, source: NoiseSource
-    ) -> tuple[NoisySums, Claim]:
+    def _learn(
+        self, ratings: Ratings, public: Public, source: NoiseSource, rng: np.random.Generator
+    ) -> tuple[NoisySums, PeopleModel, Claim]:
+        """Ask the people; return the answers, the rule learnt from them, and what is promised."""
         if self.epsilon is None:
-            measured = measure(ratings, WithoutNoise(), public, dict.fromkeys(SHARES, 0.0))
-            return measured, Claim("aggregates", ratings.n_users)
+            sums, sigmas = WithoutNoise(), dict.fromkeys(SHARES, 0.0)
+            return *_asked(ratings, sums, public, sigmas, rng), Claim("aggregates", ratings.n_users)
         epsilon = float(self.epsilon)
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(SHARES)
         mechanism = Mechanism(source, sigmas)
-        measured = measure(ratings, mechanism, public, sigmas)
+        measured, model = _asked(ratings, mechanism, public, sigmas, rng)
         ledger = mechanism.ledger()
-        return measured, Claim(
-            "differentially-private", 1, epsilon=epsilon, delta=self.delta, ledger=ledger
+        return (
+            measured,
+            model,
+            Claim("differentially-private", 1, epsilon=epsilon, delta=self.delta, ledger=ledger),
         )
 
     def _release(
@@ -213,7 +213,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
         settings = {
             "method": SYNTHETIC.title,
-            "noise": model.noise,
+            "noise": "none" if self.epsilon is None else "gaussian",
             "catalogue": _catalogue_word(self.catalogue),
             "people": "counted" if self.people is None else "asked for",
             "label_step": grid,
@@ -238,6 +238,20 @@ class Synthesizer(BriefParameters, BaseEstimator):
         used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
         private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
         return Release(published, private)
+
+
+def _asked(
+    ratings: Ratings,
+    mechanism: Asked,
+    public: Public,
+    sigmas: Mapping[str, float],
+    rng: np.random.Generator,
+) -> tuple[NoisySums, PeopleModel]:
+    """Ask all queries; the last one is about tastes that were learnt from the others."""
+    measured = measure(ratings, mechanism, public, sigmas)
+    model = learn_people(measured, ratings.scale, rng)
+    sigma = sigmas[QUERY]
+    return measured, follow_tastes(ratings, mechanism, measured, model, sigma, rng)
 
 
 def _refuse_few(n_people: int) -> None:
