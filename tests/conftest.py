@@ -97,6 +97,8 @@ class DrawnByShares:
             "activity": [8.0],
             "cuts": [0.0],
             "spreads": [1.0, 1.0],
+            "tilts": [],
+            "likings": [],
         }
         drawing = int(rng.integers(1 << 60))
         published = Published(
@@ -127,7 +129,7 @@ class DrawnByShares:
         middle = (ratings.scale.low + ratings.scale.high) / 2
         numbers = [np.log(shares), np.full(shares.size, middle), np.ones(shares.size)]
         columns = {"item_id": pa.array(ratings.items)}
-        names = SYNTHETIC.model_columns(4)[1:]
+        names = SYNTHETIC.model_columns(4, {})[1:]
         columns |= {
             name: pa.array(of.astype(np.float32)) for name, of in zip(names, numbers, strict=True)
         }

@@ -10,6 +10,7 @@ from recveil.anonymize.synthetic.model_table import (
     sample_people,
 )
 from recveil.anonymize.synthetic.people_model import PeopleModel
+from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
@@ -28,18 +29,15 @@ def rule(scale=SCALES[0], n_items=50, n_directions=3) -> PeopleModel:
         cuts=np.sort(rng.normal(size=label_levels(scale).size - 1)),
         strictness=1 / 3,
         chance=0.7654321987,
+        tilts=rng.uniform(-0.5, 1, n_directions),
+        likings=rng.uniform(0, 0.5, n_directions),
         scale=scale,
     )
 
 
-def told(model):
-    """What release.json says of a model."""
-    return {"noise": model.noise, **model_settings(model)}
-
-
 def read_back(model) -> PeopleModel:
     items = np.array([f"film {place}" for place in range(len(model.offsets))], object)
-    return read_model(model_table(items, model), told(model), model.scale)
+    return read_model(model_table(items, model), model_settings(model), model.scale)
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
@@ -49,7 +47,7 @@ def test_the_same_arrays_within_what_is_written(scale):
     assert (back.offsets == model.offsets).all()
     assert (back.tastes == model.tastes).all()
     assert (back.worth == model.worth.astype(np.float32)).all()
-    for name in ("activity", "cuts", "strictness", "chance"):
+    for name in ("activity", "cuts", "strictness", "chance", "tilts", "likings"):
         assert getattr(back, name) == pytest.approx(getattr(model, name), abs=5.1e-7)
     assert back.scale == scale
 
@@ -81,11 +79,28 @@ def test_without_directions_one_column_of_tastes():
     assert read_back(model).tastes.shape == (50, 1)
 
 
+@pytest.mark.parametrize(("noise", "tilt"), [("none", 0.4), ("gaussian", 0.2)])
+def test_models_of_older_formats_follow_tastes_as_they_did(noise, tilt):
+    model = rule()
+    older = model_settings(model) | {"noise": noise}
+    del older["tilts"], older["likings"]
+    back = read_model(model_table(np.arange(50), model), older, model.scale)
+    assert back.tilts.tolist() == [tilt] * 3
+    assert back.likings.tolist() == [0.2] * 3
+
+
+def test_other_directions_than_the_settings_tell_of_are_refused():
+    model = rule()
+    settings = model_settings(model._replace(tilts=np.ones(2), likings=np.ones(2)))
+    with pytest.raises(RecveilError, match=r"it has 3 directions.*tells of 2"):
+        read_model(model_table(np.arange(50), model), settings, model.scale)
+
+
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_labels_are_on_the_grid_that_the_manifest_names(scale):
     model = rule(scale)
     for grid in {tenths_of(scale), scale.step} - {None}:
-        settings = {"label_step": grid, **told(model)}
+        settings = {"label_step": grid, **model_settings(model)}
         manifest = Manifest(Claim("aggregates", 30), "model", settings, scale)
         table = model_table(np.arange(50), model)
         for block in sample_people(manifest, table, 60, np.random.default_rng(1)):

@@ -23,6 +23,8 @@ def rule(n_items=30, n_directions=2, seed=1, scale=STARS, **changed) -> PeopleMo
         cuts=np.linspace(-1.5, 1, label_levels(scale).size - 1),
         strictness=0.4,
         chance=0.8,
+        tilts=np.full(n_directions, 0.3),
+        likings=np.full(n_directions, 0.2),
         scale=scale,
     )._replace(**changed)
 
@@ -163,8 +165,8 @@ class TestLabels:
         found = np.bincount(labels.astype(int), minlength=6)[1:] / labels.size
         assert found == pytest.approx([0.1587, 0.3413, 0.1915, 0.1499, 0.1587], abs=0.015)
 
-    @pytest.mark.parametrize("noise", ["none", "gaussian"])
-    def test_tastes_take_their_part_of_the_spread_from_chance(self, noise):
+    @pytest.mark.parametrize(("tilt", "liking"), [(0.4, 0.2), (0.2, 0.2), (-0.3, 0.0), (0.0, 0.4)])
+    def test_tastes_take_their_part_of_the_spread_from_chance(self, tilt, liking):
         """With strong tastes, too, labels are as often as the cuts say."""
         tastes = np.random.default_rng(4).normal(size=(30, 3)).astype(np.float32)
         tastes[:, 0] = 0
@@ -173,7 +175,8 @@ class TestLabels:
             worth=np.zeros(30),
             strictness=0.6,
             cuts=np.array([-1, 0, 0.5, 1]),
-            noise=noise,
+            tilts=np.full(2, tilt),
+            likings=np.full(2, liking),
         )
         _, _, labels = drawn(model, 20_000, whole=True)
         found = np.bincount(labels.astype(int), minlength=6)[1:] / labels.size
@@ -185,12 +188,12 @@ class TestLabels:
         left = rule(tastes=tastes, n_directions=1)._chance_beside_tastes(np.arange(30)[None])
         assert left == pytest.approx(0.8 * np.sqrt(0.2))
 
-    def test_tastes_that_noise_has_blurred_are_believed_less(self):
+    def test_ratings_follow_tastes_as_far_as_they_are_told_to(self):
         tastes = np.zeros((30, 2), np.float32)
         tastes[:15, 1], tastes[15:, 1] = 1, -1
         gaps = []
-        for noise in ("none", "gaussian"):
-            model = rule(tastes=tastes, n_directions=1, worth=np.zeros(30), noise=noise)
+        for tilt in (0.4, 0.2, -0.2):
+            model = rule(tastes=tastes, n_directions=1, worth=np.zeros(30), tilts=np.array([tilt]))
             counts, items, labels = drawn(model, 4_000)
             people = np.repeat(np.arange(4_000), counts)
             first = np.bincount(people, items < 15) / counts
@@ -198,6 +201,22 @@ class TestLabels:
             leaning = (first - first.mean())[people] * np.where(items < 15, 1, -1)
             gaps.append(np.corrcoef(leaning, labels)[0, 1])
         assert gaps[0] > gaps[1] + 0.03 > 0.1
+        assert gaps[2] < -0.05
+
+    def test_whoever_likes_one_likes_its_neighbours(self):
+        """Liking alone: who chooses what is not changed, but labels of a person go together."""
+        tastes = np.zeros((30, 2), np.float32)
+        tastes[:15, 1], tastes[15:, 1] = 1, -1
+        together = []
+        for liking in (0.0, 0.5):
+            model = rule(tastes=tastes, n_directions=1, worth=np.zeros(30), tilts=np.zeros(1))
+            model = model._replace(likings=np.array([liking]), strictness=1e-3)
+            counts, items, labels = drawn(model, 4_000)
+            people = np.repeat(np.arange(4_000), counts)
+            off = (labels - labels.mean()) * np.where(items < 15, 1, -1)
+            together.append(np.var(np.bincount(people, off) / np.sqrt(counts)) / np.var(labels))
+        assert together[0] == pytest.approx(1, abs=0.1)
+        assert together[1] > 1.5
 
     def test_tenths_have_the_same_mean_and_likes(self):
         model = rule()

@@ -5,6 +5,8 @@ import pytest
 
 from recveil.anonymize.methods import tell_owner
 from recveil.anonymize.synthetic import synthesizer
+from recveil.anonymize.synthetic.following_tastes import QUERY
+from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -59,18 +61,27 @@ class TestPromise:
 
     def test_what_is_published_follows_from_the_answers_alone(self, monkeypatch):
         """Other people with the same noisy answers have the same release."""
-        answers = []
+        answers, by_taste = [], []
 
         def measure(*of, real=synthesizer.measure):
             answers.append(real(*of))
             return answers[0]
 
+        def measure_again(mechanism, name, *query, real=Mechanism.measure):
+            told = real(mechanism, name, *query)
+            if name == QUERY:  # asked last, after what was learnt from all others
+                by_taste.append(told)
+                return by_taste[0]
+            return told
+
         monkeypatch.setattr(synthesizer, "measure", measure)
+        monkeypatch.setattr(Mechanism, "measure", measure_again)
         first = made()
         others = make_ratings(320, 40, 4_000, seed=8, scale=STARS)
         assert (others.items == RATINGS.items).all()
         second = made(ratings=others)
         assert answers[1].n_people != answers[0].n_people
+        assert (by_taste[1] != by_taste[0]).any()
         assert same(first, second)
         assert first.published.settings == second.published.settings
         assert first.published.model().equals(second.published.model())

@@ -24,7 +24,7 @@ QUERY = "ratings by taste"
 # The crowd that is drawn to compare with, and how many cells it may have.
 _CROWD, _FEWEST, _CELLS = 2_000, 300, 40_000_000
 # Measures are moved so many times.
-_TURNS = 3
+_TURNS = 4
 # What is usual if noise hides everything, and how far tables are from it, as a variance. Of tilts,
 # and of the squares of likings.
 _USUAL_TILT, _USUAL_LIKING = (0.2, 0.2**2), (0.2**2, 0.05**2)
@@ -113,7 +113,9 @@ def _moved_until_alike(
         squares = believed(squares, unsure[1] / gain**2, *_USUAL_LIKING)
         tilts = np.clip(tilts, -MOST_TILT, MOST_TILT)
         likings = np.sqrt(np.clip(squares, 0, MOST_TILT**2))
-    return model._replace(tilts=tilts, likings=likings)
+        model = model._replace(tilts=tilts, likings=likings).within_bounds()
+        tilts, likings = model.tilts, model.likings
+    return model
 
 
 def _vectors_of(

@@ -112,13 +112,25 @@ class PeopleModel(NamedTuple):
 
     def _chance_beside_tastes(self, orders: NDArray[np.int64]) -> float:
         """Return how much is left to chance, as tastes spread ratings, too."""
+        explained = min(self._explained(orders), _MOST_EXPLAINED * self.chance**2)
+        return float(np.sqrt(self.chance**2 - explained))
+
+    def within_bounds(self) -> "PeopleModel":
+        """Return the same rule, with tastes that explain no more of ratings than they may."""
+        explained = self._explained(np.arange(len(self.offsets))[None])
+        most = _MOST_EXPLAINED * self.chance**2
+        if explained <= most:
+            return self
+        shorter = np.sqrt(most / explained)
+        return self._replace(tilts=shorter * self.tilts, likings=shorter * self.likings)
+
+    def _explained(self, orders: NDArray[np.int64]) -> float:
+        """Return how much tastes alone spread ratings, as a variance."""
         rng = np.random.default_rng(0)
         n_people = max(1, min(_CROWD, _CELLS // max(1, len(self.offsets))))
         with threadpool_limits(1, "blas"):
             activity, everybody = self._crowd(n_people, rng)
-        by_taste = self._draw_block(everybody, activity, orders, rng).values
-        explained = min(float(by_taste.var()), _MOST_EXPLAINED * self.chance**2)
-        return float(np.sqrt(self.chance**2 - explained))
+        return float(self._draw_block(everybody, activity, orders, rng).values.var())
 
     def _crowd(self, n_people: int, rng: np.random.Generator) -> tuple[Numbers, Small]:
         """Return people's numbers of ratings, and their tastes, spread exactly."""

@@ -86,9 +86,8 @@ def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.floa
     met = _shares(popularity)
     off = tastes - met @ tastes
     _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
-    # Either sign would do: the largest number of each is positive.
-    largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.sign(vectors[largest, np.arange(len(largest))])
+    # Either sign would do: the numbers of each that are above 0 are the larger half.
+    vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
     return np.asarray(tastes @ vectors, np.float32)
 
 
