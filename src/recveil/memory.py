@@ -142,7 +142,7 @@ def refuse_beyond_limit(what: str, needed: int, *, at_least: bool = False) -> No
     recveil.memory.MemoryLimitError: ratings.parquet: its 100,000,000 rows take 6.0 GB of memory,
     but 1.0 GB may be taken; allow more with max_memory (--max-memory 8GB), or read a part of them
     """
-    if needed > memory_limit():
+    if needed > _LEAST and needed > memory_limit():
         refuse_for_memory(what, needed, at_least=at_least)
 
 

@@ -25,6 +25,8 @@ _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
 # For each row that is kept: what becomes of it beside the decoded values, while it is put in order.
 _BESIDE_A_ROW = 16
+# Of batches, one is held there, and a few by the process that asked; such a one always may be.
+_HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
 _GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -167,11 +169,13 @@ class _Parquet:
             return head | {"metadata": _legible(about.metadata)}, schema, iter(())
         if request["wanted"] == "first":
             batches = self.parquet.iter_batches(request["rows"])
-            return head, _flat(schema), _first(batches, request["rows"], schema)
+            first = _first(batches, request["rows"], schema)
+            return head, _flat(schema), _each_small(first, request["limit"])
         self.parquet = pq.ParquetFile(self.file, read_dictionary=request["dictionary"])
         schema = _chosen(self.parquet.schema_arrow, request["columns"])
         if request["wanted"] == "batches":
-            return head, schema, self._by_group(request["rows"], schema)
+            batches = self._by_group(request["rows"], schema)
+            return head, schema, _each_small(batches, request["limit"])
         if request["narrow"]:
             schema = self._narrowed(schema)
         held = _Held(request["limit"])
@@ -228,7 +232,8 @@ class _Arrow:
             return head | {"metadata": _legible(reader.schema.metadata)}, reader.schema, iter(())
         if request["wanted"] == "first":
             batches = _batches(reader)
-            return head, _flat(reader.schema), _first(batches, request["rows"], reader.schema)
+            first = _first(batches, request["rows"], reader.schema)
+            return head, _flat(reader.schema), _each_small(first, request["limit"])
         names = reader.schema.names
         included = sorted({names.index(name) for name in request["columns"]})
         reader = self._reader(pa.ipc.IpcReadOptions(included_fields=included))
@@ -294,6 +299,17 @@ def _first(
             for field, column in zip(schema, rows.columns, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=_flat(schema)), 0
+
+
+def _each_small(
+    batches: Iterator[tuple[pa.RecordBatch, int]], limit: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield batches of which a few are held at a time; refuse one that is too large for that."""
+    most = max(limit // _HELD_AT_A_TIME, _SMALL_BATCH)
+    for batch, group in batches:
+        if batch.nbytes > most:
+            raise TooLargeError(_HELD_AT_A_TIME * batch.nbytes, None)
+        yield batch, group
 
 
 class _Held:
