@@ -21,7 +21,14 @@ from recveil.cli.method_options import with_method_options
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
-from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
+from recveil.errors import (
+    RecveilError,
+    UnknownOrderError,
+    first_line_of,
+    lacks_files,
+    too_few_files,
+    within_limit,
+)
 from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (demo, audit, anonymize, sample, verify, evaluate, compare, selftest, convert, generate)
@@ -103,6 +110,8 @@ def _is_interruption(cause: BaseException | None) -> bool:
 
 def _told(error: Exception) -> str:
     """Say what went wrong."""
+    if lacks_files(error):
+        return too_few_files()
     if lacks_memory(error) and not isinstance(error, MemoryLimitError):
         return not_enough()
     if isinstance(error, RecveilError):

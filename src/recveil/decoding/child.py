@@ -2,7 +2,7 @@
 
 A damaged file can make the decoder crash, and a small one can become many gigabytes. So it is
 decoded here, where nothing is lost if the process dies or runs out of memory. Each value is
-checked, and written anew for the process that asked. Nothing but pyarrow is needed.
+checked, and written anew for the process that asked. Of libraries, pyarrow alone is needed.
 """
 
 import gzip
@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.compute  # casts need it, and each copy of the process would load it
 import pyarrow.parquet as pq
 
+from recveil.lifeline import hold_on
+
 _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
@@ -34,12 +36,19 @@ class TooLargeError(Exception):
     """What is decoded takes more memory than it may: so many bytes, and of how many rows."""
 
 
-def serve() -> None:
+def serve(lifeline: int = -1) -> None:
     """Answer requests, a line of JSON each, until there are no more.
 
     Each is answered by a process of its own, a copy of this one: however it dies, so does this one,
     which the asking process sees.
+
+    Parameters
+    ----------
+    lifeline : int
+        The end of a pipe whose other end the asking process holds, and nobody else; -1 for none.
     """
+    if lifeline >= 0:
+        hold_on(lifeline, group=True)
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides when it is over
     _leave_no_core()
