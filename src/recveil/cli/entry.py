@@ -18,6 +18,7 @@ from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.memory_option import with_memory_option
 from recveil.cli.method_options import with_method_options
+from recveil.cli.outputs import with_checked_outputs
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
@@ -58,7 +59,7 @@ def make_app() -> typer.Typer:
     for verb in VERBS:
         whole = with_method_options(verb) if verb is anonymize else verb
         whole = whole if verb in _READ_NOTHING else with_memory_option(whole)
-        made.command()(interruptible(whole))
+        made.command()(interruptible(with_checked_outputs(whole)))
     made.callback(invoke_without_command=True)(about)
     return made
 
