@@ -37,6 +37,7 @@ class Place(NamedTuple):
 
     name: str
     path: Path
+    is_whole: bool = True  # a folder that is replaced as a whole
 
     def __str__(self) -> str:
         return f"{self.name} {self.path}"
@@ -108,7 +109,9 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     files = [each for each in files if not is_stdout(each.path) and each.path != Path(os.devnull)]
     inputs = list(_inputs(verb, given, {*names, *FOLDERS.get(verb, ())}))
     _refuse_each_other([*files, *_unasked(verb, given)], folders)
-    _refuse_inputs(files, folders, inputs)
+    # Other files are replaced by force alone, so that this is what is to be said first.
+    replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
+    _refuse_inputs(replaced, folders, inputs)
     for each in files:
         if not is_device(each.path):
             _refuse_unwritable(each)
@@ -126,7 +129,7 @@ def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[Place]:
     for name in FOLDERS.get(verb, ()):
         if given.get(name) is None:
             continue
-        folder = _place(verb, name, given[name])
+        folder = _place(verb, name, given[name])._replace(is_whole=verb != "compare")
         yield folder
         whole = folder.real
         beside = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
@@ -163,7 +166,7 @@ def _refuse_each_other(files: list[Place], folders: list[Place]) -> None:
         for folder in folders:
             if each.is_within(folder):
                 raise typer.BadParameter(
-                    f"{each} would stand in {folder}, which is written as a whole; name a file "
+                    f"{each} would stand in {folder}, which is written by itself; name a file "
                     f"elsewhere"
                 )
 
@@ -183,7 +186,7 @@ def _refuse_inputs(files: list[Place], folders: list[Place], inputs: list[Place]
                     f"{each} would stand in {within} {given.path}; name another place"
                 )
         for folder in folders:
-            if given.is_within(folder):
+            if given.is_within(folder) and folder.is_whole:
                 raise typer.BadParameter(f"{given} stands in the output {folder.path}; name others")
 
 
@@ -192,15 +195,10 @@ def _refuse_unwritable(output: Place) -> None:
     from recveil.beside import refuse_in_release
 
     path = output.path
+    is_free = path.is_file() or not path.exists()
+    can_be = is_free and path.parent.is_dir() and os.access(path.parent, os.W_OK)
     leads_nowhere = output.real.is_symlink()  # a link to itself
-    if (
-        leads_nowhere
-        or output.name.startswith("--")
-        and (
-            not (path.parent.is_dir() and os.access(path.parent, os.W_OK))
-            or (path.exists() and not path.is_file())
-        )
-    ):
+    if leads_nowhere or (output.name.startswith("--") and not can_be):
         raise typer.BadParameter(f"{output} cannot be written; expected a file in a folder")
     refuse_in_release(path)
     whole = output.real
