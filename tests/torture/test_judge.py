@@ -175,7 +175,7 @@ def lasting():
 
 @pytest.mark.parametrize("part", ["", AT])
 def test_a_process_that_goes_on_is_found(ground, expected, lasting, monkeypatch, part):
-    monkeypatch.setattr("torture.judge._A_MOMENT", 0.3)
+    monkeypatch.setattr("torture.judge._A_MOMENT", 0.1)
     planted = lasting(ground / part)
     for may_leave in (True, False):
         (problem,) = found(ground, expected, may_leave=may_leave)
@@ -186,7 +186,7 @@ def test_a_process_that_goes_on_is_found(ground, expected, lasting, monkeypatch,
 
 
 def test_a_process_that_ends_a_moment_later_survives(ground, expected, lasting):
-    lasting(ground, "time.sleep(0.3)")
+    lasting(ground, "time.sleep(0.2)")
     assert left_behind(ground)
     assert found(ground, expected) == []
 
