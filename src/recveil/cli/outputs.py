@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from recveil.brief import brief
 from recveil.devices import is_device
 
 # What a verb writes beside --json: files, and folders that are put into place whole.
@@ -32,14 +33,17 @@ _RELEASES = ("release", "against", "path")
 _WHO_IS_WHO = ("private.json", "assignment.parquet", "items.parquet")
 
 
-class Place(NamedTuple):
+@brief
+class NamedPath(NamedTuple):
     """Something that is read or written: what it is called, and where it is."""
 
     name: str
     path: Path
     is_whole: bool = True  # a folder that is replaced as a whole
 
-    def __str__(self) -> str:
+    @property
+    def told(self) -> str:
+        """What to call it, for its owner."""
         return f"{self.name} {self.path}"
 
     @property
@@ -47,13 +51,13 @@ class Place(NamedTuple):
         """Where it is, or would be, behind all links."""
         return Path(os.path.realpath(self.path))
 
-    def is_same(self, other: "Place") -> bool:
+    def is_same(self, other: "NamedPath") -> bool:
         """Say whether both are one file or folder, by whatever links and dots."""
         if self.real == other.real:
             return True
         return self.path.exists() and other.path.exists() and self.path.samefile(other.path)
 
-    def is_within(self, folder: "Place") -> bool:
+    def is_within(self, folder: "NamedPath") -> bool:
         """Say whether it stands in a folder, however deep."""
         return folder.real in self.real.parents
 
@@ -117,14 +121,14 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
             _refuse_unwritable(each)
 
 
-def _place(verb: str, name: str, path: Any) -> Place:
+def _place(verb: str, name: str, path: Any) -> NamedPath:
     is_argument = (verb, name) in (("convert", "target"), ("generate", "output"))
     is_argument = is_argument or name in ("source", "path") or (verb, name) == ("sample", "release")
     label = "--output" if name == "out" else f"--{name.replace('_', '-')}"
-    return Place(name.upper() if is_argument else label, Path(path))
+    return NamedPath(name.upper() if is_argument else label, Path(path))
 
 
-def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[Place]:
+def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
     """Yield the folders that a verb writes, and what it puts beside them."""
     for name in FOLDERS.get(verb, ()):
         if given.get(name) is None:
@@ -134,18 +138,20 @@ def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[Place]:
         whole = folder.real
         beside = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
         for ending in beside.get(verb, []):
-            yield Place(f"{folder.name}, which also writes", whole.with_name(whole.name + ending))
+            yield NamedPath(
+                f"{folder.name}, which also writes", whole.with_name(whole.name + ending)
+            )
 
 
-def _unasked(verb: str, given: Mapping[str, Any]) -> Iterator[Place]:
+def _unasked(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
     """Yield what an audit writes where nobody said so."""
     if verb == "audit" and given.get("release") is not None and given.get("risk") is None:
         from recveil.release.manifest import RISK, private_twin
 
-        yield Place("everybody's risk in", private_twin(given["release"]) / RISK)
+        yield NamedPath("everybody's risk in", private_twin(given["release"]) / RISK)
 
 
-def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[Place]:
+def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
     for name, value in given.items():
         if name in outputs or is_stdout(value):
             continue
@@ -153,44 +159,49 @@ def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[
             yield _place(verb, name, value)
 
 
-def _refuse_each_other(files: list[Place], folders: list[Place]) -> None:
+def _refuse_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None:
     """Refuse outputs at one place, and one in a folder that another one is."""
     outputs = [*folders, *files]
     for at, one in enumerate(outputs):
         for other in outputs[:at]:
             if one.is_same(other):
                 raise typer.BadParameter(
-                    f"{other} and {one} are one place, where each would replace the other; name two"
+                    f"{one.told} and {other.told} are one place, where each would replace the "
+                    f"other; name two"
                 )
     for each in files:
         for folder in folders:
             if each.is_within(folder):
                 raise typer.BadParameter(
-                    f"{each} would stand in {folder}, which is written by itself; name a file "
-                    f"elsewhere"
+                    f"{each.told} would stand in {folder.told}, which is written by itself; name "
+                    f"a file elsewhere"
                 )
 
 
-def _refuse_inputs(files: list[Place], folders: list[Place], inputs: list[Place]) -> None:
+def _refuse_inputs(
+    files: list[NamedPath], folders: list[NamedPath], inputs: list[NamedPath]
+) -> None:
     """Refuse an output that is an input, stands in one, or is a folder in which one stands."""
     for given in inputs:
         option = given.name.removeprefix("--").lower()
         what = "the input" if option in _MAIN else "an input"
         for each in [*files, *folders]:
             if given.path.exists() and each.is_same(given):
-                raise typer.BadParameter(f"{each} is {what} itself; name another place")
+                raise typer.BadParameter(f"{each.told} is {what} itself; name another place")
         for each in files:
             if given.path.is_dir() and each.is_within(given):
                 within = "the release" if option in _RELEASES else what
                 raise typer.BadParameter(
-                    f"{each} would stand in {within} {given.path}; name another place"
+                    f"{each.told} would stand in {within} {given.path}; name another place"
                 )
         for folder in folders:
             if given.is_within(folder) and folder.is_whole:
-                raise typer.BadParameter(f"{given} stands in the output {folder.path}; name others")
+                raise typer.BadParameter(
+                    f"{given.told} stands in the output {folder.path}; name others"
+                )
 
 
-def _refuse_unwritable(output: Place) -> None:
+def _refuse_unwritable(output: NamedPath) -> None:
     """Refuse what cannot be written or must not, before the work begins and not after it."""
     from recveil.beside import refuse_in_release
 
@@ -199,12 +210,12 @@ def _refuse_unwritable(output: Place) -> None:
     can_be = is_free and path.parent.is_dir() and os.access(path.parent, os.W_OK)
     leads_nowhere = output.real.is_symlink()  # a link to itself
     if leads_nowhere or (output.name.startswith("--") and not can_be):
-        raise typer.BadParameter(f"{output} cannot be written; expected a file in a folder")
+        raise typer.BadParameter(f"{output.told} cannot be written; expected a file in a folder")
     refuse_in_release(path)
     whole = output.real
     if whole.name in _WHO_IS_WHO and (whole.parent / _WHO_IS_WHO[0]).exists():
         raise typer.BadParameter(
-            f"{output} would replace what tells who is who in a release; name another file"
+            f"{output.told} would replace what tells who is who in a release; name another file"
         )
 
 
@@ -213,7 +224,7 @@ def is_stdout(path: object) -> bool:
     return str(path) == "-"
 
 
-def refuse_two_standard_outputs(outputs: list[Place]) -> None:
+def refuse_two_standard_outputs(outputs: list[NamedPath]) -> None:
     """Refuse to mix two outputs on standard output."""
     both = [each.name for each in outputs if is_stdout(each.path)]
     if len(both) > 1:
