@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from recveil.devices import read_whole
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind, published_claims
@@ -63,7 +64,7 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
         return dict(pairs)
 
     try:
-        content = file.read_bytes()
+        content = read_whole(file)
         manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
         _check_essentials(manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -97,7 +98,7 @@ def known_manifest(folder: Path) -> Manifest:
     """
     file = folder / MANIFEST
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_whole(file).decode())
         _check_essentials(content)
         problems = list(problems_of_settings(content))
     except KeyError as error:
