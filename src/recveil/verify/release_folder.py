@@ -13,8 +13,9 @@ from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.drawn_release import check_drawn
+from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
-from recveil.verify.not_covered import formulas_told, not_covered_of_release
+from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
     foreign_files,
     wrong_card,
@@ -113,6 +114,7 @@ def _check(
     violations += wrong_classes(folder, own, file)
     violations += wrong_counts(manifest, own, file)
     violations += wrong_items(manifest, file)
+    violations += wrong_formulas(manifest, file.items)
     return Verification(
         claim=checked,
         k_required=required,
