@@ -25,7 +25,7 @@ from recveil.verify.other_files import (
     wrong_items,
 )
 from recveil.verify.private_side import PrivateSide
-from recveil.verify.private_values import NOT_LOOKED_FOR, PublishedNames, private_values
+from recveil.verify.private_values import PublishedNames, private_values
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
@@ -48,7 +48,7 @@ def check_release(
     result = _check(folder, k, b, l, claim, names, links=links)
     if private is None:
         return result
-    return result.with_private(private_values(folder, names, private), NOT_LOOKED_FOR)
+    return result.with_private(*private_values(folder, names, private))
 
 
 def _check(
