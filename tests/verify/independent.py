@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_people, problems_of_promise
+from independent_parquet import problems_of_parquet
 
 USER, ITEM = re.compile(r"p[0-9a-f]{4}-([0-9]+)"), re.compile(r"i[0-9a-f]{4}-([0-9]+)")
 # What a spreadsheet runs, but for numbers; the wide forms count in some languages.
@@ -72,6 +73,8 @@ def problems(folder):
         yield "other files than such a release has"
         return
     yield from problems_of_card(folder, told)
+    if name.endswith(".parquet"):
+        yield from problems_of_parquet(folder / name)
     if is_drawn:
         yield from problems_of_promise(told)
     if told["layout"] == "model":
