@@ -134,6 +134,10 @@ class TestItSays:
         told = "60 are short, words or numbers, and may stand in the ids of items by chance"
         assert f"{told}: {n_met} do" in said
 
+    def test_addresses_are_told_from_numbers(self):
+        people = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]
+        assert ids_in_items(people, [1, 7, 480_310_000_000_017]) == ("", 3, 2)
+
     def test_nothing_where_items_are_hidden(self):
         assert ids_in_items(NAMES, [f"i4773-{n:02d}" for n in range(30)]) == ("", 0, 0)
 

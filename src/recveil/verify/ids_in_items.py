@@ -25,6 +25,7 @@ _MOST_WORDS = 6
 # titles of films, 2 % hold one of the hundred commonest first names of a country, and 63 of these
 # stand there; of those, three stand in titles that are else the same.
 _HOLDING = 0.2
+_ENDLESS = 10**40
 _Words = tuple[str, ...]
 # Of the numbers beside people's, so many at most may be items', or both are just numbered.
 _STRANGERS = 0.1
@@ -77,18 +78,16 @@ def ids_in_items(users: Sequence[Any], items: Iterable[Any]) -> IdsInItems:
     labels = [label for label in items if not _is_pseudonym(label)]
     texts = [label for label in labels if isinstance(label, str)]
     text = "\n".join(texts)
-    clear = telling(users, len(text)) if text else []
-    found = found_within(clear, text)
-    n_untold = len(users) - len(clear) if labels else 0
+    # Among numbers, any number may stand; an address may not.
+    clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
-    problem = ""
-    if found:
+    if found := found_within(clear, text):
         problem = f"the id of a person stands in the ids of items {_times(found)}; {_REMEDY}"
     else:
         problem = (
             _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
         )
-    return IdsInItems(problem, n_untold, len(met))
+    return IdsInItems(problem, len(users) - len(clear) if labels else 0, len(met))
 
 
 _REMEDY = "hide the items by hide_items (--hide-items), or give them other ids"
