@@ -206,7 +206,7 @@ def _beside_values(file: Path, own_columns: Sequence[str]) -> str:
             more = set(found.schema.names).difference(own_columns)
             pairs = (part for pair in found.metadata.items() for part in pair)
             return "\n".join([*(more if own_columns else ()), *pairs])
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, EOFError):
         return ""
 
 
