@@ -1,6 +1,7 @@
 """Decoder: asks another process what is in a Parquet or Arrow file."""
 
 import atexit
+import gzip
 import json
 import os
 import re
@@ -95,7 +96,7 @@ def decoding(
         If it takes more memory than may be taken.
     RecveilError
         If the other process dies of it.
-    OSError, EOFError, pyarrow.ArrowInvalid
+    OSError, pyarrow.ArrowInvalid
         As if it were read here.
 
     Examples
@@ -295,7 +296,7 @@ def _raise(told: dict[str, Any], name: str) -> None:
     if told["error"] == "memory":
         refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)
     if told["error"] == "gzip":
-        raise EOFError(message)
+        raise gzip.BadGzipFile(message)
     if told["error"] == "system":
         raise OSError(told["errno"], message, name)
     raise pa.ArrowInvalid(message)
