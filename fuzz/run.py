@@ -6,11 +6,12 @@ written to fuzz/findings; put it into the corpus once it is mended, and `make te
 
 import argparse
 import random
-import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import mutating
 
 HERE = Path(__file__).parent
 WATCHED = [
@@ -23,12 +24,8 @@ COMPILED = (
     *("recveil.verify.notation", "recveil.verify.diversity", "recveil.verify.pages"),
     "recveil.release.as_given",
 )
-OF_LINES = ("text", "gzip", "netflix", "catalogue", "levels", "release")
-ODD = [
-    *(b"0", b"-0", b"1", b"-1", b"2", b"3.5", b"1e400", b"nan", b"inf", b"", b'"', b'""', b"null"),
-    *(b"true", b"9223372036854775807", b"9223372036854775808", b"0.1", b"5.0", b"1e-320", b"\xff"),
-    *(b"1.7976931348623157e308", b"[]", b"{}", b"p0000-0", "\u0660".encode(), b"4294967296"),
-]
+OF_LINES = ("text", "gzip", "netflix", "catalogue", "levels")
+OF_PARTS = ("stored-ratings", "stored-model")
 MOST_BYTES, MOST_MEGABYTES = 1 << 13, 4096
 
 
@@ -70,38 +67,22 @@ def fuzz(name: str) -> int:
     with atheris.instrument_imports(include=WATCHED, exclude=list(COMPILED)):
         import targets
 
-    def by_lines(data: bytes, most: int, seed: int) -> bytes:
+    change = dict.fromkeys(OF_LINES, mutating.change_lines) | {"release": mutating.change_release}
+    change |= dict.fromkeys(OF_PARTS, mutating.change_parts)
+
+    def by_change(data: bytes, most: int, seed: int) -> bytes:
         rng = random.Random(seed)
         if rng.random() < 0.4:
             return atheris.Mutate(data, most)
         for _ in range(rng.choice([1, 1, 2, 4])):
-            data = change_lines(data, rng)
+            data = change[name](data, rng)
         return data[:most]
 
     own = [argument for argument in sys.argv[1:] if argument not in (name, "--here")]
-    how = {"custom_mutator": by_lines} if name in OF_LINES else {}
+    how = {"custom_mutator": by_change} if name in change else {}
     atheris.Setup([sys.argv[0], *own], targets.TARGETS[name], **how)
     atheris.Fuzz()
     return 0
-
-
-def change_lines(data: bytes, rng: random.Random) -> bytes:
-    """Change whole lines, fields and numbers, as single bytes seldom do."""
-    lines = data.split(b"\n")
-    one, other = sorted(rng.choices(range(len(lines)), k=2))
-    way = rng.randrange(6)
-    if way == 0:  # take lines out
-        del lines[one : one + rng.choice([1, 1, 2, 6])]
-    elif way == 1:  # the same lines again
-        lines[other:other] = lines[one : one + rng.choice([1, 1, 2, 6])]
-    elif way == 2:
-        lines[one], lines[other] = lines[other], lines[one]
-    else:  # a field takes the place of another one, or a number changes
-        own, theirs = (re.split(rb"([,:\t ]+)", lines[at]) for at in (one, other))
-        at = rng.randrange(len(own))
-        own[at] = rng.choice(theirs) if way < 5 else rng.choice(ODD)
-        lines[one] = b"".join(own)
-    return b"\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ file of the corpus through its target.
 import csv
 import gzip
 import io
+import json
 import tempfile
 import warnings
 from collections import Counter, defaultdict
@@ -143,13 +144,18 @@ def _decode_all(path: Path, format: str) -> bool:
 def release(data: bytes) -> None:
     """Verify a release in text: as it stands, or completed by somebody who means to deceive.
 
-    The files stand one after the other, each behind a line with its name. Where no list of classes
-    is among them, everything that follows from release.json and the ratings is made to fit.
+    The files stand one after the other, each behind a line with its name. What else
+    follows from release.json and the ratings is made to fit: the list of classes, the card, or
+    both, and digests.
     """
     with folder_of() as folder:
         unpack(data, folder)
-        if not (folder / "classes.csv").exists():
+        given = {file.name: file.read_bytes() for file in folder.iterdir()}
+        if not {"classes.csv", "README.md"} <= set(given):
             forging.complete(folder, "ratings.csv")
+            for name in given.keys() & {"classes.csv", "README.md"}:
+                (folder / name).write_bytes(given[name])
+            forging.sign(folder)
         compare_verdicts(folder)
 
 
@@ -162,12 +168,16 @@ def unpack(data: bytes, folder: Path) -> None:
 
 
 def compare_verdicts(folder: Path) -> None:
-    """Raise a FoundError if verify holds what the second checker does not."""
+    """Raise a FoundError if verify holds what the second checker does not, or another card."""
     verdict = answer(verify, folder, links=False)
     if verdict is None or not verdict.holds:
         return
     if problems := list(independent.problems(folder)):
         raise FoundError(f"verify holds, but: {problems[0]}")
+    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    card = forging.card_of(told, next(iter(told["files"])))
+    if (folder / "README.md").read_bytes() != card.encode():
+        raise FoundError("verify holds, but: the card is another one")
 
 
 def _stored_in(base: str, name: str) -> Callable[[bytes], None]:

@@ -1,13 +1,21 @@
 """Every file of the fuzzers' corpus, without a fuzzer: an answer, or an error of ours."""
 
+import random
 from pathlib import Path
 
 import forging
 import independent
+import mutating
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import targets
+from hypothesis import given
+from hypothesis import strategies as st
+from independent_parquet import problems_of_parquet
 
-from recveil.verify import verify
+from recveil.verify import drawn_release, release_folder, stored, verify
+from recveil.verify.classes import Classes
 
 CORPUS = Path(targets.__file__).parent / "corpus"
 FILES = sorted(file for file in CORPUS.rglob("*") if file.is_file())
@@ -23,7 +31,10 @@ def test_every_target_has_a_small_corpus():
     assert sum(file.stat().st_size for file in FILES) < 200_000
 
 
-@pytest.mark.parametrize("name", ["padded-groups", "hidden", "levels", "diverse", "k-corating"])
+@pytest.mark.parametrize(
+    "name",
+    ["padded-groups", "hidden", "levels", "diverse", "k-corating", "formulas", "card", "classes"],
+)
 def test_what_the_fuzzer_changes_is_a_release_that_holds(name, tmp_path):
     """Else it would look for a false verdict where there is none."""
     targets.unpack((CORPUS / "release" / name).read_bytes(), tmp_path)
@@ -63,3 +74,89 @@ class TestTheFuzzersOwnEyes:
         monkeypatch.setattr(targets, "verify", generous)
         with pytest.raises(targets.FoundError, match="2 people share a row by verify, 1 by"):
             targets.text(table)
+
+    def found(self, target, change, data, tries):
+        """Whether a target raises for one of many changes; each begins anew."""
+        for seed in range(tries):
+            try:
+                targets.TARGETS[target](change(data, random.Random(seed)))
+            except targets.FoundError as error:
+                return str(error)
+        return ""
+
+    def test_a_card_that_nobody_compares_is_found(self, monkeypatch):
+        card = (CORPUS / "release" / "card").read_bytes()
+        assert not self.found("release", mutating.change_card, card, 10)
+        monkeypatch.setattr(release_folder, "wrong_card", lambda *_: iter(()))
+        assert "the card" in self.found("release", mutating.change_card, card, 10)
+
+    def test_a_list_of_classes_that_nobody_compares_is_found(self, monkeypatch):
+        """The corpus holds one without a card, so that digests are made to fit to it."""
+        release = (CORPUS / "release" / "classes").read_bytes()
+        digest, _, _ = release.partition(b"=== classes.csv\n")[2].partition(b",")
+        broken = release.replace(digest[-32:], b"0" * 32)
+        targets.release(broken)
+        monkeypatch.setattr(release_folder, "wrong_classes", lambda *_: iter(()))
+        with pytest.raises(targets.FoundError, match="classes"):
+            targets.release(broken)
+
+    def test_levels_that_nobody_keeps_are_found(self, monkeypatch):
+        """A k that changes in all lines of a record, while verify asks for the lowest alone."""
+        levels = (CORPUS / "release" / "levels").read_bytes()
+        assert not self.found("release", mutating.change_record, levels, 30)
+        good = Classes.add
+        monkeypatch.setattr(
+            Classes, "add", lambda self, *given, promised=None: good(self, *given[:4])
+        )
+        assert "people share what" in self.found("release", mutating.change_record, levels, 30)
+
+    @pytest.mark.parametrize("target", ["stored-ratings", "stored-model"])
+    def test_bytes_that_nobody_accounts_for_are_found(self, monkeypatch, target):
+        (file,) = (CORPUS / target).glob("*.parquet")
+        data = file.read_bytes()
+        assert not self.found(target, mutating.change_parts, data, 10)
+
+        class Blind:
+            def __init__(self, *_):
+                self.check_group = self.check_end = lambda *_: None
+
+        monkeypatch.setattr(stored, "_Account", Blind)
+        assert self.found(target, mutating.change_parts, data, 10)
+        gap = data[:-8][: -int.from_bytes(data[-8:-4], "little")]
+        with pytest.raises(targets.FoundError, match="bytes before the footer"):
+            targets.TARGETS[target](gap + b"alice" + data[len(gap) :])
+
+    def test_epsilon_that_nobody_adds_up_is_found(self, monkeypatch):
+        """And numbers of a ledger that nobody compares."""
+        drawn = (CORPUS / "release" / "drawn").read_bytes()
+        broken = drawn.replace(b'"epsilon": 20.0', b'"epsilon": 2.0')
+        targets.release(broken)
+        monkeypatch.setattr(drawn_release, "wrong_epsilon", lambda *_: iter(()))
+        with pytest.raises(targets.FoundError, match="epsilon is lower"):
+            targets.release(broken)
+
+
+PAGES = {
+    "an index": {"write_page_index": True},
+    "a schema of its own": {"store_schema": True},
+    "checksums": {"write_page_checksum": True},
+    "no compression": {"compression": "none"},
+    "pages of another version": {"data_page_version": "2.0"},
+}
+
+
+@pytest.mark.parametrize("how", PAGES)
+def test_the_second_checker_knows_how_pages_are_written(how, tmp_path):
+    table = pa.table({"item_id": list(range(50)), "rating": [1.5, 2.0] * 25})
+    usual = {"compression": "zstd", "store_schema": False}
+    pq.write_table(table, tmp_path / "usual", **usual)
+    assert list(problems_of_parquet(tmp_path / "usual")) == []
+    pq.write_table(table, tmp_path / "other", **usual | PAGES[how])
+    assert list(problems_of_parquet(tmp_path / "other"))
+
+
+@given(st.binary(max_size=300), st.sampled_from(sorted(CORPUS.rglob("*"))), st.integers(0, 999))
+def test_whatever_is_changed_stays_bytes(data, file, seed):
+    for some in (data, file.read_bytes() if file.is_file() else b""):
+        for change in (mutating.change_release, mutating.change_parts):
+            assert isinstance(change(some, random.Random(seed)), bytes)

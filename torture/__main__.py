@@ -24,7 +24,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
 
 from torture import disks, jobs, plan, workers  # noqa: E402
 from torture.jobs import remove  # noqa: E402
-from torture.table import Row, table, write_between_marks  # noqa: E402
+from torture.table import Row, has_marks, table, write_between_marks  # noqa: E402
 from torture.world import World, now  # noqa: E402
 
 _TIMES_LONG = 5.0
@@ -78,9 +78,31 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, help="where to work; a temporary folder")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table on this page")
     asked = parser.parse_args()
+    _refuse_mistyped(parser, asked)
     asked.times = asked.times or (_TIMES_LONG if asked.long else 1.0)
     asked.minutes = asked.minutes or (90.0 if asked.long else 18.0)
     return asked
+
+
+def _refuse_mistyped(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
+    """End with what is wrong, before the minutes of work."""
+    known_jobs, known_kinds = [job.name for job in jobs.JOBS], [kind.name for kind in plan.KINDS]
+    if asked.folder is not None and not asked.folder.is_dir():
+        parser.error(f"--folder {asked.folder}: expected a folder that is there; make it first")
+    if asked.write is not None and not has_marks(asked.write):
+        parser.error(f"--write {asked.write}: expected a page with the marks of the table")
+    if asked.workers < 1:
+        parser.error(f"--workers {asked.workers}: expected at least 1")
+    kinds, chosen = asked.kinds or [], asked.jobs or []
+    if asked.only is not None:
+        kind, job, number = (*asked.only.split(":"), "", "")[:3]
+        if not (number.isdigit() and asked.only.count(":") == 2):
+            parser.error(f"--only {asked.only}: expected KIND:JOB:NUMBER, as a failure names it")
+        kinds, chosen = [*kinds, kind], [*chosen, job]
+    for option, names, known in (("kinds", kinds, known_kinds), ("jobs", chosen, known_jobs)):
+        for name in names:
+            if name not in known:
+                parser.error(f"--{option}: {name!r} is none of {', '.join(known)}")
 
 
 def _names(text: str) -> list[str]:

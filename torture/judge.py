@@ -1,7 +1,8 @@
 """Judge: what stands after a try, and whether it is what was promised.
 
 A place holds nothing, the old result as it was, or a whole new one; inputs are as they were; nobody
-else can read or change what is private; and in the end nothing else is there.
+else can read or change what is private; nothing goes on running; and in the end nothing else is
+there.
 """
 
 import gzip
@@ -9,12 +10,14 @@ import hashlib
 import json
 import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from torture.jobs import AT, IN, SECRET, TMP, Job, Target
+from torture.processes import left_behind
 
 NOTHING, OLD, WHOLE = "nothing", "old", "whole"
 # What a killed run may leave for the next one.
@@ -22,6 +25,8 @@ _LEFT = r"\.{}\.(partial-[0-9a-f]{{8}}|[0-9a-f]{{8}}\.tmp)"
 # What recveil says of a full disk; no finished setting may tell it as its result.
 _OF_A_FULL_DISK = "make room"
 _MANIFEST = "release.json"
+# What ends with a run may take so many seconds for it, on a busy machine.
+_A_MOMENT = 0.5
 
 
 class Expected(NamedTuple):
@@ -65,7 +70,8 @@ def problems(folder: Path, job: Job, expected: Expected, *, may_leave: bool) -> 
     may_leave : bool
         Whether something may be left for the next run, as the last one was killed.
     """
-    found = [] if tree(folder / IN) == tree(expected.inputs) else ["an input was changed"]
+    found = list(_processes(folder))
+    found += [] if tree(folder / IN) == tree(expected.inputs) else ["an input was changed"]
     for target in job.targets:
         state = state_of(folder / AT, target, expected, may_leave=may_leave)
         if state not in (NOTHING, OLD, WHOLE):
@@ -73,6 +79,15 @@ def problems(folder: Path, job: Job, expected: Expected, *, may_leave: bool) -> 
     found += _orphans(folder, job, may_leave=may_leave)
     found += list(_open_to_others(folder, job))
     return found
+
+
+def _processes(folder: Path) -> Iterator[str]:
+    """Tell what still runs a moment after a run has ended, however it did."""
+    end = time.monotonic() + _A_MOMENT
+    while (left := left_behind(folder.resolve())) and time.monotonic() < end:
+        time.sleep(0.02)
+    for command in left.values():
+        yield f"a process goes on: {command}"
 
 
 def _orphans(folder: Path, job: Job, *, may_leave: bool) -> Iterator[str]:

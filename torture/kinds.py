@@ -16,6 +16,7 @@ from torture.processes import LOST, Fork, Outcome, Started, limited
 from torture.world import World, last_line
 
 Torture = Callable[[World, Job, Path, int, np.random.Generator], list[str]]
+_PLENTY = 64 * 10**9
 _FAULTS = "Traceback", "this is a fault", "torture:"
 
 
@@ -92,12 +93,16 @@ def killed_again(
 def killed_any_time(
     world: World, job: Job, folder: Path, number: int, rng: np.random.Generator
 ) -> list[str]:
-    """SIGKILL at a random moment; every fourth of a process that is started from the beginning."""
+    """SIGKILL at a random moment; every fourth of a process that is started from the beginning.
+
+    Half of these have a limit of memory, however high, so that one process watches over another.
+    """
     seconds = world.measured[job.name].seconds
     if number % 4:
         process: Fork | Started = run(job, folder)
     else:
-        process = Started(job.command(force=job.replaces), folder, stdin=job.stdin)
+        limit = limited(AS=_PLENTY) if number % 8 else None
+        process = Started(job.command(force=job.replaces), folder, first=limit, stdin=job.stdin)
         seconds += 1.5
     moment = float(rng.uniform(0, 1.05 * seconds))
     outcome = process.wait(moment)

@@ -192,6 +192,29 @@ def _run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 1
 
 
+def left_behind(folder: Path) -> dict[int, str]:
+    """Return the processes that still work in the folder of a try, by number, with what they are.
+
+    All that a run starts begins where the run was begun, which is that folder.
+    """
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            at = (process / "cwd").readlink()
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+            if (at == folder or folder in at.parents) and state not in "ZX":
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(process.name)] = command.decode(errors="replace").strip()[:60]
+    return found
+
+
+def end_left_behind(folder: Path) -> None:
+    """End what still works in the folder of a try."""
+    for number in left_behind(folder):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+
+
 def limited(**limits: int) -> Callable[[], None]:
     """Return what sets limits of the system, such as ``FSIZE=4096``."""
 

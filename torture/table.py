@@ -43,6 +43,15 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def has_marks(page: Path) -> bool:
+    """Say whether a page can be read, and has the marks between which the table stands."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return BEGIN in text and END in text.partition(BEGIN)[2]
+
+
 def write_between_marks(page: Path, text: str) -> None:
     """Replace what stands between the two marks of a page.
 
@@ -51,8 +60,8 @@ def write_between_marks(page: Path, text: str) -> None:
     ValueError
         If the page does not have both, in this order.
     """
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
+    if not has_marks(page):
         raise ValueError(f"{page}: expected the marks {BEGIN} and {END}")
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
     page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")

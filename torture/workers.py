@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from torture.jobs import job_called
 from torture.plan import Try, kind_called, rng_of
+from torture.processes import end_left_behind
 from torture.world import World
 
 
@@ -30,6 +31,7 @@ def do(world: World, each: Try, seed: int) -> Result:
             found = kind_called(each.kind).torture(world, job, folder, each.number, rng)
         except Exception as error:
             found = [f"the try itself failed: {type(error).__name__}: {error}"]
+        end_left_behind(folder)
         if found and world.keeps:
             folder.rename(folder.with_name(f"failed-{name}"))
     return Result(found, time.perf_counter() - begun)

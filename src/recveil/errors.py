@@ -1,6 +1,8 @@
 """The one error that recveil raises on purpose: bad input or impossible settings."""
 
+import errno
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 
@@ -70,6 +72,34 @@ def is_of_machine(error: BaseException) -> bool:
     (True, False)
     """
     return any(isinstance(each, MachineError | MemoryError | OSError) for each in chain_of(error))
+
+
+def lacks_files(error: BaseException) -> bool:
+    """Say whether an error, or what led to it, is that no more files may be open.
+
+    Examples
+    --------
+    >>> lacks_files(OSError(errno.EMFILE, "Too many open files")), lacks_files(OSError())
+    (True, False)
+    """
+    full = (errno.EMFILE, errno.ENFILE)
+    return any(
+        isinstance(each, OSError) and (each.errno in full or "Too many open files" in str(each))
+        for each in chain_of(error)
+    )
+
+
+def too_few_files() -> str:
+    """Say that too few files may be open, and what to do."""
+    most = ""
+    if sys.platform != "win32":
+        import resource
+
+        most = f" ({resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,}, ulimit -n)"
+    return (
+        f"too few files may be open at once{most}: raise that limit (ulimit -n 1024), or close "
+        f"other programs, and run again"
+    )
 
 
 def refuse_interruption(error: BaseException) -> None:

@@ -102,7 +102,7 @@ def machine_memory() -> int:
     >>> machine_memory() > 0
     True
     """
-    known = [address_space()]
+    known = [address_space(), data_size()]
     with suppress(ValueError, OSError, AttributeError):  # Windows does not tell
         known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for file in _OF_CONTAINER:
@@ -113,11 +113,20 @@ def machine_memory() -> int:
 
 def address_space() -> int | None:
     """Return the limit of ``ulimit -v`` in bytes; None if there is none."""
+    return _limit_of("RLIMIT_AS")
+
+
+def data_size() -> int | None:
+    """Return the limit of ``ulimit -d`` in bytes; None if there is none."""
+    return _limit_of("RLIMIT_DATA")
+
+
+def _limit_of(name: str) -> int | None:
     if sys.platform == "win32":
         return None
     import resource
 
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    soft, _ = resource.getrlimit(getattr(resource, name))
     return None if soft == resource.RLIM_INFINITY else soft
 
 
@@ -142,7 +151,7 @@ def refuse_beyond_limit(what: str, needed: int, *, at_least: bool = False) -> No
     recveil.memory.MemoryLimitError: ratings.parquet: its 100,000,000 rows take 6.0 GB of memory,
     but 1.0 GB may be taken; allow more with max_memory (--max-memory 8GB), or read a part of them
     """
-    if needed > memory_limit():
+    if needed > _LEAST and needed > memory_limit():
         refuse_for_memory(what, needed, at_least=at_least)
 
 
@@ -170,7 +179,7 @@ def in_words(n_bytes: int) -> str:
 def lacks_memory(error: BaseException) -> bool:
     """Say whether an error, or what led to it, is that there was not enough memory.
 
-    Under ``ulimit -v`` libraries that cannot be loaded say so in words of their own.
+    Under ``ulimit`` libraries that cannot be loaded say so in words of their own.
 
     Examples
     --------
@@ -179,7 +188,7 @@ def lacks_memory(error: BaseException) -> bool:
     >>> lacks_memory(ValueError())
     False
     """
-    little = address_space() is not None
+    little = address_space() is not None or data_size() is not None
     return any(
         isinstance(each, MemoryError)
         or getattr(each, "errno", None) == errno.ENOMEM
@@ -196,11 +205,12 @@ def _tells_of_memory(error: BaseException) -> bool:
 
 def not_enough() -> str:
     """Say that there was not enough memory, and what to do."""
-    limit = address_space()
-    if limit is not None:
+    limits = {"addresses (ulimit -v)": address_space(), "data (ulimit -d)": data_size()}
+    told = [f"{in_words(limit)} of {what}" for what, limit in limits.items() if limit is not None]
+    if told:
         return (
-            f"not enough memory: this process may take {in_words(limit)} of addresses (ulimit -v); "
-            f"raise that limit, or leave it out, and run again"
+            f"not enough memory: this process may take {' and '.join(told)}; raise that limit, or "
+            f"leave it out, and run again"
         )
     return (
         "not enough memory: close other programs, take a larger machine or a part of the ratings, "

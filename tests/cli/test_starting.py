@@ -3,7 +3,12 @@
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 resource = pytest.importorskip("resource")
@@ -85,6 +90,7 @@ def test_without_a_limit_nothing_is_watched(monkeypatch):
     from recveil.cli import entry, starting
 
     monkeypatch.setattr(starting, "address_space", lambda: None)
+    monkeypatch.setattr(starting, "data_size", lambda: None)
     monkeypatch.setattr(os, "fork", lambda: 1 / 0)
     monkeypatch.setattr(entry, "main", lambda arguments: sys.exit(len(arguments)))
     with pytest.raises(SystemExit) as stop:
@@ -103,3 +109,71 @@ def test_nothing_is_written_that_others_can_write_to():
         timeout=60,
     )
     assert int(found.stdout) == 0o022
+
+
+def test_who_is_killed_takes_the_verb_along(tmp_path):
+    """A SIGKILL reaches the process that waits, alone; the run is not to go on in the other."""
+    told = tmp_path / "pid"
+    verb = f"(open({str(told)!r}, 'w').write(str(os.getpid())), __import__('time').sleep(60))"
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (PLENTY, PLENTY))
+
+    command = [sys.executable, "-c", f"import os; {START.format(verb)}"]
+    with subprocess.Popen(command, preexec_fn=limit) as watcher:
+        until(lambda: told.exists() and told.read_text())
+        pid = int(told.read_text())
+        assert pid != watcher.pid
+        watcher.kill()
+    until(lambda: not is_running(pid))
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def with_limits(command, **limits):
+    def limit():
+        for name, value in limits.items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+
+    return subprocess.run(
+        [sys.executable, "-m", "recveil", *command],
+        preexec_fn=limit, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [50_000_000, 90_000_000, 130_000_000, 205_000_000])
+def test_too_little_data_is_told_as_too_few_addresses_are(tmp_path, data):
+    """Before, libraries hung or aborted."""
+    (tmp_path / "r.csv").write_text("user,item,rating\n1,1,4\n2,1,4\n")
+    found = with_limits(["verify", str(tmp_path / "r.csv"), "--k", "2"], DATA=data)
+    if data > 200_000_000 and found.returncode == 0:
+        return  # it was enough
+    assert found.returncode == 2
+    assert "error: not enough memory: this process may take " in found.stderr
+    assert "of data (ulimit -d)" in found.stderr
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("files", [5, 6, 7, 8, 10])
+def test_too_few_files_are_told(tmp_path, form, files):
+    """Before, the input was blamed."""
+    path = tmp_path / f"r.{form}"
+    table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [4, 4]})
+    (csv.write_csv if form == "csv" else pq.write_table)(table, path)
+    found = with_limits(["verify", str(path), "--k", "2"], NOFILE=files)
+    if found.returncode:
+        assert found.returncode == 2
+        line = f"error: too few files may be open at once ({files}, ulimit -n): raise that limit"
+        assert found.stderr.splitlines()[-1].startswith(line)

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -142,6 +144,55 @@ def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
             return
         time.sleep(0.1)
     pytest.fail("a process goes on")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells nobody elsewhere")
+def test_nothing_goes_on_decoding_once_who_asked_is_killed(tmp_path):
+    """Here it waits for a pipe that nobody writes to."""
+    path = tmp_path / "ratings.parquet"
+    os.mkfifo(path)
+    program = (
+        "import json, sys, time; from recveil.decoding.decoder import _Child; child = _Child();"
+        "request = {'path': sys.argv[1], 'format': 'parquet', 'gzipped': False, 'limit': 1 << 30,"
+        " 'wanted': 'schema'};"
+        "child.requests.write(json.dumps(request).encode() + bytes([10])); child.requests.flush();"
+        "print(child.process.pid, flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+        group = int(asking.stdout.readline())
+        time.sleep(0.7)
+        os.killpg(group, 0)
+        asking.kill()
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("a process goes on")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="an environment is seen in /proc")
+def test_the_decoder_learns_nothing_of_what_surrounds_it(tmp_path, afresh):
+    """Credentials above all stand in the environment; what it needs is handed on."""
+    path = tmp_path / "ratings.parquet"
+    write(path, "parquet")
+    secrets = {
+        "AWS_SECRET_ACCESS_KEY": "s3cret", "GITHUB_TOKEN": "t", "SSH_AUTH_SOCK": "s",
+        "HOME": "/home/ann", "USER": "ann", "DATABASE_URL": "postgres://ann:pw@host",
+        "LD_PRELOAD": "", "PYTHONSTARTUP": "", "PATH_OF_SECRETS": "p",
+    }  # fmt: skip
+    needed = {"LC_ALL": "C.UTF-8", "TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    with afresh.context() as patch:
+        for name, value in (secrets | needed).items():
+            patch.setenv(name, value)
+        assert read_ratings(path).n_ratings == 3
+        (child,) = decoder._Child._idle
+        content = Path(f"/proc/{child.process.pid}/environ").read_bytes().split(b"\0")
+    told = dict(each.decode().split("=", 1) for each in content if each)
+    assert not set(told) & set(secrets)
+    assert needed.items() <= told.items()
 
 
 def test_a_process_that_died_while_it_waited_is_replaced(tmp_path, afresh):

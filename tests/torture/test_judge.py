@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -15,6 +17,7 @@ if sys.platform != "linux":
 
 from torture.jobs import AT, IN, TMP, Target, _job, lay_ground, write_inputs
 from torture.judge import NOTHING, OLD, WHOLE, Expected, problems, state_of
+from torture.processes import end_left_behind, left_behind
 
 OUT = Target("out", "release")
 JOB = _job("anonymize", "anonymize in/ratings.csv -o at/out", OUT, Target("found.json"))
@@ -149,6 +152,50 @@ def test_an_input_that_was_changed_is_found(ground, expected, change):
     else:
         (ground / IN / "more").touch()
     assert found(ground, expected) == ["an input was changed"]
+
+
+@pytest.fixture
+def lasting():
+    """A process that runs where it is told to, until the test is over."""
+    begun = []
+
+    def begin(folder, then="time.sleep(60)"):
+        command = [sys.executable, "-c", f"import os, time; print(1, flush=True); {then}"]
+        begun.append(
+            subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, start_new_session=True)
+        )
+        begun[-1].stdout.readline()
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("part", ["", AT])
+def test_a_process_that_goes_on_is_found(ground, expected, lasting, monkeypatch, part):
+    monkeypatch.setattr("torture.judge._A_MOMENT", 0.1)
+    planted = lasting(ground / part)
+    for may_leave in (True, False):
+        (problem,) = found(ground, expected, may_leave=may_leave)
+        assert problem.startswith("a process goes on: ")
+    end_left_behind(ground)
+    assert planted.wait(20) == -signal.SIGKILL
+    assert found(ground, expected) == []
+
+
+def test_a_process_that_ends_a_moment_later_survives(ground, expected, lasting):
+    lasting(ground, "time.sleep(0.2)")
+    assert left_behind(ground)
+    assert found(ground, expected) == []
+
+
+def test_processes_elsewhere_are_nobody_s(ground, expected, lasting, tmp_path):
+    (tmp_path / "try-other").mkdir()
+    lasting(tmp_path / "try-other")
+    assert left_behind(ground) == {}
+    assert found(ground, expected) == []
 
 
 def test_half_a_file_is_found(ground, expected):

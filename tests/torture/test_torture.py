@@ -42,6 +42,25 @@ def test_a_tiny_run_survives_and_leaves_nothing(tmp_path):
     assert list((tmp_path / "work").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--folder", "missing"), "--folder missing: expected a folder that is there"),
+        (("--write", "missing.md"), "--write missing.md: expected a page with the marks"),
+        (("--kinds", "between,floods"), "--kinds: 'floods' is none of between, "),
+        (("--jobs", "dance"), "--jobs: 'dance' is none of "),
+        (("--only", "between:convert"), "--only between:convert: expected KIND:JOB:NUMBER"),
+        (("--only", "floods:convert:1"), "--kinds: 'floods' is none of "),
+        (("--workers", "0"), "--workers 0: expected at least 1"),
+    ],
+)
+def test_what_is_mistyped_is_told_before_the_work(options, message):
+    found = run(*options)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
 def test_what_does_not_survive_is_named_with_what_repeats_it(tmp_path):
     """A judge that takes nothing for whole finds that no try survived."""
     program = (

@@ -14,8 +14,12 @@ from itertools import combinations
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from independent_drawn import kind_of, problems_of_model, problems_of_people, problems_of_promise
+from independent_parquet import problems_of_parquet
 
 USER, ITEM = re.compile(r"p[0-9a-f]{4}-([0-9]+)"), re.compile(r"i[0-9a-f]{4}-([0-9]+)")
+# What a spreadsheet runs, but for numbers; the wide forms count in some languages.
+RUN = re.compile("(?![+-][0-9]+([.][0-9]+)?\\Z)[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def blake(content):
@@ -56,11 +60,28 @@ def problems(folder):
     """Say what speaks against a release; nothing, if its claim holds."""
     folder = Path(folder)
     told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    is_drawn = told["claim"] not in ("identical-rows", "co-rated")
-    yield from problems_of_files(folder, told)
-    if told["layout"] == "model":
+    kind = kind_of(told["claim"])
+    if kind is None:
+        yield "nobody knows what is claimed"
         return
-    name = next(name for name in told["files"] if name.startswith("ratings."))
+    is_drawn = kind not in ("identical-rows", "co-rated")
+    yield from problems_of_files(folder, told)
+    names = ["model.parquet"] if told["layout"] == "model" else ["ratings.parquet", "ratings.csv"]
+    name = next((name for name in names if name in told["files"]), None)
+    beside = ["README.md"] if is_drawn else ["classes.csv", "README.md"]
+    if set(told["files"]) != {name, *beside} or not (folder / name).is_file():
+        yield "other files than such a release has"
+        return
+    yield from problems_of_card(folder, told)
+    if name.endswith(".parquet"):
+        yield from problems_of_parquet(folder / name)
+    if is_drawn:
+        yield from problems_of_promise(told)
+    if told["layout"] == "model":
+        rows = rows_of(folder / name)
+        yield from problems_of_model(rows, told)
+        yield from problems_of_formulas({row["item_id"] for row in rows}, told)
+        return
     rows = rows_of(folder / name)
     if not rows:
         yield "there are no records"
@@ -71,7 +92,10 @@ def problems(folder):
         yield "columns"
     records = records_of(rows, told["item_type"] == "text")
     yield from problems_of_records(records, told)
-    if not is_drawn:
+    yield from problems_of_formulas({item for _, items, *_ in records for item in items}, told)
+    if is_drawn:
+        yield from problems_of_people(records, told)
+    else:
         yield from problems_of_claim(folder, records, told)
 
 
@@ -85,24 +109,57 @@ def problems_of_files(folder, told):
             yield f"{name} was changed"
 
 
+def problems_of_card(folder, told):
+    """From the fourth format on, the card ends with a digest of all but the list of files."""
+    if told["format"][-1] in "123":
+        return
+    rest = {name: part for name, part in told.items() if name != "files"}
+    content = json.dumps(rest, indent=2, ensure_ascii=False) + "\n"
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    if not card.endswith(f"\nSHA-256 of `release.json` without its list of files: `{digest}`.\n"):
+        yield "the card belongs to another release.json"
+
+
+def problems_of_formulas(items, told):
+    """Ids that a spreadsheet would run are told; before the fifth format they need not be."""
+    found = sorted(item for item in items if isinstance(item, str) and RUN.match(item))
+    right = {"items": len(found), "example": found[0][:40]} if found else None
+    keeps_quiet = "formulas" not in told and told["format"][-1] in "1234"
+    if told.get("formulas") != right and not keeps_quiet:
+        yield "formulas are not told as they are"
+
+
 def problems_of_records(records, told):
-    """Pseudonyms from 0 on, ascending items, and labels on the scale."""
+    """Pseudonyms from 0 on, ascending items, and labels on the scale and the grid."""
     numbers = [USER.fullmatch(user) for user, *_ in records]
     if not all(numbers) or [int(n[1]) for n in numbers] != list(range(len(records))):
         yield "users are no pseudonyms from 0 on"
     if len({user[:6] for user, *_ in records}) > 1:
         yield "pseudonyms of several releases"
-    low, high = told["scale"]["low"], told["scale"]["high"]
+    low, high, step = *(told["scale"][end] for end in ("low", "high")), grid_of(told)
     for user, items, labels, beside in records:
         if items != sorted(set(items)) or len(set(beside)) > 1:
             yield f"{user}: items do not ascend, or what stands beside them changes"
         if not all(low <= label <= high for label in labels):
             yield f"{user}: a label is off the scale"
+        elif step and not all(on_grid(label, low, high, step) for label in labels):
+            yield f"{user}: a label is off the grid"
     if told["settings"].get("items") == "pseudonyms":
         names = {item for _, items, _, _ in records for item in items}
         found = [ITEM.fullmatch(name) for name in names]
         if not all(found) or sorted(int(n[1]) for n in found) != list(range(len(names))):
             yield "items are no pseudonyms from 0 on"
+
+
+def grid_of(told):
+    step = told["settings"].get("label_step")
+    return step if isinstance(step, float) and step >= 1e-8 else None
+
+
+def on_grid(label, low, high, step):
+    """The grid is counted from the low end, and the high end belongs to it."""
+    return label == high or abs(low + round((label - low) / step) * step - label) < 1e-9
 
 
 def problems_of_claim(folder, records, told):

@@ -13,7 +13,13 @@ def blake(content):
 
 def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
     """Write a release of such rows; the list of classes and the counts are what they should be."""
-    told = {"claim": claim, "k": k, "levels": False, "diversity": {"b": 1, "l": 1}}
+    told = {
+        "format": "recveil-release-3",
+        "claim": claim,
+        "k": k,
+        "levels": False,
+        "diversity": {"b": 1, "l": 1},
+    }
     told |= {"layout": layout, "item_type": "integer", "settings": {}}
     told |= {"scale": {"low": 1.0, "high": 5.0, "step": 1.0}} | more
     names = ["user_id", "item_id", "rating", *["group_size"] * (layout == "groups")]

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from recveil.anonymize.synthetic.public_items import as_ids
 from recveil.errors import RecveilError, quoted
+from recveil.io import spooled
+from recveil.io.watched import watched_text
 from recveil.release.synthetic_form import MOST_DELTA
 
 NO_NOISE = "none"
 # The catalogue of whoever lets everybody know which items were rated at all.
 AS_RATED = "as-rated"
+# An id, as Python keeps it.
+_A_ROW = 100
 
 
 def epsilon_given(given: Any) -> float | None:
@@ -139,7 +143,8 @@ def _names(given: Any) -> tuple[list[str], str]:
     if not isinstance(given, str | PathLike):
         return [str(name) for name in given], "the list"
     try:
-        text = Path(given).read_text(encoding="utf-8-sig")
+        with spooled(given) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
+            text = raw.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RecveilError(
             f"catalogue (--catalogue): {quoted(str(given))} cannot be read as text; expected a "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.decoding import decoded_table
-from recveil.devices import refuse_devices
+from recveil.devices import read_whole, refuse_devices
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.release.claim import Claim, claim_kind
 from recveil.release.form import read_manifest
@@ -184,10 +184,10 @@ def _read(twin: Path, wanted: Any) -> Earlier:
     """Count the wanted people in a release."""
     folder = twin.with_name(twin.name.removesuffix(".private"))
     try:
-        refuse_devices(twin / PRIVATE_MANIFEST, twin / ASSIGNMENT)
-        told = json.loads((twin / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
-        users = decoded_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"]
-        people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string()).combine_chunks()))
+        refuse_devices(twin / ASSIGNMENT)
+        told = json.loads(read_whole(twin / PRIVATE_MANIFEST).decode())
+        users = decoded_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"].unique()
+        people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string())))
         sha256 = told["release"]["sha256"]
         return Earlier(folder, people.as_py() or 0, sha256, claim=_claim_of(folder, sha256))
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:

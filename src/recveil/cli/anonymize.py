@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, refuse_source_as_json
+from recveil.cli.options import Force, Json
 
 if TYPE_CHECKING:
     from recveil.anonymize import Anonymized
@@ -84,7 +84,6 @@ def anonymize(
     from recveil.cli.show import write_json
     from recveil.cli.show_release import show_release
 
-    refuse_source_as_json(json, source)
     told: list[Expected] = []
 
     def tell(expected: "Expected") -> None:

@@ -1,6 +1,5 @@
 """recveil audit."""
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ import typer
 from recveil.cli import options
 from recveil.cli.adversary import adversary_options, read_number, refused_number
 from recveil.cli.options import Json, reading_options
+from recveil.cli.outputs import is_stdout
 
 if TYPE_CHECKING:
     from recveil.audit import Audit
@@ -82,9 +82,6 @@ def audit(
     from recveil.audit import audit
     from recveil.cli.risk_file import place_of_risk
 
-    options.refuse_two_standard_outputs(html=html, risk=risk, json=json)
-    for option, path in (("--html", html), ("--risk", risk), ("--json", json)):
-        _check_output(option, path, [source, aux, catalogue], [release, against])
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
     risk = place_of_risk(risk, release) if curves else None
@@ -121,7 +118,7 @@ def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Pa
         _write_page(plain, html)
     if risk is not None and result.risk is not None:
         hand_out_risk(result.ratings.users, result.risk, risk)
-    if write_json(plain, json) and not (options.is_stdout(html) or options.is_stdout(risk)):
+    if write_json(plain, json) and not (is_stdout(html) or is_stdout(risk)):
         show_read(result.reading)
         show_audit(plain)
         for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
@@ -133,7 +130,7 @@ def _write_page(plain: dict[str, Any], html: Path) -> None:
     """Write the page to a file, or print it."""
     from recveil.report import audit_page, write_audit_page
 
-    if options.is_stdout(html):
+    if is_stdout(html):
         print(audit_page(plain))
     else:
         write_audit_page(plain, html)
@@ -145,22 +142,3 @@ def _read_targets(text: str) -> int | None:
     if isinstance(number, float):
         raise refused_number(text, "--targets", "all")  # a part of a person
     return number
-
-
-def _check_output(
-    option: str, path: Path | None, inputs: list[Path | None], releases: list[Path | None]
-) -> None:
-    """Refuse to write over an input, or anything private into the folder to be published."""
-    if path is None or options.is_stdout(path):
-        return
-    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)) or (
-        path.exists() and not path.is_file()
-    ):
-        raise typer.BadParameter(f"{option} {path} cannot be written; expected a file in a folder")
-    if any(given and given.exists() and path.exists() and path.samefile(given) for given in inputs):
-        raise typer.BadParameter(f"{option} {path} is an input itself; name another file")
-    if any(release and release.resolve() in path.resolve().parents for release in releases):
-        raise typer.BadParameter(f"{option} {path} would stand in a release; name another place")
-    from recveil.beside import refuse_in_release
-
-    refuse_in_release(path)

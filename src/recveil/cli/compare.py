@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, reading_options, refuse_source_as_json
+from recveil.cli.options import Json, reading_options
 
 if TYPE_CHECKING:
     from recveil.compare import Comparison
@@ -102,7 +102,6 @@ def compare(
     from recveil.compare.cells import PAGE
     from recveil.report.page_of_comparison import write_compare_page
 
-    refuse_source_as_json(json, source)
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if "all" in names:
         chosen = choose_methods(names)

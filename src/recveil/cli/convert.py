@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, reading_options, refuse_source_as_json
+from recveil.cli.options import Force, Json, reading_options
+from recveil.cli.outputs import is_stdout
 
 
 @reading_options
@@ -31,8 +32,6 @@ def convert(
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import convert
 
-    refuse_source_as_json(json, source)
-    options.refuse_two_standard_outputs(target=target, json=json)
     found = convert(
         source,
         target,
@@ -42,6 +41,6 @@ def convert(
         **reading,
     )
     if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
-        to_stdout = options.is_stdout(target)
+        to_stdout = is_stdout(target)
         show_read(found, err=to_stdout)
         typer.echo(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)

@@ -18,10 +18,18 @@ from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.memory_option import with_memory_option
 from recveil.cli.method_options import with_method_options
+from recveil.cli.outputs import with_checked_outputs
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
-from recveil.errors import RecveilError, UnknownOrderError, first_line_of, within_limit
+from recveil.errors import (
+    RecveilError,
+    UnknownOrderError,
+    first_line_of,
+    lacks_files,
+    too_few_files,
+    within_limit,
+)
 from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (demo, audit, anonymize, sample, verify, evaluate, compare, selftest, convert, generate)
@@ -51,7 +59,7 @@ def make_app() -> typer.Typer:
     for verb in VERBS:
         whole = with_method_options(verb) if verb is anonymize else verb
         whole = whole if verb in _READ_NOTHING else with_memory_option(whole)
-        made.command()(interruptible(whole))
+        made.command()(interruptible(with_checked_outputs(whole)))
     made.callback(invoke_without_command=True)(about)
     return made
 
@@ -103,6 +111,8 @@ def _is_interruption(cause: BaseException | None) -> bool:
 
 def _told(error: Exception) -> str:
     """Say what went wrong."""
+    if lacks_files(error):
+        return too_few_files()
     if lacks_memory(error) and not isinstance(error, MemoryLimitError):
         return not_enough()
     if isinstance(error, RecveilError):

@@ -74,7 +74,6 @@ def evaluate(
     if release is None:
         raise typer.BadParameter("expected --release DIR, the folder of a release")
     _check_ground(source, train, test, split)
-    _check_json(json, [source, train, test], release)
     result = evaluate(
         release,
         source,
@@ -105,14 +104,3 @@ def _check_ground(
             f"expected --train FILE and --test FILE, or SOURCE and --split SHARE; got "
             f"{', '.join(sorted(names)) or 'none of them'}"
         )
-
-
-def _check_json(json: Path | None, inputs: list[Path | None], release: Path) -> None:
-    """Refuse to write over an input, or what private ratings tell into the published folder."""
-    if json is None or str(json) == "-":
-        return
-    for source in inputs:
-        if source is not None:
-            options.refuse_source_as_json(json, source)
-    if release.resolve() in json.resolve().parents:
-        raise typer.BadParameter(f"--json {json} would stand in the release; name another place")

@@ -7,6 +7,7 @@ import typer
 
 from recveil.cli import options
 from recveil.cli.options import Force, Json
+from recveil.cli.outputs import is_stdout
 
 
 def generate(
@@ -33,7 +34,6 @@ def generate(
     from recveil.cli.show import describe, write_json
     from recveil.datasets import generate
 
-    options.refuse_two_standard_outputs(output=output, json=json)
     made = generate(
         output,
         users=users,
@@ -44,7 +44,7 @@ def generate(
         format=format,
         force=force,
     )
-    to_stdout = options.is_stdout(output)
+    to_stdout = is_stdout(output)
     if write_json({"output": str(output), "data": describe(made)}, json):
         typer.echo(
             f"Wrote {made.n_ratings:,} invented ratings of {made.n_items:,} items by "

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli.declare import add_options
-from recveil.devices import is_device
 
 if TYPE_CHECKING:
     from recveil.ratings import RatingScale
@@ -15,36 +14,6 @@ _INPUT = "Input"
 SOURCE = "A file of ratings, gzipped or not; - reads standard input."
 TARGET = "What to write: .parquet, .csv or .inter; - writes to standard output."
 TARGET_FORMAT = "parquet, csv or inter; by the ending if not given, csv for -."
-
-
-def _can_be_written(target: Path | None) -> Path | None:
-    """Refuse a --json FILE before the work begins, not after it."""
-    if target is None or is_device(target):
-        return target
-    is_plain = target.is_file() or not target.exists()
-    if not (is_plain and target.parent.is_dir()):
-        raise typer.BadParameter(f"{target} cannot be written; expected a file in a folder")
-    return target
-
-
-def is_stdout(path: Path | None) -> bool:
-    """Say whether an output is to go to standard output."""
-    return str(path) == "-"
-
-
-def refuse_two_standard_outputs(**outputs: Path | None) -> None:
-    """Refuse to mix two outputs on standard output."""
-    both = [name for name, path in outputs.items() if is_stdout(path)]
-    if len(both) > 1:
-        raise typer.BadParameter(
-            f"{' and '.join(both)} would both go to standard output (-); name a file for one"
-        )
-
-
-def refuse_source_as_json(json: Path | None, source: Path) -> None:
-    """Refuse to write the result over the input."""
-    if json is not None and json.exists() and source.exists() and json.samefile(source):
-        raise typer.BadParameter(f"--json {json} is the input itself; name another file")
 
 
 Format = Annotated[
@@ -110,7 +79,6 @@ Json = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        callback=_can_be_written,
         help="Write the result as JSON; - prints it and nothing else.",
     ),
 ]

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recveil.cli.options import is_stdout
+from recveil.cli.outputs import is_stdout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, reading_options, refuse_source_as_json
+from recveil.cli.options import Json, reading_options
 
 
 @reading_options
@@ -26,7 +26,6 @@ def selftest(
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import understand
 
-    refuse_source_as_json(json, source)
     read = understand(source, **reading)
     checks = selftest(read.ratings, seed=seed)
     holds = all(check.holds for check in checks)

@@ -8,7 +8,7 @@ from recveil.anonymize import Anonymized
 from recveil.anonymize.methods import tell_owner
 from recveil.cli.show import show_read, show_verification, tell_alone
 from recveil.release.manifest import twin_name
-from recveil.verify.not_covered import formulas_told
+from recveil.verify.item_formulas import formulas_told
 
 
 def show_release(made: Anonymized, output: Path) -> None:

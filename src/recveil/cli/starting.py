@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from recveil.memory import address_space, in_words, lacks_memory, not_enough
+from recveil.errors import lacks_files, too_few_files
+from recveil.lifeline import hold_on
+from recveil.memory import address_space, data_size, in_words, lacks_memory, not_enough
 
 # The smallest verbs take so many addresses, and the others up to 1.1 GB; below, libraries abort or
 # wait for ever while they are loaded.
 LEAST_ADDRESSES = 700_000_000
+# The same of data, which are fewer: files of libraries do not count.
+LEAST_DATA = 200_000_000
 # With one thread each, and memory that is asked for as it is needed, they take least.
 _SPARING = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -27,27 +31,34 @@ _FORWARDED = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line; where ``ulimit -v`` limits the memory, in a process that may die of it.
+    """Run the command line; where ``ulimit`` limits the memory, in a process that may die of it.
 
     Libraries do not all say that they got no memory: some abort. Who watches over the process
     that runs the verb can.
     """
     # Nothing is written that others can write to, compiled code neither.
     os.umask(os.umask(0o022) | 0o022)
-    limit = address_space()
-    if limit is not None:
-        if limit < LEAST_ADDRESSES:
-            _say(
-                f"not enough memory: this process may take {in_words(limit)} of addresses "
-                f"(ulimit -v), and needs {in_words(LEAST_ADDRESSES)} to start; raise that limit"
-            )
-            sys.exit(2)
-        if limit < _BELOW_SPARING:
+    addresses, data = address_space(), data_size()
+    _refuse_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
+    _refuse_to_start(data, LEAST_DATA, "data (ulimit -d)")
+    limits = [limit for limit in (addresses, data) if limit is not None]
+    if limits:
+        if min(limits) < _BELOW_SPARING:
             for name, value in _SPARING.items():
                 os.environ.setdefault(name, value)
         if arguments is None and hasattr(os, "fork"):
             _run_watched()
     _run(arguments)
+
+
+def _refuse_to_start(limit: int | None, least: int, what: str) -> None:
+    """End with a sentence where libraries would not even be loaded."""
+    if limit is not None and limit < least:
+        _say(
+            f"not enough memory: this process may take {in_words(limit)} of {what}, and needs "
+            f"{in_words(least)} to start; raise that limit"
+        )
+        sys.exit(2)
 
 
 def _run(arguments: list[str] | None) -> NoReturn:
@@ -57,9 +68,9 @@ def _run(arguments: list[str] | None) -> NoReturn:
         print("Interrupted; nothing was begun.", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
     except Exception as error:
-        if not lacks_memory(error):
+        if not (lacks_memory(error) or lacks_files(error)):
             raise
-        _say(not_enough())
+        _say(too_few_files() if lacks_files(error) else not_enough())
         sys.exit(2)
     run(arguments)
 
@@ -71,11 +82,14 @@ def _run_watched() -> NoReturn:
     the process says when it is us who end it.
     """
     told, tells = os.pipe()
+    lifeline, held = os.pipe()
     with _blocked():
         child = os.fork()
         status = _wait(child) if child else 0
     if not child:
         os.close(told)
+        os.close(held)
+        hold_on(lifeline)  # a SIGKILL reaches this process alone: the other one is not to go on
         try:
             _run(None)
         finally:

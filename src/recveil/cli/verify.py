@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, refuse_source_as_json
+from recveil.cli.options import Json
 
 
 def verify(
@@ -58,11 +58,6 @@ def verify(
     from recveil.cli.show import show_links, show_not_covered, show_verification, write_json
     from recveil.verify import verify
 
-    refuse_source_as_json(json, path)
-    target = None if json is None or str(json) == "-" else json.resolve()
-    if target is not None and path.is_dir() and path.resolve() in target.parents:
-        # There it would be a file that the release does not list, and break its claim.
-        raise typer.BadParameter(f"--json {json} would stand in the release; name another place")
     columns = {"user": user, "item": item, "rating": rating}
     result = verify(path, k=k, b=b, l=l, claim=claim, links=links, private=private, **columns)
     if write_json(result.to_dict(), json):

@@ -16,6 +16,7 @@ from recveil.audit.shadowing import attack_by_shadows
 from recveil.beside import folder_beside, refuse_in_release, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
+from recveil.devices import read_whole
 from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
 from recveil.memory import lacks_memory, not_enough
@@ -26,6 +27,7 @@ _FORMAT = "recveil-cell-8"
 CELLS, WORK = "cells", ".work-"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"
+_MOST_BYTES = 1 << 26  # of a cell
 
 
 @brief
@@ -116,7 +118,7 @@ def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
     What failed for a reason that could be named fails again, and is finished; a fault is not.
     """
     try:
-        plain = json.loads((out / CELLS / setting.file).read_text(encoding="utf-8"))
+        plain = json.loads(read_whole(out / CELLS / setting.file, _MOST_BYTES).decode())
         is_finished = plain["key"] == key and not plain["is_fault"]
         return Cell.from_json(plain) if is_finished else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

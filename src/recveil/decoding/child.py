@@ -2,7 +2,7 @@
 
 A damaged file can make the decoder crash, and a small one can become many gigabytes. So it is
 decoded here, where nothing is lost if the process dies or runs out of memory. Each value is
-checked, and written anew for the process that asked. Nothing but pyarrow is needed.
+checked, and written anew for the process that asked. Of libraries, pyarrow alone is needed.
 """
 
 import gzip
@@ -20,11 +20,15 @@ import pyarrow as pa
 import pyarrow.compute  # casts need it, and each copy of the process would load it
 import pyarrow.parquet as pq
 
+from recveil.lifeline import hold_on
+
 _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
 # For each row that is kept: what becomes of it beside the decoded values, while it is put in order.
 _BESIDE_A_ROW = 16
+# Of batches, one is held there, and a few by the process that asked; such a one always may be.
+_HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
 _GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -32,12 +36,19 @@ class TooLargeError(Exception):
     """What is decoded takes more memory than it may: so many bytes, and of how many rows."""
 
 
-def serve() -> None:
+def serve(lifeline: int = -1) -> None:
     """Answer requests, a line of JSON each, until there are no more.
 
     Each is answered by a process of its own, a copy of this one: however it dies, so does this one,
     which the asking process sees.
+
+    Parameters
+    ----------
+    lifeline : int
+        The end of a pipe whose other end the asking process holds, and nobody else; -1 for none.
     """
+    if lifeline >= 0:
+        hold_on(lifeline, group=True)
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides when it is over
     _leave_no_core()
@@ -167,11 +178,13 @@ class _Parquet:
             return head | {"metadata": _legible(about.metadata)}, schema, iter(())
         if request["wanted"] == "first":
             batches = self.parquet.iter_batches(request["rows"])
-            return head, _flat(schema), _first(batches, request["rows"], schema)
+            first = _first(batches, request["rows"], schema)
+            return head, _flat(schema), _each_small(first, request["limit"])
         self.parquet = pq.ParquetFile(self.file, read_dictionary=request["dictionary"])
         schema = _chosen(self.parquet.schema_arrow, request["columns"])
         if request["wanted"] == "batches":
-            return head, schema, self._by_group(request["rows"], schema)
+            batches = self._by_group(request["rows"], schema)
+            return head, schema, _each_small(batches, request["limit"])
         if request["narrow"]:
             schema = self._narrowed(schema)
         held = _Held(request["limit"])
@@ -228,7 +241,8 @@ class _Arrow:
             return head | {"metadata": _legible(reader.schema.metadata)}, reader.schema, iter(())
         if request["wanted"] == "first":
             batches = _batches(reader)
-            return head, _flat(reader.schema), _first(batches, request["rows"], reader.schema)
+            first = _first(batches, request["rows"], reader.schema)
+            return head, _flat(reader.schema), _each_small(first, request["limit"])
         names = reader.schema.names
         included = sorted({names.index(name) for name in request["columns"]})
         reader = self._reader(pa.ipc.IpcReadOptions(included_fields=included))
@@ -294,6 +308,17 @@ def _first(
             for field, column in zip(schema, rows.columns, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=_flat(schema)), 0
+
+
+def _each_small(
+    batches: Iterator[tuple[pa.RecordBatch, int]], limit: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield batches of which a few are held at a time; refuse one that is too large for that."""
+    most = max(limit // _HELD_AT_A_TIME, _SMALL_BATCH)
+    for batch, group in batches:
+        if batch.nbytes > most:
+            raise TooLargeError(_HELD_AT_A_TIME * batch.nbytes, None)
+        yield batch, group
 
 
 class _Held:

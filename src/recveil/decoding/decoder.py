@@ -1,8 +1,10 @@
 """Decoder: asks another process what is in a Parquet or Arrow file."""
 
 import atexit
+import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,9 +18,18 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import MachineError, RecveilError
+from recveil.lifeline import HAS_LIFELINES
 from recveil.memory import memory_limit, not_enough, refuse_for_memory
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding.child import serve; serve()"
+_START = (
+    "import sys; lifeline = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
+    "from recveil.decoding.child import serve; serve(lifeline)"
+)
+# What the other process is told of its surroundings; it needs no more, and learns no secrets.
+_HANDED_ON = re.compile(
+    r"PATH|PYTHON(HOME|PATH|DONTWRITEBYTECODE|PYCACHEPREFIX|NOUSERSITE)|(DY)?LD_LIBRARY_PATH|"
+    r"LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|TMPDIR|TMP|TEMP|[A-Z]+_NUM_THREADS|SYSTEMROOT"
+)
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIPE_BYTES = 1 << 20
 _SECONDS_TO_END = 10.0
@@ -85,7 +96,7 @@ def decoding(
         If it takes more memory than may be taken.
     RecveilError
         If the other process dies of it.
-    OSError, EOFError, pyarrow.ArrowInvalid
+    OSError, pyarrow.ArrowInvalid
         As if it were read here.
 
     Examples
@@ -153,16 +164,21 @@ class _Child:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.is_waiting = True  # for a request: its last answer was read to the end
+        # Only this process holds the other end: however it ends, so does that one.
+        lifeline, self.held = os.pipe() if HAS_LIFELINES else (-1, -1)
         self.process = subprocess.Popen(  # noqa: S603  # a fixed command, and no shell
-            [sys.executable, "-c", _START, *filter(None, sys.path)],
+            [sys.executable, "-c", _START, str(lifeline), *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             # A group of its own, so that what it started ends with it.
             start_new_session=True,
             # What is decoded goes back to the system at once, and takes no more than it must.
-            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
+            env=_surroundings(),
+            pass_fds=(lifeline,) if HAS_LIFELINES else (),
         )
+        if HAS_LIFELINES:
+            os.close(lifeline)
         self.requests = cast(IO[bytes], self.process.stdin)
         self.answers = cast(IO[bytes], self.process.stdout)
         with suppress(ImportError, AttributeError, OSError):
@@ -195,6 +211,9 @@ class _Child:
         for pipe in (self.requests, self.answers):
             with suppress(OSError):
                 pipe.close()
+        if self.held >= 0:
+            os.close(self.held)
+            self.held = -1
         with suppress(ProcessLookupError, AttributeError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -262,6 +281,12 @@ class _Child:
         )
 
 
+def _surroundings() -> dict[str, str]:
+    """Return the environment of the other process: no credentials, and nothing else unneeded."""
+    handed = {name: value for name, value in os.environ.items() if _HANDED_ON.fullmatch(name)}
+    return handed | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+
 def _raise(told: dict[str, Any], name: str) -> None:
     """Raise here what went wrong there."""
     message = told.get("message", "")
@@ -271,7 +296,7 @@ def _raise(told: dict[str, Any], name: str) -> None:
     if told["error"] == "memory":
         refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)
     if told["error"] == "gzip":
-        raise EOFError(message)
+        raise gzip.BadGzipFile(message)
     if told["error"] == "system":
         raise OSError(told["errno"], message, name)
     raise pa.ArrowInvalid(message)

@@ -193,7 +193,7 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
     return [str(place) for place in range(1, n_columns + 1)]
 
 
-def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
+def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Iterator[Record]:
     r"""Read a file slowly, record by record; blank lines are passed over.
 
     Parameters
@@ -202,6 +202,9 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
         Unzipped on the way if it is gzipped.
     dialect : Dialect
         A header is a record like any other.
+    kept : int, optional
+        How many bytes whoever reads keeps of each record, beside all of its text; nothing of
+        either if not given.
 
     Yields
     ------
@@ -224,7 +227,8 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
     ...     list(read_records(path, DIALECTS["csv"]))
     [(1, ['user_id', 'k']), (3, ['ann', '3'])]
     """
-    with watched_text(path) as raw:
+    opened = watched_text(path) if kept is None else watched_text(path, keeps_text=True, a_row=kept)
+    with opened as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
         split = partial(csv.reader, text, delimiter=dialect.character)
         reader = split() if dialect.quotes else split(quoting=csv.QUOTE_NONE)

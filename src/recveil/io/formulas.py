@@ -4,7 +4,7 @@ A cell that begins with one of a few characters is a formula to a spreadsheet, a
 stands beside it to somebody else. An apostrophe in front makes text of it. Cells that begin with
 apostrophes and such a character get one more, so that taking one off gives back what there was.
 
-Numbers are left alone: -5 is no formula.
+Numbers are left alone: -5 is no formula, nor is it where it stands as text.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any
 # The wide forms count in spreadsheets of some languages.
 _STARTS = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001
 _RISKY = re.compile(f"'*[{_STARTS}]")
+_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 
 
 def is_formula(label: object) -> bool:
@@ -20,10 +21,14 @@ def is_formula(label: object) -> bool:
 
     Examples
     --------
-    >>> [is_formula(label) for label in ("=1+1", "@ann", "-", "\tb", "ann", "a=b", -5)]
-    [True, True, True, True, False, False, False]
+    >>> [is_formula(label) for label in ("=1+1", "@ann", "-", "\tb", "-5+2")]
+    [True, True, True, True, True]
+    >>> [is_formula(label) for label in ("ann", "a=b", "'=1+1", "-5", "+1.5", -5)]
+    [False, False, False, False, False, False]
     """
-    return isinstance(label, str) and _RISKY.match(label) is not None and label[0] != "'"
+    if not isinstance(label, str) or _NUMBER.fullmatch(label):
+        return False
+    return _RISKY.match(label) is not None and label[0] != "'"
 
 
 def as_cell(label: Any) -> Any:

@@ -24,6 +24,8 @@ from recveil.ratings.plain_types import plain_table, python_values
 
 _LEVEL_NAMES = ("k", "level", "privacylevel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+# The line, the user and the level, as Python keeps them.
+_A_ROW = 250
 _PARQUET_MAGIC = b"PAR1"
 _HEADER = "expected a header such as user_id,k"
 
@@ -128,12 +130,12 @@ def _read_parquet(path: Path) -> _Column:
 
 def _read_text(path: Path) -> _Column:
     dialect = DIALECTS["csv"]
-    records = read_records(path, dialect)
+    records = read_records(path, dialect, _A_ROW)
     line, names = next(records, (0, []))
     if not line:
         raise RecveilError(f"{path.name}: the file is empty; {_HEADER}")
     if any("\t" in name for name in names):
-        records = read_records(path, dialect := DIALECTS["tsv"])
+        records = read_records(path, dialect := DIALECTS["tsv"], _A_ROW)
         line, names = next(records)
     check_utf8(names, Place(path.name, line))
     user, level = (names.index(name) for name in _choose(names, path.name))

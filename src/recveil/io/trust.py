@@ -19,6 +19,9 @@ from recveil.io.lines import Place
 from recveil.io.pipes import spooled
 from recveil.io.watched import watched_text
 
+# A pair and its value, as Python keeps them.
+_A_ROW = 250
+
 
 @brief
 class StatedTrust(NamedTuple):
@@ -105,7 +108,7 @@ def _lines(path: Path) -> Iterator[str]:
     # What is not UTF-8 equals no label of a user, and so counts as unknown.
     with (
         naming(path),
-        watched_text(path) as raw,
+        watched_text(path, keeps_text=True, a_row=_A_ROW) as raw,
         io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape") as text,
     ):
         yield from text

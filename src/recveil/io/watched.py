@@ -18,12 +18,14 @@ from recveil.memory import refuse_beyond_limit
 LONGEST_LINE = 1 << 24
 # What a row becomes: ids, rating and time, and what stands beside them while they are put in order.
 _A_ROW = 36
+# Blocks of text that are read ahead, and being split.
+_UNDER_WAY = 1 << 26
 _NEWLINE = 10
 
 
 @contextmanager
 def watched_text(
-    path: Path, *, keeps_text: bool = False, deferred: bool = False
+    path: Path, *, keeps_text: bool = False, a_row: int = _A_ROW, deferred: bool = False
 ) -> Iterator[IO[bytes]]:
     r"""Open a text, gunzipped if need be, whose bytes are looked at as they are read.
 
@@ -32,6 +34,8 @@ def watched_text(
     path : Path
     keeps_text : bool
         Whether whoever reads keeps all of its text, and not only what ratings need.
+    a_row : int
+        How many bytes each line becomes beside its text; as many as a rating's, if not given.
     deferred : bool
         Whether a text seems to end where it is refused, and the error comes at the end of the
         block: threads of pyarrow that wait for more would wait for ever.
@@ -59,7 +63,7 @@ def watched_text(
     with (
         pa.OSFile(os.fsencode(path)) as file,  # whatever bytes its name is made of
         pa.input_stream(file, compression=packing) as raw,
-        _Watched(raw, path.name, keeps_text=keeps_text) as watched,
+        _Watched(raw, path.name, int(keeps_text), a_row) as watched,
         io.BufferedReader(watched) as text,
     ):
         watched.is_deferring = deferred
@@ -73,10 +77,11 @@ def watched_text(
 class _Watched(io.RawIOBase):
     """Looks at each piece that is read."""
 
-    def __init__(self, raw: Any, name: str, *, keeps_text: bool) -> None:
+    def __init__(self, raw: Any, name: str, a_byte: int, a_row: int) -> None:
         self.raw = raw
         self.name = name
-        self.a_byte = int(keeps_text)
+        self.a_byte, self.a_row = a_byte, a_row
+        self.allocated = pa.total_allocated_bytes()
         self.lines = 0
         self.bytes = 0
         self.of_line = 0  # bytes since the last end of a line
@@ -115,8 +120,11 @@ class _Watched(io.RawIOBase):
             )
         self.bytes += len(piece)
         self.lines += _count_lines(piece)
-        needed = self.lines * _A_ROW + self.bytes * self.a_byte
+        needed = self.lines * self.a_row + self.bytes * self.a_byte
         refuse_beyond_limit(f"{self.name}: its rows", needed, at_least=True)
+        # What has been made of it: of long ids, and of times as text, more than what rows take.
+        made = pa.total_allocated_bytes() - self.allocated - _UNDER_WAY
+        refuse_beyond_limit(f"{self.name}: its values", made, at_least=True)
 
     def _place(self, before: bytes) -> Place:
         """Return the line in which the next piece goes on after so many bytes."""

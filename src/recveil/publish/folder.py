@@ -40,6 +40,7 @@ from recveil.release.manifest import (
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.verify import Verification, verify
+from recveil.verify.item_formulas import formulas_of
 
 
 def write_release(
@@ -149,15 +150,19 @@ def _write_published(
 ) -> None:
     about = published.claim.about
     if layout == "model" and published.model is not None:
-        content, counts = folder / MODEL, write_model(published.model(), folder / MODEL)
+        content, model = folder / MODEL, published.model()
+        counts, items = write_model(model, content), model.column(0).to_pylist()
     else:
         content = folder / f"ratings.{file_format}"
-        counts = _write_ratings(published, content, file_format, in_groups=layout == "groups")
+        counts, items = _write_ratings(
+            published, content, file_format, in_groups=layout == "groups"
+        )
     names = counts_of(FORMAT, about, layout)
     manifest = replace(
         Manifest.of(published, layout),
         recveil=version("recveil"),
         counts={name: counts[name] for name in names},
+        formulas=formulas_of(items),
     )
     (folder / CARD).write_bytes(data_card(manifest, content.name).encode())
     listed = (content.name, *beside_ratings(about))
@@ -167,8 +172,8 @@ def _write_published(
 
 def _write_ratings(
     published: Published, ratings_file: Path, file_format: FileFormat, *, in_groups: bool
-) -> dict[str, int]:
-    """Write the records, and the list of their classes if there are such; return all counts."""
+) -> tuple[dict[str, int], list[Any]]:
+    """Write the records, and the list of their classes if any; return all counts, and the items."""
     holds_people = published.claim.about.holds_people
     people_of: Counter[bytes] = Counter()
     counts = {"users": published.n_users, "records": 0, "labels": 0}
@@ -200,7 +205,7 @@ def _write_ratings(
     counts["duplicates_dropped"] = published.duplicates_dropped
     if holds_people:
         (ratings_file.parent / CLASSES).write_bytes(class_list(people_of))
-    return counts
+    return counts, published.items[item_seen].tolist()
 
 
 def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:

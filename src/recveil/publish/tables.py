@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from recveil.ratings.dictionaries import written_out
 from recveil.release.records import Records
 from recveil.release.sides import FileFormat, Published
 
@@ -64,8 +66,8 @@ def tables(
             names = pa.array(published.pseudonyms(n_before + first, n_before + last))
             row_of = np.repeat(np.arange(last - first, dtype=np.int32), rows)
             columns = {
-                "user_id": pa.DictionaryArray.from_arrays(row_of, names).dictionary_decode(),
-                "item_id": items.take(pa.array(block.indices[places])),
+                "user_id": written_out(_coded(row_of, names), "user_id"),
+                "item_id": written_out(_coded(block.indices[places], items), "item_id"),
                 "rating": pa.array(block.values[places]),
             }
             if in_groups:
@@ -74,6 +76,10 @@ def tables(
                 columns["k"] = pa.array(np.repeat(block.promised[records], rows))
             yield pa.table(columns), last - first
         n_before += record_of.size
+
+
+def _coded(places: NDArray[Any], values: pa.Array) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(places), values)
 
 
 def evenly(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:

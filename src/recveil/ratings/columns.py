@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, quoted
+from recveil.ratings.dictionaries import cast_each, in_turn, tidied
 
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
@@ -165,7 +166,7 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
 
 def _decoded_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Read each different text once, if all are numbers."""
-    column = column.unify_dictionaries()
+    column = tidied(column)
     try:
         chunks = [
             pa.DictionaryArray.from_arrays(
@@ -185,9 +186,9 @@ def _shifted(locate: Locate, first: int) -> Locate:
 def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
     """Read numbers, or text of numbers, as float64; raise for the first that is none."""
     try:
-        return column.cast(pa.float64(), safe=False)
+        return cast_each(column, pa.float64(), safe=False)
     except pa.ArrowInvalid:
-        for row, text in enumerate(column.to_pylist()):
+        for row, text in enumerate(in_turn(column)):
             if not casts(text, pa.float64()):
                 raise RecveilError(f"{locate(row)}: {role} {quoted(text)} {_why(text)}") from None
         raise

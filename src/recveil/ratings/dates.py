@@ -229,7 +229,7 @@ def _is_doubtful(column: pa.ChunkedArray) -> bool:
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return [text for text in column.to_pylist() if text] if is_text(kind) else []
+    return [text for text in column.unique().to_pylist() if text] if is_text(kind) else []
 
 
 def _are_times(numbers: Iterable[int]) -> bool:

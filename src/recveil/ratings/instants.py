@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.ratings.columns import Locate, is_text, numbers_of, refuse_missing
+from recveil.ratings.dictionaries import cast_each
 from recveil.ratings.times import times_from_format, times_from_text
 
 
@@ -62,6 +63,6 @@ def sort_keys(
 def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Read text of whole numbers: as float64, nanoseconds less than 256 apart would be equal."""
     try:
-        return texts.cast(pa.int64())
+        return cast_each(texts, pa.int64())
     except pa.ArrowInvalid:
         return None

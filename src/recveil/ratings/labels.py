@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recveil.compiled import compiled
 from recveil.errors import RecveilError, shortened
 from recveil.ratings.columns import Locate, is_text, pieces, refuse_first, refuse_missing
+from recveil.ratings.dictionaries import tidied
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
@@ -50,7 +51,7 @@ def encode_labels(
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
     if column.num_chunks and _holds_twice(column.chunk(0).dictionary):
-        column = column.cast(column.type.value_type).dictionary_encode().unify_dictionaries()
+        column = tidied(column)
     refuse_missing(column, f"the {role} is missing; drop the row", locate)
     if not column.num_chunks:
         return np.array([], np.int64), np.array([], np.int32)

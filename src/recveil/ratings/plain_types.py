@@ -1,9 +1,12 @@
 """Plain types: few enough that whoever reads a column knows them all."""
 
+import itertools
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from recveil.ratings.dictionaries import tidied, written_out
 
 _ENCODED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
 
@@ -47,7 +50,12 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(kind):
         if any(is_one(kind.value_type) for is_one in _ENCODED):
             return column
-        return plain_column(_each(column, lambda part: part.dictionary_decode(), kind.value_type))
+        values = plain_column(_each(column, lambda part: part.dictionary, kind.value_type))
+        pairs = zip(column.chunks, values.chunks, strict=True)
+        coded = [pa.DictionaryArray.from_arrays(each.indices, part) for each, part in pairs]
+        if any(is_one(values.type) for is_one in _ENCODED):
+            return pa.chunked_array(coded, pa.dictionary(kind.index_type, values.type))
+        return pa.chunked_array([written_out(each, "a column") for each in coded], values.type)
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         without = pa.timestamp(kind.unit)
         return _each(column, lambda part: part.view(without), without)
@@ -75,6 +83,14 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
     >>> python_values(pa.chunked_array([pa.array([9_999_999], pa.date32())]))
     ['29349-01-25']
     """
+    if pa.types.is_dictionary(column.type) and len(column):
+        # Each text is made once, however many rows have it.
+        column = tidied(
+            pa.chunked_array([column] if isinstance(column, pa.Array) else column.chunks)
+        )
+        each: list[Any] = python_values(pa.chunked_array([column.chunk(0).dictionary]))
+        codes = itertools.chain.from_iterable(part.indices.to_pylist() for part in column.chunks)
+        return [None if code is None else each[code] for code in codes]
     try:
         values: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):

@@ -16,6 +16,7 @@ from recveil.ratings.assemble import Duplicates, first_fall
 from recveil.ratings.build import Built, build, frame_columns, tell_dropped
 from recveil.ratings.columns import Locate
 from recveil.ratings.dates import tell_look
+from recveil.ratings.dictionaries import written_out
 from recveil.ratings.frame import table_from_columns
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 
@@ -289,8 +290,8 @@ class Ratings:
          {'user_id': 'b', 'item_id': 1, 'rating': 4.0, 'timestamp': 0}]
         """
         columns = {
-            "user_id": _decode(self.users, self.user_positions()),
-            "item_id": _decode(self.items, self.indices),
+            "user_id": _decode("user_id", self.users, self.user_positions()),
+            "item_id": _decode("item_id", self.items, self.indices),
             "rating": pa.array(self.values),
         }
         if self.days is not None:
@@ -357,8 +358,9 @@ class Ratings:
             )
 
 
-def _decode(labels: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(codes, pa.array(labels)).dictionary_decode()
+def _decode(name: str, labels: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(labels))
+    return written_out(column, name)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

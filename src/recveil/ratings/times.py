@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
+from recveil.ratings.dictionaries import cast_each, in_turn
 
 _SECONDS_A_DAY = 86_400
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
@@ -93,10 +94,10 @@ def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
     """Read text as Unix times or as ISO dates, with or without a time zone."""
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
         try:
-            return column.cast(kind)
+            return cast_each(column, kind)
         except pa.ArrowInvalid:
             continue
-    for row, text in enumerate(column.to_pylist()):
+    for row, text in enumerate(in_turn(column)):
         if not any(casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
             raise RecveilError(
                 f"{locate(row)}: time {quoted(text)} is neither a Unix time nor an ISO date "
@@ -147,11 +148,12 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
         return column.cast(pa.timestamp("us"))
     texts = column.chunk(0).dictionary.to_pylist()
     instants: list[datetime | None] = []
-    for text in texts:
+    for number, text in enumerate(texts):
         try:
             instants.append(_in_utc(datetime.strptime((text or "").strip(), format)))
         except ValueError:
-            row = int(pc.index(column.cast(column.type.value_type), text).as_py())
+            codes = pa.chunked_array([chunk.indices for chunk in column.chunks])
+            row = int(pc.index(codes, number).as_py())
             if row >= 0:
                 raise RecveilError(
                     f"{locate(row)}: time {quoted(text)} is not written as time_format "

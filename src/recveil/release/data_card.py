@@ -1,5 +1,7 @@
 """The data card: what a reader of a release must know, in plain words."""
 
+import json
+import re
 from functools import lru_cache
 
 from jinja2 import DictLoader, Environment, StrictUndefined
@@ -27,6 +29,8 @@ _DRAWN_BEFORE = {
 }
 _DRAWN_CHANGED = (*_WORDS_CHANGED, *_DRAWN_BEFORE)
 
+# What could end the quotes around an example, or be taken for a part of a page.
+_NOT_SHOWN = re.compile(r"[`<>&\x7f]")
 # Cards of these do not repeat a digest of release.json.
 _WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3")
 
@@ -75,9 +79,24 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
             class_of=manifest.claim.about.class_of,
             one_person_each=method.one_person_each,
             beside_real_ratings=method.beside_real_ratings(settings),
+            n_formulas=manifest.formulas.items if manifest.formulas else 0,
+            example=in_quotes(manifest.formulas.example) if manifest.formulas else "",
         )
     )
     return text + "\n" + _digest_line(manifest)
+
+
+def in_quotes(text: str) -> str:
+    r"""Return somebody's text as it can stand between backticks, where nothing runs or shows it.
+
+    As in JSON, with escapes for all that is not plain ASCII, and for what pages and Markdown know.
+
+    Examples
+    --------
+    >>> in_quotes('=A1&"`<b>é')
+    '"=A1\\u0026\\"\\u0060\\u003cb\\u003e\\u00e9"'
+    """
+    return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text))
 
 
 @lru_cache(maxsize=32)

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from recveil.devices import read_whole
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind, published_claims
 from recveil.release.manifest import (
     FORMATS,
     MANIFEST,
+    MAY_TELL_FORMULAS,
     MODEL,
     RATINGS,
     Manifest,
@@ -32,6 +34,8 @@ _VERSION = re.compile(
     r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,3}((a|b|rc)[0-9]{1,3})?(\.(post|dev)[0-9]{1,3})*"
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# Of an id that is an example, so much is shown.
+MOST_OF_EXAMPLE = 40
 # Ratings beyond that are none, and more people, labels or bytes than that are nobody's.
 _LARGEST_RATING, _LARGEST_COUNT = 1e12, 10**15
 
@@ -63,7 +67,7 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
         return dict(pairs)
 
     try:
-        content = file.read_bytes()
+        content = read_whole(file)
         manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
         _check_essentials(manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -97,7 +101,7 @@ def known_manifest(folder: Path) -> Manifest:
     """
     file = folder / MANIFEST
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_whole(file).decode())
         _check_essentials(content)
         problems = list(problems_of_settings(content))
     except KeyError as error:
@@ -155,16 +159,18 @@ def _check_essentials(manifest: Any) -> None:
         manifest["item_type"] in ("integer", "text"),
         isinstance(manifest["counts"], dict),
         isinstance(manifest["settings"], dict),
+        _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
     )
     if not all(right):
         raise ValueError(
-            "k, levels, diversity, files, layout, item_type, counts or settings make no sense"
+            "k, levels, diversity, files, layout, item_type, counts, settings or formulas make no "
+            "sense"
         )
 
 
 def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     """Say of each part in what it is not as recveil writes it."""
-    yield from _key_problems("it", manifest, _KEYS)
+    yield from _key_problems("it", manifest, _keys_of(manifest))
     version = manifest.get("recveil")
     if not (isinstance(version, str) and _VERSION.fullmatch(version)):
         yield f"recveil is {_quoted(version)}; expected a version such as '0.1.0'"
@@ -190,6 +196,24 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     names = (content or usual, *beside_ratings(about))
     yield from _key_problems("files", manifest["files"], names)
     yield from _file_problems(manifest["files"])
+
+
+def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
+    """Return the keys of a release.json; it tells of formulas only where there are some."""
+    may = FORMATS.index(manifest["format"]) + 1 >= MAY_TELL_FORMULAS
+    formulas = ("formulas",) if may and "formulas" in manifest else ()
+    return (*_KEYS[:-1], *formulas, _KEYS[-1])
+
+
+def _makes_sense(formulas: Any) -> bool:
+    """Say whether this is how many ids begin as formulas do, and one of them."""
+    return (
+        isinstance(formulas, dict)
+        and tuple(formulas) == ("items", "example")
+        and _is_count(formulas["items"], 1)
+        and isinstance(formulas["example"], str)
+        and len(formulas["example"]) <= MOST_OF_EXAMPLE
+    )
 
 
 def _file_problems(files: dict[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 
@@ -31,6 +31,8 @@ FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
+# The first format whose releases may tell of ids that a spreadsheet runs, and the first that must.
+MAY_TELL_FORMULAS, MUST_TELL_FORMULAS = 4, 5
 # Of releases in which no record is anybody's: nothing is counted that was not drawn.
 _DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
 
@@ -124,6 +126,25 @@ class FileEntry:
 
 
 @brief
+class ItemFormulas(NamedTuple):
+    """What release.json tells of ids of items that a spreadsheet takes for formulas.
+
+    Attributes
+    ----------
+    items : int
+        How many there are; 1 or more.
+    example : str
+        The first of them in the order of text, or its beginning.
+    """
+
+    items: int
+    example: str
+
+    def _facts(self) -> dict[str, object]:
+        return {"items": self.items}
+
+
+@brief
 @dataclass(frozen=True)
 class Manifest:
     """What a release says of itself.
@@ -146,6 +167,8 @@ class Manifest:
         The version that made it.
     format : str
         One of `FORMATS`.
+    formulas : ItemFormulas or None
+        What it tells of ids that a spreadsheet takes for formulas; None where it tells of none.
     """
 
     claim: Claim
@@ -157,6 +180,7 @@ class Manifest:
     files: Mapping[str, FileEntry] = field(default_factory=dict)
     recveil: str = ""
     format: str = FORMAT
+    formulas: ItemFormulas | None = None
 
     @classmethod
     def of(cls, published: Published, layout: str | None = None) -> Self:
@@ -185,7 +209,7 @@ class Manifest:
         RecveilError, KeyError, TypeError, ValueError
             If a part is missing or makes no sense.
         """
-        scale = content["scale"]
+        scale, formulas = content["scale"], content.get("formulas")
         return cls(
             claim=claim_of_json(content),
             layout=content["layout"],
@@ -199,6 +223,7 @@ class Manifest:
             },
             recveil=content.get("recveil", ""),
             format=content["format"],
+            formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -216,6 +241,8 @@ class Manifest:
             "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
             "settings": dict(self.settings),
             "counts": dict(self.counts),
+            # Most have none, and are written as before.
+            **({"formulas": self.formulas._asdict()} if self.formulas else {}),
             "files": {
                 name: {"sha256": entry.sha256, "bytes": entry.bytes}
                 for name, entry in self.files.items()
@@ -230,6 +257,11 @@ class Manifest:
         """
         content = {name: part for name, part in self.to_json().items() if name != "files"}
         return hashlib.sha256(to_bytes(content)).hexdigest()
+
+    @property
+    def number(self) -> int:
+        """The number of its format."""
+        return FORMATS.index(self.format) + 1
 
     @property
     def method(self) -> Method:

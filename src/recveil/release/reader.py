@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.decoding import decoded_table, decoding
-from recveil.errors import RecveilError, reason_of
+from recveil.devices import read_whole, refuse_devices
+from recveil.errors import RecveilError, quoted, reason_of
+from recveil.ratings.plain_types import plain_column, python_values
 from recveil.release.manifest import (
     ASSIGNMENT,
     HIDDEN_ITEMS_FILE,
@@ -165,7 +167,8 @@ def read_twin(folder: Path) -> Twin:
         assignment = _whole_table(private / ASSIGNMENT)
         lone = told.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
-        return Twin(assignment["user_id"], assignment["published_id"].to_pylist(), share)
+        ids = python_values(plain_column(assignment["published_id"]))
+        return Twin(assignment["user_id"], ids, share)
 
 
 def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:
@@ -213,7 +216,7 @@ def _labels(column: Any) -> NDArray[Any]:
 
 def _read_private(file: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(json.loads(read_whole(file).decode()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
@@ -268,6 +271,7 @@ def _ratings_file(folder: Path, manifest: Manifest) -> Path:
     name = manifest.ratings_file
     if name is None:
         raise RecveilError(f"{folder}: {MANIFEST} names no ratings; write the release again")
+    refuse_devices(folder / name)
     if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
         raise RecveilError(
             f"{folder / name}: not the file that was written (SHA-256); "
@@ -286,8 +290,19 @@ def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
                 yield pa.table(batch).select(types.names).cast(types)
         return
     with decoding(file, wanted="batches", columns=types.names, rows=_ROWS_AT_ONCE) as found:
+        _refuse_dictionaries(found.schema, file)
         for batch, _ in found.batches:
             yield pa.table(batch).cast(types)
+
+
+def _refuse_dictionaries(schema: pa.Schema, file: Path) -> None:
+    """Refuse a column whose few values could become gigabytes; no release has one."""
+    for field in schema:
+        if pa.types.is_dictionary(field.type):
+            raise RecveilError(
+                f"{file}: column {quoted(field.name)} is a dictionary, which no release has; ask "
+                f"recveil verify what is wrong with it"
+            )
 
 
 def _whole_table(file: Path) -> pa.Table:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.release.claim import Claim
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
-from recveil.verify.not_covered import formulas_told, not_covered_of_release
+from recveil.verify.item_formulas import formulas_told, wrong_formulas
+from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
 from recveil.verify.private_values import PublishedNames
 from recveil.verify.published_file import PublishedFile
@@ -72,6 +73,7 @@ def check_drawn(
         violations.append(Violation(name, None, None, problem))
         return replace(result, compared=())
     violations += _wrong_counts(manifest, counts)
+    violations += wrong_formulas(manifest, items)
     names.items.extend(items)
     users, told = counts.get("users", 0), [*result.not_covered, *formulas_told(items)]
     return replace(result, users=users, records=users, compared=compared, not_covered=told)

@@ -1,6 +1,5 @@
 """What a verdict says nothing of, so that nobody believes more than was checked."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ from recveil.decoding import decoding
 from recveil.io import Source
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import is_gzipped, naming
-from recveil.io.formulas import is_formula
 from recveil.release.data_card import has_old_words
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
@@ -70,27 +68,6 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
             "compared, as there are many right ways; nor is which version of its writer it names."
         )
     return told
-
-
-def formulas_told(items: Iterable[Any]) -> list[str]:
-    """Say how many ids of items a spreadsheet takes for formulas, which it may run.
-
-    The card cannot say it: it follows from release.json alone, to the byte, and that does not hold
-    the items.
-
-    Examples
-    --------
-    >>> formulas_told(["=1+1", "Heat"])[0].partition(":")[0]
-    '1 of the ids of items begins as a formula does (with =, +, - or @)'
-    """
-    n = sum(map(is_formula, items))
-    if not n:
-        return []
-    begin = "of the ids of items begins" if n == 1 else "of the ids of items begin"
-    return [
-        f"{n:,} {begin} as a formula does (with =, +, - or @): a spreadsheet may run them, so read "
-        f"the ratings there as text."
-    ]
 
 
 def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[str]:

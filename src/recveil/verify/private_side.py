@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.decoding import decoded_table
-from recveil.devices import refuse_devices
+from recveil.devices import read_whole, refuse_devices
 from recveil.errors import RecveilError, reason_of
+from recveil.ratings.plain_types import plain_column, python_values
 from recveil.release.manifest import (
     ASSIGNMENT,
     HIDDEN_ITEMS_FILE,
@@ -62,17 +63,17 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         If it cannot be read, or belongs to another release.
     """
     try:
-        refuse_devices(private / PRIVATE_MANIFEST, private / ASSIGNMENT)
-        told = json.loads((private / PRIVATE_MANIFEST).read_text(encoding="utf-8"))
+        refuse_devices(private / ASSIGNMENT)
+        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         digest, seed = told["release"]["sha256"], told["seed"]
         people = decoded_table(private / ASSIGNMENT, columns=["user_id", "published_id"])
         hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
         named = decoded_table(hidden, columns=names) if hidden.is_file() else None
         side = PrivateSide(
-            users=people["user_id"].to_pylist(),
-            records=people["published_id"].to_pylist(),
-            items=[] if named is None else named["item_id"].to_pylist(),
-            pseudonyms=[] if named is None else named["published_id"].to_pylist(),
+            users=_values(people["user_id"]),
+            records=_values(people["published_id"]),
+            items=[] if named is None else _values(named["item_id"]),
+            pseudonyms=[] if named is None else _values(named["published_id"]),
             seed=seed if type(seed) is int else None,
         )
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -86,3 +87,7 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
             f"name the one that was written with {folder.name}"
         )
     return side
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    return python_values(plain_column(column))

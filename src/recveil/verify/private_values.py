@@ -15,8 +15,9 @@ from recveil.decoding import decoding
 from recveil.release.data_card import data_card
 from recveil.release.form import read_manifest
 from recveil.release.manifest import CARD, CLASSES, MANIFEST, Manifest
-from recveil.release.pseudonyms import ITEM_PREFIX, PREFIX
+from recveil.release.pseudonyms import PREFIX
 from recveil.release.settings import foreign_names
+from recveil.verify.ids_in_items import IdsInItems, ids_in_items
 from recveil.verify.order_told import FALSE_ALARMS, FEWEST, order_told, order_within, ranks_of
 from recveil.verify.private_side import PrivateSide
 from recveil.verify.telling_text import SHORTEST, found_as_words, found_within, telling
@@ -30,8 +31,6 @@ _LONG_SEED = 9
 _SHORTEST_NAME = 3
 # The root and the first folder are everybody's.
 _ROOTS = 2
-# So many words that are people's ids are no coincidence among the ids of items.
-_MANY, _MOST = 10, 0.5
 _LARGEST_FILE = 1 << 26
 
 
@@ -57,7 +56,9 @@ class PublishedNames(NamedTuple):
         return {"records": len(self.user_ids), "items": len(self.items)}
 
 
-def private_values(folder: Path, names: PublishedNames, side: PrivateSide) -> list[Violation]:
+def private_values(
+    folder: Path, names: PublishedNames, side: PrivateSide
+) -> tuple[list[Violation], list[str]]:
     """Look for values of the private side in a release.
 
     Ids of people, and of hidden items, as whole values and within other text; the order of records
@@ -73,24 +74,57 @@ def private_values(folder: Path, names: PublishedNames, side: PrivateSide) -> li
 
     Returns
     -------
-    list of Violation
+    found : list of Violation
+    untold : list of str
+        What the scan cannot tell, in sentences.
     """
+    in_items = ids_in_items(side.users, names.items)
     manifest, problems = read_manifest(folder / MANIFEST)
     found = [
         *_among_ids(names, side),
-        *_in_items(names, side),
+        *([("item_id", in_items.problem)] if in_items.problem else []),
         *_in_free_text(folder, manifest, problems, names, side),
         *_seed(folder, side),
         *_in_order(manifest, names, side),
     ]
-    return [Violation(where, None, None, problem) for where, problem in found]
+    violations = [Violation(where, None, None, problem) for where, problem in found]
+    return violations, not_looked_for(len(side.users), in_items)
 
 
-NOT_LOOKED_FOR = (
+def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
+    """Say what the scan cannot tell, and of how many ids.
+
+    Parameters
+    ----------
+    n_people : int
+    in_items : IdsInItems
+        What the ids of items hold of theirs.
+
+    Examples
+    --------
+    >>> not_looked_for(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1]
+    'Of 2 ids of people, 2 are short, words or numbers, and may stand in the ids of items by \
+chance: 1 does, whole or as words. If that is no chance, hide the items.'
+    """
+    told, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
+    if in_items.n_untold:
+        met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
+        told.insert(
+            1,
+            f"Of {n_people:,} ids of people, {in_items.n_untold:,} are short, words or numbers, "
+            f"and may stand in the ids of items by chance: "
+            f"{f'{met}, hide the items.' if n_met else 'none does.'}",
+        )
+    return told
+
+
+_NOT_LOOKED_FOR = (
     f"The private values that were looked for: ids of fewer than {SHORTEST} characters, numbers of "
     f"few digits, and words cannot be told from ratings, counts and titles, and were looked for "
-    f"among pseudonyms and in free text alone; values that were coded anew were not found, nor was "
-    f"what labels tell of people.",
+    f"among pseudonyms, in free text, and as words of the ids of items, where many of them are "
+    f"named; values that were coded anew were not found, nor was what labels tell of people."
+)
+_OF_ORDER_AND_PLACE = (
     f"The order of records was compared with that of the ids, in two ways that take one random "
     f"order in {round(1 / FALSE_ALARMS):,} for a leak; for fewer than {FEWEST} records nothing can "
     f"be told, and orders by anything else were not looked for.",
@@ -110,28 +144,6 @@ def _among_ids(names: PublishedNames, side: PrivateSide) -> _Found:
         both = set(map(str, private)).intersection(map(str, published))
         if both:
             yield column, f"the original id of {what} stands here {_times(both)}"
-
-
-def _in_items(names: PublishedNames, side: PrivateSide) -> _Found:
-    """Look for people in the ids of items."""
-    labels = [item for item in names.items if isinstance(item, str)]
-    text = "\n".join(label for label in labels if not _is_pseudonym(label, ITEM_PREFIX))
-    found = found_within(telling(side.users, len(text)), text) if text else set()
-    if found:
-        yield (
-            "item_id",
-            f"the id of a person stands in the ids of items {_times(found)}; hide the items "
-            f"by hide_items (--hide-items), or give them other ids",
-        )
-        return
-    words = {user for user in side.users if isinstance(user, str) and not user.isdigit()}
-    both = words.intersection(labels)
-    if len(both) >= max(_MANY, _MOST * len(words)):
-        yield (
-            "item_id",
-            f"of the people's ids, {len(both):,} of {len(words):,} are ids of items, too: is this "
-            f"column the people's? Name the columns, or hide_items (--hide-items)",
-        )
 
 
 def _in_free_text(
@@ -176,7 +188,7 @@ def _free_texts(
     for file in sorted(folder.iterdir()):
         if file.name not in own:
             yield "another file, or its name", f"{file.name}\n{_text(file)}"
-    odd = (user_id for user_id in names.user_ids if not _is_pseudonym(user_id, PREFIX))
+    odd = (user_id for user_id in names.user_ids if not _is_pseudonym(user_id))
     yield "user_id", "\n".join(odd)
     if ratings_name:
         own_columns = [] if manifest.layout == "model" else manifest.columns.names
@@ -194,7 +206,7 @@ def _beside_values(file: Path, own_columns: Sequence[str]) -> str:
             more = set(found.schema.names).difference(own_columns)
             pairs = (part for pair in found.metadata.items() for part in pair)
             return "\n".join([*(more if own_columns else ()), *pairs])
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, EOFError):
         return ""
 
 
@@ -249,8 +261,8 @@ def _of_this_machine(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def _is_pseudonym(name: str, prefix: re.Pattern[str]) -> bool:
-    found = prefix.match(name)
+def _is_pseudonym(name: str) -> bool:
+    found = PREFIX.match(name)
     return found is not None and name[found.end() :].isdigit()
 
 

@@ -111,7 +111,7 @@ class PublishedFile:
                 if whole:
                     yield self._block(table.slice(0, whole), n_before, violations)
                 carried, n_before = table.slice(whole), n_before + whole
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
             raise RecveilError(
                 f"{self.path.name}: cannot be read as a release ({reason})"

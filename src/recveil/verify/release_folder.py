@@ -13,8 +13,9 @@ from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.drawn_release import check_drawn
+from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
-from recveil.verify.not_covered import formulas_told, not_covered_of_release
+from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
     foreign_files,
     wrong_card,
@@ -24,7 +25,7 @@ from recveil.verify.other_files import (
     wrong_items,
 )
 from recveil.verify.private_side import PrivateSide
-from recveil.verify.private_values import NOT_LOOKED_FOR, PublishedNames, private_values
+from recveil.verify.private_values import PublishedNames, private_values
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.supports import Supports
 from recveil.verify.verification import Verification, Violation
@@ -47,7 +48,7 @@ def check_release(
     result = _check(folder, k, b, l, claim, names, links=links)
     if private is None:
         return result
-    return result.with_private(private_values(folder, names, private), NOT_LOOKED_FOR)
+    return result.with_private(*private_values(folder, names, private))
 
 
 def _check(
@@ -113,6 +114,7 @@ def _check(
     violations += wrong_classes(folder, own, file)
     violations += wrong_counts(manifest, own, file)
     violations += wrong_items(manifest, file)
+    violations += wrong_formulas(manifest, file.items)
     return Verification(
         claim=checked,
         k_required=required,

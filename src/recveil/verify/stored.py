@@ -167,7 +167,7 @@ def model_table(
                 account.check_group(tables[-1])
         account.check_end()
         return pa.concat_tables(tables)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise RecveilError(f"{path.name}: cannot be read as a model ({reason})") from error
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recveil.errors import RecveilError
 from recveil.io import Source, frame_table, read_table
 from recveil.io.order import order_of, refuse_guess
+from recveil.ratings.dictionaries import tidied
 from recveil.ratings.labels import encode_labels
 from recveil.release.claim import claim_kind
 from recveil.release.records import Records
@@ -164,7 +165,10 @@ def _codes(column: pa.ChunkedArray, name: str) -> tuple[int, NDArray[np.int64]]:
         return distinct.size + 1, np.where(missing, distinct.size, codes)
     try:
         if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)  # a dictionary may hold a value twice
+            # It may hold a value twice, or one that no row has.
+            encoded = tidied(column).combine_chunks()
+            codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
+            return len(encoded.dictionary) + 1, codes.astype(np.int64)
         encoded = column.dictionary_encode(null_encoding="encode")
         encoded = encoded.unify_dictionaries().combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:

@@ -1,0 +1,233 @@
+"""Outputs: before any work, that none destroys another one, an input, or a release."""
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from recveil.brief import brief
+from recveil.devices import is_device
+
+# What a verb writes beside --json: files, and folders that are put into place whole.
+FILES = {
+    "audit": ("html", "risk"),
+    "convert": ("target",),
+    "generate": ("output",),
+}
+FOLDERS = {
+    "anonymize": ("output",),
+    "sample": ("output",),
+    "demo": ("output",),
+    "compare": ("out",),
+}
+# Options that may be words instead of files.
+_PERHAPS_FILES = ("privacy_levels", "catalogue", "trust")
+# What a verb is about; all other inputs stand beside it.
+_MAIN = ("source", "path", "train", "test")
+_RELEASES = ("release", "against", "path")
+# What stands in a private folder, and can be made anew by nobody.
+_WHO_IS_WHO = ("private.json", "assignment.parquet", "items.parquet")
+
+
+@brief
+class NamedPath(NamedTuple):
+    """Something that is read or written: what it is called, and where it is."""
+
+    name: str
+    path: Path
+    is_whole: bool = True  # a folder that is replaced as a whole
+
+    @property
+    def told(self) -> str:
+        """What to call it, for its owner."""
+        return f"{self.name} {self.path}"
+
+    @property
+    def real(self) -> Path:
+        """Where it is, or would be, behind all links."""
+        return Path(os.path.realpath(self.path))
+
+    def is_same(self, other: "NamedPath") -> bool:
+        """Say whether both are one file or folder, by whatever links and dots."""
+        if self.real == other.real:
+            return True
+        return self.path.exists() and other.path.exists() and self.path.samefile(other.path)
+
+    def is_within(self, folder: "NamedPath") -> bool:
+        """Say whether it stands in a folder, however deep."""
+        return folder.real in self.real.parents
+
+
+def with_checked_outputs(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb begin only if its outputs can all be written, and none destroys anything.
+
+    Examples
+    --------
+    >>> @with_checked_outputs
+    ... def audit(source: Path, html: Path, json: Path) -> None:
+    ...     print("the work begins")
+    >>> audit(source=Path("ratings.csv"), html=Path("page.html"), json=Path("found.json"))
+    the work begins
+    >>> try:
+    ...     audit(source=Path("ratings.csv"), html=Path("found"), json=Path("./found"))
+    ... except typer.BadParameter as error:
+    ...     print(error)
+    --html found and --json found are one place, where each would replace the other; name two
+    """
+    signature = inspect.signature(verb)
+
+    @functools.wraps(verb)
+    def run(*own: Any, **given: Any) -> None:
+        typed = signature.bind_partial(*own, **given).arguments
+        check_outputs(verb.__name__, typed)
+        verb(*own, **given)
+
+    return run
+
+
+def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
+    """Raise an error if an output cannot be written, or would destroy something.
+
+    Parameters
+    ----------
+    verb : str
+        The verb's name.
+    given : mapping
+        What was typed for its arguments and options, by their names.
+
+    Raises
+    ------
+    typer.BadParameter
+        For the first output that is another one, an input, or within what is written or read.
+    RecveilError
+        For one that would stand in a release.
+    """
+    names = ("json", *FILES.get(verb, ()))
+    files = [_place(verb, name, given[name]) for name in names if given.get(name) is not None]
+    folders = list(_folders(verb, given))
+    refuse_two_standard_outputs(files)
+    files = [each for each in files if not is_stdout(each.path) and each.path != Path(os.devnull)]
+    inputs = list(_inputs(verb, given, {*names, *FOLDERS.get(verb, ())}))
+    _refuse_each_other([*files, *_unasked(verb, given)], folders)
+    # Other files are replaced by force alone, so that this is what is to be said first.
+    replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
+    _refuse_inputs(replaced, folders, inputs)
+    for each in files:
+        if not is_device(each.path):
+            _refuse_unwritable(each)
+
+
+def _place(verb: str, name: str, path: Any) -> NamedPath:
+    is_argument = (verb, name) in (("convert", "target"), ("generate", "output"))
+    is_argument = is_argument or name in ("source", "path") or (verb, name) == ("sample", "release")
+    label = "--output" if name == "out" else f"--{name.replace('_', '-')}"
+    return NamedPath(name.upper() if is_argument else label, Path(path))
+
+
+def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
+    """Yield the folders that a verb writes, and what it puts beside them."""
+    for name in FOLDERS.get(verb, ()):
+        if given.get(name) is None:
+            continue
+        folder = _place(verb, name, given[name])._replace(is_whole=verb != "compare")
+        yield folder
+        whole = folder.real
+        beside = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
+        for ending in beside.get(verb, []):
+            yield NamedPath(
+                f"{folder.name}, which also writes", whole.with_name(whole.name + ending)
+            )
+
+
+def _unasked(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
+    """Yield what an audit writes where nobody said so."""
+    if verb == "audit" and given.get("release") is not None and given.get("risk") is None:
+        from recveil.release.manifest import RISK, private_twin
+
+        yield NamedPath("everybody's risk in", private_twin(given["release"]) / RISK)
+
+
+def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
+    for name, value in given.items():
+        if name in outputs or is_stdout(value):
+            continue
+        if isinstance(value, Path) or (name in _PERHAPS_FILES and isinstance(value, str)):
+            yield _place(verb, name, value)
+
+
+def _refuse_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None:
+    """Refuse outputs at one place, and one in a folder that another one is."""
+    outputs = [*folders, *files]
+    for at, one in enumerate(outputs):
+        for other in outputs[:at]:
+            if one.is_same(other):
+                raise typer.BadParameter(
+                    f"{one.told} and {other.told} are one place, where each would replace the "
+                    f"other; name two"
+                )
+    for each in files:
+        for folder in folders:
+            if each.is_within(folder):
+                raise typer.BadParameter(
+                    f"{each.told} would stand in {folder.told}, which is written by itself; name "
+                    f"a file elsewhere"
+                )
+
+
+def _refuse_inputs(
+    files: list[NamedPath], folders: list[NamedPath], inputs: list[NamedPath]
+) -> None:
+    """Refuse an output that is an input, stands in one, or is a folder in which one stands."""
+    for given in inputs:
+        option = given.name.removeprefix("--").lower()
+        what = "the input" if option in _MAIN else "an input"
+        for each in [*files, *folders]:
+            if given.path.exists() and each.is_same(given):
+                raise typer.BadParameter(f"{each.told} is {what} itself; name another place")
+        for each in files:
+            if given.path.is_dir() and each.is_within(given):
+                within = "the release" if option in _RELEASES else what
+                raise typer.BadParameter(
+                    f"{each.told} would stand in {within} {given.path}; name another place"
+                )
+        for folder in folders:
+            if given.is_within(folder) and folder.is_whole:
+                raise typer.BadParameter(
+                    f"{given.told} stands in the output {folder.path}; name others"
+                )
+
+
+def _refuse_unwritable(output: NamedPath) -> None:
+    """Refuse what cannot be written or must not, before the work begins and not after it."""
+    from recveil.beside import refuse_in_release
+
+    path = output.path
+    is_free = path.is_file() or not path.exists()
+    can_be = is_free and path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    leads_nowhere = output.real.is_symlink()  # a link to itself
+    if leads_nowhere or (output.name.startswith("--") and not can_be):
+        raise typer.BadParameter(f"{output.told} cannot be written; expected a file in a folder")
+    refuse_in_release(path)
+    whole = output.real
+    if whole.name in _WHO_IS_WHO and (whole.parent / _WHO_IS_WHO[0]).exists():
+        raise typer.BadParameter(
+            f"{output.told} would replace what tells who is who in a release; name another file"
+        )
+
+
+def is_stdout(path: object) -> bool:
+    """Say whether an output is to go to standard output."""
+    return str(path) == "-"
+
+
+def refuse_two_standard_outputs(outputs: list[NamedPath]) -> None:
+    """Refuse to mix two outputs on standard output."""
+    both = [each.name for each in outputs if is_stdout(each.path)]
+    if len(both) > 1:
+        raise typer.BadParameter(
+            f"{' and '.join(both)} would both go to standard output (-); name a file for one"
+        )

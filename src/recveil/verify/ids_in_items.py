@@ -1,0 +1,207 @@
+"""Ids of people in the ids of items: which are no chance, and of how many nobody can tell.
+
+Long ids that are no words stand nowhere by chance (`telling`). A short one may: a title holds
+somebody's name, and items are numbered as people are. So short ids are looked for as words of their
+own, and counted. People's first names stand in titles, too, but in few of them, and in no two of
+them alike; and the numbers beside people's own are items' as often as these are.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from recveil.brief import brief
+from recveil.release.pseudonyms import ITEM_PREFIX
+from recveil.verify.telling_text import found_within, telling, words_of
+
+# So many words that are people's ids are no coincidence among the ids of items; of few people, all.
+_MANY, _MOST, _FEWEST = 10, 0.5, 4
+# Single letters and pairs of them stand in any title.
+_SHORTEST_WORD = 3
+# An id of more words than that is found as an address, or not at all.
+_MOST_WORDS = 6
+# So many of all items hold people, or all people stand in ids that are else the same. Of 9,743
+# titles of films, 2 % hold one of the hundred commonest first names of a country, and 63 of these
+# stand there; of those, three stand in titles that are else the same.
+_HOLDING = 0.2
+_ENDLESS = 10**40
+_Words = tuple[str, ...]
+# Of the numbers beside people's, so many at most may be items', or both are just numbered.
+_STRANGERS = 0.1
+
+
+@brief
+class IdsInItems(NamedTuple):
+    """What the ids of items hold of people's.
+
+    Attributes
+    ----------
+    problem : str
+        What is no chance, in words that repeat no id; empty if nothing.
+    n_untold : int
+        How many people have an id that may stand there by chance: it is short, a word, or a number.
+    n_met : int
+        How many of these do stand there, whole or as words.
+    """
+
+    problem: str
+    n_untold: int
+    n_met: int
+
+    def _facts(self) -> dict[str, object]:
+        return {"untold": self.n_untold, "met": self.n_met}
+
+
+def ids_in_items(users: Sequence[Any], items: Iterable[Any]) -> IdsInItems:
+    """Look for people in the ids of items.
+
+    Parameters
+    ----------
+    users : sequence of str or int
+        The original ids of people.
+    items : iterable of str or int
+        The published ids of items. Pseudonyms of items are left out: they hold nothing.
+
+    Returns
+    -------
+    IdsInItems
+
+    Examples
+    --------
+    >>> people = ["ann", "ben", "cat", "dan"]
+    >>> ids_in_items(people, [f"list of {name}" for name in people]).problem[:49]
+    'all 4 ids of people stand as words in the ids of '
+    >>> tuple(ids_in_items(people, ["Annie Hall", "Ben-Hur"]))
+    ('', 4, 1)
+    """
+    labels = [label for label in items if not _is_pseudonym(label)]
+    texts = [label for label in labels if isinstance(label, str)]
+    text = "\n".join(texts)
+    # Among numbers, any number may stand; an address may not.
+    clear = telling(users, len(text) if texts else _ENDLESS)
+    met = met_as_words(users, map(str, labels)).difference(clear)
+    if found := found_within(clear, text):
+        problem = f"the id of a person stands in the ids of items {_times(found)}; {_REMEDY}"
+    else:
+        problem = (
+            _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
+        )
+    return IdsInItems(problem, len(users) - len(clear) if labels else 0, len(met))
+
+
+_REMEDY = "hide the items by hide_items (--hide-items), or give them other ids"
+
+
+def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
+    """Return the values that are a label, a word of one, or several of its words in a row.
+
+    Words end where letters and digits do, and where the label ends.
+
+    Examples
+    --------
+    >>> sorted(met_as_words(["ann", "a_7", 17, "list", "of ann"], ["list-of a_7", "ann", "x17"]))
+    ['a_7', 'ann', 'list']
+    """
+    wanted = {str(value): tuple(words_of(str(value))) for value in values}
+    whole: set[str] = set()
+    found: set[_Words] = set()
+    for label, runs in _runs(set(wanted.values()), labels):
+        if label in wanted:
+            whole.add(label)
+        found.update(run for run, _ in runs)
+    return {value for value, words in wanted.items() if value in whole or words in found}
+
+
+def _runs(
+    wanted: set[_Words], labels: Iterable[str]
+) -> Iterator[tuple[str, list[tuple[_Words, _Words]]]]:
+    """Yield each label, and words in a row that are wanted, each with those around it."""
+    lengths = {len(run) for run in wanted if 0 < len(run) <= _MOST_WORDS}
+    for label in labels:
+        words = tuple(words_of(label))
+        yield (
+            label,
+            [
+                (words[at : at + length], (*words[:at], "", *words[at + length :]))
+                for length in lengths
+                for at in range(len(words) - length + 1)
+                if words[at : at + length] in wanted
+            ],
+        )
+
+
+def _whole(users: Sequence[Any], labels: list[str]) -> str:
+    """Say that many people's ids, which are no numbers, are ids of items."""
+    words = {user for user in users if isinstance(user, str) and not user.isdigit()}
+    both = words.intersection(labels)
+    if len(both) < max(_MANY, _MOST * len(words)):
+        return ""
+    return (
+        f"of the people's ids, {len(both):,} of {len(words):,} are ids of items, too: is this "
+        f"column the people's? Name the columns, or hide_items (--hide-items)"
+    )
+
+
+def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
+    """Say that many people's ids, which are no numbers, are words of ids of items."""
+    words = {str(user) for user in users if not str(user).isdigit()}
+    both = {word for word in met.intersection(words) if len(word) >= _SHORTEST_WORD}
+    if not (_are_many(len(both), len(words)) and _stand_alike(both, labels, len(words))):
+        return ""
+    how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
+    return f"{how_many} ids of people stand as words in the ids of items; {_REMEDY}"
+
+
+def _are_many(n: int, of: int) -> bool:
+    """Say whether so many are at least ten and half of all, or all of a few."""
+    return n >= _MOST * of and (n >= _MANY or n == of >= _FEWEST)
+
+
+def _stand_alike(both: set[str], labels: list[str], n_words: int) -> bool:
+    """Say whether many items hold people, or many people stand in ids that are else the same."""
+    wanted = {tuple(words_of(word)) for word in both}
+    holding, people_of = 0, defaultdict(set)
+    for _, found in _runs(wanted, labels):
+        holding += bool(found)
+        for run, around in found:
+            people_of[around].add(run)
+    most_alike = max(map(len, people_of.values()), default=0)
+    return holding >= _HOLDING * len(labels) or _are_many(most_alike, n_words)
+
+
+def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
+    """Say that many people's numbers are items', and the numbers beside them are not.
+
+    People and items are often numbered alike, so that all numbers of people are items', too: so are
+    then the numbers beside theirs, which are nobody's, or there are none such. Numbers that all end
+    alike are as near as those that follow each other.
+    """
+    numbers = {int(str(user)) for user in users if _is_number(str(user))}
+    both = {int(user) for user in met if _is_number(user)}
+    if len(both) < max(_MANY, _MOST * len(numbers)):
+        return ""
+    first = min(numbers)
+    step = math.gcd(*(number - first for number in numbers)) or 1
+    beside = {number + way for number in both for way in (-step, step)} - numbers
+    of_items = {int(word) for label in labels for word in words_of(str(label)) if _is_number(word)}
+    if len(beside) < _MANY or len(beside & of_items) > _STRANGERS * len(beside):
+        return ""
+    return (
+        f"{len(both):,} of {len(numbers):,} numbers of people stand in the ids of items, and not "
+        f"the numbers beside them; {_REMEDY}"
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def _is_pseudonym(label: Any) -> bool:
+    found = ITEM_PREFIX.match(label) if isinstance(label, str) else None
+    return found is not None and label[found.end() :].isdigit()
+
+
+def _times(found: set[str]) -> str:
+    """Say how many there are; never which."""
+    return "once" if len(found) == 1 else f"({len(found):,} of them)"

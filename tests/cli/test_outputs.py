@@ -1,0 +1,158 @@
+"""Outputs that would destroy one another, an input or a release are refused before any work."""
+
+import inspect
+import os
+from pathlib import Path
+
+import pytest
+
+from recveil.cli import main
+from recveil.cli.entry import VERBS, make_app
+from recveil.cli.outputs import FILES, FOLDERS
+
+RATINGS = "user,item,rating\n" + "".join(
+    f"{u},{i},{1 + u * i % 5}\n" for u in range(4) for i in range(5)
+)
+
+
+@pytest.fixture(autouse=True)
+def ground(tmp_path, monkeypatch):
+    """A table, a release of it, links, and a library that refuses to work."""
+    monkeypatch.chdir(tmp_path)
+    Path("ratings.csv").write_text(RATINGS)
+    Path("other.csv").write_text(RATINGS)
+    for name in ("old", "old.private", "sub", "empty"):
+        Path(name).mkdir()
+    Path("old/release.json").write_text('{"format": "recveil-release-3"}')
+    Path("old.private/private.json").write_text("{}")
+    Path("old.private/assignment.parquet").write_text("who is who")
+    Path("link").symlink_to("x.json")
+    Path("down").symlink_to("sub")
+    Path("hard.csv").hardlink_to("ratings.csv")
+    os.mkfifo("pipe")
+
+    def work(*_, **__):
+        raise AssertionError("the work began")
+
+    for place in (
+        *("recveil.audit.audit", "recveil.audit.selftest", "recveil.anonymize.anonymize"),
+        *("recveil.anonymize.sample", "recveil.verify.verify", "recveil.evaluate.evaluate"),
+        *("recveil.compare.compare", "recveil.io.convert", "recveil.datasets.generate"),
+        *("recveil.demo.demo", "recveil.io.understand"),
+    ):
+        monkeypatch.setattr(place, work)
+
+
+def ended(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    streams = capsys.readouterr()
+    return stop.value.code, streams.out, " ".join(streams.err.replace("│", " ").split())
+
+
+AUDIT, EVALUATE = (
+    ("audit", "ratings.csv"),
+    ("evaluate", "--train", "ratings.csv", "--release", "old"),
+)
+ANONYMIZE = ("anonymize", "ratings.csv", "--k", "2")
+BOTH = "one place, where each would replace the other"
+REFUSED = [
+    # at one place
+    ((*AUDIT, "--html", "x", "--risk", "x"), BOTH),
+    ((*AUDIT, "--html", "x", "--risk", "./x"), BOTH),
+    ((*AUDIT, "--html", "x.json", "--json", "link"), BOTH),
+    ((*AUDIT, "--html", "sub/x", "--json", "down/x"), BOTH),
+    ((*AUDIT, "--html", "pipe", "--json", "pipe"), BOTH),
+    ((*AUDIT, "--release", "old", "--json", "old.private/risk.csv"), BOTH),
+    (("convert", "ratings.csv", "x.csv", "--json", "sub/../x.csv"), BOTH),
+    (("generate", "x.csv", "--json", "x.csv"), BOTH),
+    ((*ANONYMIZE, "-o", "x", "--json", "x"), BOTH),
+    ((*ANONYMIZE, "-o", "x", "--json", "x.private"), BOTH),
+    (("demo", "-o", "x", "--json", "x-drawn"), BOTH),
+    (("sample", "old", "--people", "9", "-o", "x", "--json", "x"), BOTH),
+    (("compare", "ratings.csv", "-o", "x", "--json", "x"), BOTH),
+    # in a folder that is written
+    ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would stand in --output empty, which"),
+    ((*ANONYMIZE, "-o", "sub", "--json", "down/x.json", "--force"), "would stand in --output sub"),
+    ((*ANONYMIZE, "-o", "old", "--json", "old.private/x", "--force"), "which also writes"),
+    (("sample", "old", "--people", "9", "-o", "empty", "--json", "empty/x"), "would stand in"),
+    (("demo", "-o", "empty", "--json", "empty/x"), "would stand in"),
+    (("compare", "ratings.csv", "-o", "empty", "--json", "empty/x"), "would stand in"),
+    # an input
+    ((*AUDIT, "--json", "hard.csv"), "is the input itself"),
+    ((*AUDIT, "--aux", "other.csv", "--html", "other.csv"), "is an input itself"),
+    ((*AUDIT, "--catalogue", "other.csv", "--risk", "./other.csv"), "is an input itself"),
+    ((*EVALUATE, "--test", "other.csv", "--json", "other.csv"), "is the input itself"),
+    (("verify", "ratings.csv", "--k", "2", "--json", "ratings.csv"), "is the input itself"),
+    (("selftest", "ratings.csv", "--json", "ratings.csv"), "is the input itself"),
+    (("compare", "ratings.csv", "-o", "x", "--json", "hard.csv"), "is the input itself"),
+    (("convert", "ratings.csv", "x.csv", "--json", "ratings.csv"), "is the input itself"),
+    (("convert", "ratings.csv", "hard.csv", "--force"), "is the input itself"),
+    ((*ANONYMIZE, "-o", "x", "--trust", "other.csv", "--json", "other.csv"), "is an input itself"),
+    ((*ANONYMIZE, "-o", "x", "--privacy-levels", "other.csv", "--json", "other.csv"), "an input"),
+    ((*ANONYMIZE, "-o", "x", "--catalogue", "other.csv", "--json", "other.csv"), "an input"),
+    ((*ANONYMIZE, "-o", "old", "--against", "old", "--force"), "is an input itself"),
+    (("sample", "old", "--people", "9", "-o", "./old", "--force"), "is an input itself"),
+    # in a release, or what tells who is who
+    (("verify", "old", "--json", "old/x.json"), "would stand in the release"),
+    ((*EVALUATE, "--test", "other.csv", "--json", "old/x.json"), "would stand in the release"),
+    ((*AUDIT, "--release", "old", "--html", "old/x.html"), "would stand in the release"),
+    ((*AUDIT, "--html", "old/x.html"), "is a release, to be published"),
+    (("selftest", "ratings.csv", "--json", "old/x"), "is a release, to be published"),
+    ((*AUDIT, "--risk", "old.private/assignment.parquet"), "who is who"),
+    (("convert", "ratings.csv", "old.private/assignment.parquet", "--force"), "who is who"),
+    # nowhere
+    ((*AUDIT, "--html", "no/x"), "cannot be written; expected a file in a folder"),
+    (("selftest", "ratings.csv", "--json", "sub"), "cannot be written; expected a file in"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(a) for a, _ in REFUSED])
+def test_what_would_destroy_something_is_refused_before_any_work(capsys, arguments, message):
+    before = {path: path.lstat().st_mtime_ns for path in Path().rglob("*")}
+    code, out, err = ended(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert {path: path.lstat().st_mtime_ns for path in Path().rglob("*")} == before
+
+
+ALLOWED = [
+    (*AUDIT, "--html", "x.html", "--risk", "x.csv", "--json", "x.json"),
+    (*AUDIT, "--html", "/dev/null", "--risk", "/dev/null"),
+    (*AUDIT, "--release", "old", "--risk", "old.private/mine.csv"),
+    (*AUDIT, "--html", "-", "--json", "sub/x.json"),
+    (*ANONYMIZE, "-o", "x", "--json", "x.json"),
+    (*ANONYMIZE, "-o", "x", "--method", "x"),
+    ("verify", "old", "--json", "-"),
+    ("compare", "ratings.csv", "-o", "sub", "--risk", "person", "--json", "pipe"),
+    ("convert", "-", "-"),
+]
+
+
+@pytest.mark.parametrize("arguments", ALLOWED, ids=" ".join)
+def test_what_destroys_nothing_is_not_refused(capsys, arguments):
+    _, _, err = ended(capsys, *arguments)
+    assert "the work began" in err
+
+
+def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
+    """Whoever adds one has to say here which it is."""
+    inputs = {
+        *("source", "path", "release", "against", "aux", "catalogue", "train", "test", "private"),
+        *("trust",),
+    }
+    for command in make_app().registered_commands:
+        verb = command.callback
+        known = {"json", *FILES.get(verb.__name__, ()), *FOLDERS.get(verb.__name__, ())} | inputs
+        parameters = inspect.signature(verb).parameters.values()
+        paths = {each.name for each in parameters if "Path" in str(each.annotation)}
+        assert paths
+        assert paths <= known, verb.__name__
+    assert {verb.__name__ for verb in VERBS} >= {*FILES, *FOLDERS}
+
+
+def test_a_link_that_leads_to_itself_is_no_fault_of_ours(capsys):
+    Path("round").symlink_to("round")
+    code, _, err = ended(capsys, *AUDIT, "--html", "round", "--json", "x.json")
+    assert code == 2
+    assert "fault" not in err

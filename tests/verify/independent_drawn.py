@@ -1,0 +1,118 @@
+"""The second checker, of releases in which no record is anybody's: what they promise and hold.
+
+Like the rest of it, it shares nothing with recveil. Epsilon is worked out from the ledger by
+Theorem 8 of Balle & Wang (2018): a sum that one person moves by at most s, told with Gaussian noise
+of the standard deviation sigma, keeps epsilon with exactly
+
+    delta = Phi(mu / 2 - epsilon / mu) - exp(epsilon) Phi(-mu / 2 - epsilon / mu),  mu = s / sigma,
+
+and many such sums are as one whose mu is the root of the sum of their squares.
+"""
+
+import math
+
+from scipy.stats import norm
+
+NOISY, EXACT = "differentially-private", "aggregates"
+PROMISE = ["kind", "epsilon", "delta", "unit", "ledger"]
+# recveil rounds up by two parts in a thousand million, and spends what it promises to a millionth.
+ROUNDED, SPENT = 1e-8, 2e-6
+
+
+def kind_of(claim):
+    """What a claim is called; None for one that no release makes in this form."""
+    if isinstance(claim, dict):
+        return NOISY if claim.get("kind") == NOISY else None
+    return claim if claim in ("identical-rows", "co-rated", EXACT) else None
+
+
+def problems_of_promise(told):
+    """The promise follows from what was asked, and nothing is promised that is of people's rows."""
+    if told["levels"] or told["diversity"] != {"b": 1, "l": 1} or "classes.csv" in told["files"]:
+        yield "rows, levels or diversity of people who are nobody"
+    if told["settings"].get("items") == "pseudonyms":
+        yield "items are hidden"
+    noisy = kind_of(told["claim"]) == NOISY
+    if (told["settings"].get("noise") == "gaussian") != noisy:
+        yield "the settings name other noise than the claim"
+    if not noisy:
+        if told["k"] < 20:
+            yield "sums of too few people"
+        return
+    if told["k"] != 1 or list(told["claim"]) != PROMISE or told["claim"]["unit"] != "person":
+        yield "the claim has another form"
+    yield from problems_of_ledger(told["claim"], told["settings"])
+
+
+def problems_of_ledger(claim, settings):
+    """Epsilon is the one of the ledger, and the names of items have their part of delta."""
+    epsilon, delta, ledger = claim["epsilon"], claim["delta"], claim["ledger"]
+    queries, names = ledger["queries"], [query["name"] for query in ledger["queries"]]
+    part = 0.1 * delta if settings.get("catalogue") == "chosen" else 0.0
+    if not (0 < delta <= 0.01 and math.isclose(ledger["threshold_delta"], part, rel_tol=1e-6)):
+        yield "delta, or the part of it that names of items have"
+        return
+    if not queries or len(set(names)) < len(names):
+        yield "no queries, or one twice"
+        return
+    if not all(query["sensitivity"] == 1.0 and query["sigma"] > 0 for query in queries):
+        yield "a query without noise, or of more than people can change"
+        return
+    mu = math.sqrt(sum((query["sensitivity"] / query["sigma"]) ** 2 for query in queries))
+    least = epsilon_of(mu, delta - ledger["threshold_delta"])
+    if epsilon < least * (1 - ROUNDED):
+        yield "epsilon is lower than what was asked leads to"
+    if epsilon > least * (1 + SPENT) + SPENT:
+        yield "epsilon is higher than what was asked leads to"
+
+
+def delta_of(mu, epsilon):
+    return norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon + norm.logcdf(-mu / 2 - epsilon / mu))
+
+
+def epsilon_of(mu, delta):
+    """The smallest epsilon, by halving what it lies between: delta falls as epsilon rises."""
+    low, high = 0.0, 1.0
+    while delta_of(mu, high) > delta:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_of(mu, middle) <= delta else (middle, high)
+    return high
+
+
+def problems_of_people(records, told):
+    """Drawn people rate each item once, on the grid; they are as many as is said."""
+    found = {
+        "users": len(records),
+        "labels": sum(len(items) for _, items, *_ in records),
+        "items": len({item for _, items, *_ in records for item in items}),
+    }
+    if told["counts"] != found:
+        yield "counts"
+    yield from problems_of_items(found["items"], told)
+    if not told["settings"].get("label_step"):
+        yield "no grid of labels"
+
+
+def problems_of_model(rows, told):
+    """A model has one row an item, in order, and numbers beside the items' ids."""
+    items = [row["item_id"] for row in rows]
+    if not items or items != sorted(set(items)) or told["counts"] != {"items": len(items)}:
+        yield "items or counts of the model"
+    yield from problems_of_items(len(items), told)
+    kind = str if told["item_type"] == "text" else int
+    if not all(type(item) is kind for item in items):
+        yield "items of another type"
+    numbers = [number for row in rows for name, number in row.items() if name != "item_id"]
+    if not all(type(number) is float and abs(number) <= 1e12 for number in numbers):
+        yield "a number of the model is none"
+
+
+def problems_of_items(n_items, told):
+    """No more items are named than were asked of: two numbers were told of each."""
+    if kind_of(told["claim"]) == NOISY:
+        queries = told["claim"]["ledger"]["queries"]
+        asked = sum(query["values"] for query in queries if query["name"] == "item sums") // 2
+        if n_items > asked:
+            yield "more items than were asked of"

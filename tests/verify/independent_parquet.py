@@ -1,0 +1,120 @@
+"""The second checker, of the bytes of a Parquet file: nothing stands beside the values.
+
+It asks pyarrow for the values and for the footer, which must be as pyarrow writes it again; between
+them, each byte must be of a page whose head has the usual fields, and whose body is one frame of
+zstd. It shares nothing with recveil.
+"""
+
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+WRITER = re.compile(r"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-SNAPSHOT)?")
+# Fields of a page's head, by parquet.thrift; those of the two kinds of pages stand in it.
+OF_PAGE, OF_DATA, OF_DICTIONARY = {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3}
+# Kinds of values in Thrift's compact notation.
+TRUE, FALSE, BYTES, STRUCTURE = 1, 2, 8, 12
+INTEGERS = (4, 5, 6)
+
+
+def problems_of_parquet(file):
+    """Say what in a Parquet file is no value, or describes none."""
+    content, table = file.read_bytes(), pq.ParquetFile(file)
+    told, sink = table.metadata, pa.BufferOutputStream()
+    told.write_metadata_file(sink)
+    length = int.from_bytes(content[-8:-4], "little")
+    end = len(content) - 8 - length
+    if content[:4] != b"PAR1" or content[end:] != sink.getvalue().to_pybytes()[4:]:
+        yield "the footer is not as pyarrow writes it"
+    if told.metadata is not None or not WRITER.fullmatch(told.created_by):
+        yield "metadata"
+    at = 4
+    for group in range(told.num_row_groups):
+        chunks = [told.row_group(group).column(place) for place in range(told.num_columns)]
+        rows = table.read_row_group(group)
+        for chunk, column in zip(chunks, rows.columns, strict=True):
+            start = chunk.dictionary_page_offset or chunk.data_page_offset
+            if start != at or chunk.has_offset_index or chunk.has_column_index:
+                yield "bytes between columns, or an index"
+                return
+            at += chunk.total_compressed_size
+            yield from problems_of_pages(content[start:at])
+            yield from problems_of_statistics(chunk.statistics, column.to_pylist())
+    if at != end:
+        yield "bytes before the footer"
+
+
+def problems_of_statistics(told, values):
+    if told is not None and told.has_min_max and (told.min, told.max) != (min(values), max(values)):
+        yield "statistics of other values"
+
+
+def problems_of_pages(chunk):
+    """Each page has a head of known fields, and one frame."""
+    at = 0
+    while at < len(chunk):
+        try:
+            head, body = structure(chunk, at)
+            kinds = set(head) - OF_PAGE
+            fields = {5: OF_DATA, 7: OF_DICTIONARY}[min(kinds)]
+            inner = set(head[min(kinds)])
+            at = body + head[3]
+            right = len(kinds) == 1 and set(head) > OF_PAGE and fields <= inner <= fields | {5}
+            right = right and at <= len(chunk) and frame(chunk[body:at]) == head[3]
+        except (IndexError, KeyError, ValueError):
+            right = False
+        if not right:
+            yield "a page is none"
+            return
+
+
+def frame(body):
+    """How long the frame of zstd is that a body begins with."""
+    if body[:4] != b"\x28\xb5\x2f\xfd" or body[4] & 0b11:  # no dictionary of its own
+        raise ValueError
+    alone, size = body[4] >> 5 & 1, body[4] >> 6
+    at = 5 + (not alone) + ((1 if alone else 0), 2, 4, 8)[size]
+    while True:
+        block = int.from_bytes(body[at : at + 3], "little")
+        at += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)
+        if at > len(body):
+            raise ValueError
+        if block & 1:
+            return at + 4 * (body[4] >> 2 & 1)
+
+
+def structure(data, at):
+    """The fields of a structure, by number, and where it ends."""
+    fields, last = {}, 0
+    while (head := data[at]) != 0:
+        if not head >> 4:
+            raise ValueError("a field far away")
+        last, kind = last + (head >> 4), head & 15
+        fields[last], at = value(data, at + 1, kind)
+    return fields, at + 1
+
+
+def value(data, at, kind):
+    if kind in (TRUE, FALSE):
+        return kind == TRUE, at
+    if kind in INTEGERS:
+        number, at = varint(data, at)
+        return number >> 1 ^ -(number & 1), at
+    if kind == BYTES:
+        length, at = varint(data, at)
+        return data[at : at + length], at + length
+    if kind == STRUCTURE:
+        return structure(data, at)
+    raise ValueError("a kind that no head has")
+
+
+def varint(data, at):
+    """A number in as few bytes as it takes."""
+    for end in range(at, at + 10):
+        if data[end] < 128:
+            if end > at and not data[end]:
+                raise ValueError("a longer number than it takes")
+            parts = data[at : end + 1]
+            return sum((part & 127) << 7 * place for place, part in enumerate(parts)), end + 1
+    raise ValueError("a number without an end")

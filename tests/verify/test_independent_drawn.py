@@ -1,0 +1,108 @@
+"""Both checkers, on releases of drawn people and what somebody may claim falsely of them."""
+
+import math
+import shutil
+from pathlib import Path
+
+import forging
+import independent
+import independent_drawn
+import pytest
+import targets
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.release.ledger import delta_of, epsilon_of
+from recveil.verify import verify
+
+OLD = Path(__file__).parent / "format_3"
+CORPUS = Path(targets.__file__).parent / "corpus" / "release"
+NOISY = ["synthetic-users", "synthetic-chosen", "synthetic-model", "drawn"]
+ALL = [*NOISY, "synthetic-exact"]
+
+
+@pytest.fixture
+def copy_of(tmp_path):
+    """Return a release that a test may break."""
+
+    def copied(name):
+        if name == "drawn":
+            targets.unpack((CORPUS / name).read_bytes(), tmp_path)
+            forging.complete(tmp_path, "ratings.csv")
+            return tmp_path
+        return Path(shutil.copytree(OLD / name, tmp_path / name))
+
+    return copied
+
+
+def refused(folder):
+    try:
+        return not verify(folder).holds
+    except RecveilError:
+        return True
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_nobody_changed_holds_by_both(copy_of, name):
+    folder = copy_of(name)
+    assert (refused(folder), list(independent.problems(folder))) == (False, [])
+    forging.forge(folder, lambda told: None)
+    assert (refused(folder), list(independent.problems(folder))) == (False, [])
+
+
+def check_forged(folder):
+    assert refused(folder)
+    assert list(independent.problems(folder)), "the second checker holds it"
+
+
+@pytest.mark.parametrize("name", NOISY)
+@pytest.mark.parametrize("change", forging.OF_A_PROMISE)
+def test_a_false_promise_is_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    forging.forge(folder, forging.OF_A_PROMISE[change])
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("change", forging.OF_DRAWN)
+def test_what_is_no_part_of_drawn_people_is_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    forging.forge(folder, forging.OF_DRAWN[change])
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("change", forging.OF_EXACT)
+def test_false_sums_are_refused_by_both(copy_of, change):
+    folder = copy_of("synthetic-exact")
+    forging.forge(folder, forging.OF_EXACT[change])
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("name", ["synthetic-users", "drawn"])
+@pytest.mark.parametrize("change", forging.OF_DRAWN_ROWS)
+def test_changed_people_are_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    forging.forge_rows(folder, forging.OF_DRAWN_ROWS[change])
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("claim", ["certified", "nothing", "unknown", None, 7, ["co-rated"]])
+def test_a_claim_that_nobody_knows_is_refused_of_rows_too(copy_of, claim):
+    folder = copy_of("predictive-padded")
+    forging.forge(folder, lambda told: told.update(claim=claim))
+    assert refused(folder)
+    assert list(independent.problems(folder)) == ["nobody knows what is claimed"]
+
+
+class TestEpsilon:
+    def test_by_hand(self):
+        """Without any noise to speak of left: the two bells are one apart, and 38 % of them."""
+        assert independent_drawn.delta_of(1.0, 0.0) == pytest.approx(0.382925, abs=1e-6)
+        assert independent_drawn.epsilon_of(1.0, 0.382925) == pytest.approx(0.0, abs=1e-5)
+
+    @given(st.floats(0.01, 30), st.floats(1e-9, 0.3))
+    def test_two_ways_to_write_the_formula_agree(self, mu, delta):
+        one, other = epsilon_of(mu, delta), independent_drawn.epsilon_of(mu, delta)
+        assert math.isclose(one, other, rel_tol=1e-7, abs_tol=1e-7)
+        assert math.isclose(delta_of(mu, one), independent_drawn.delta_of(mu, one), rel_tol=1e-5)
