@@ -51,7 +51,7 @@ def tell_formulas(told: dict, items: set) -> None:
     found = sorted(item for item in items if isinstance(item, str) and independent.RUN.match(item))
     files = told.pop("files")
     told.pop("formulas", None)
-    if found and told["format"][-1] not in "123":
+    if found and told["format"][-1] not in "1234":
         told["formulas"] = {"items": len(found), "example": found[0][:40]}
     told["files"] = files
 

@@ -151,7 +151,7 @@ def test_releases_of_before_say_nothing_on_the_card_but_in_the_verdict(out, monk
     manifest = told(out)
     del manifest["formulas"]
     sign(out, manifest)
-    monkeypatch.setattr(item_formulas, "MUST_TELL_FORMULAS", manifest_number(manifest) + 1)
+    monkeypatch.setattr(item_formulas, "FORMULAS_SINCE", manifest_number(manifest) + 1)
     assert verify(out).holds
     assert any("as a formula does" in sentence for sentence in verify(out).not_covered)
 
@@ -160,7 +160,7 @@ def test_later_ones_must_tell(out, monkeypatch):
     manifest = told(out)
     del manifest["formulas"]
     sign(out, manifest)
-    monkeypatch.setattr(item_formulas, "MUST_TELL_FORMULAS", manifest_number(manifest))
+    monkeypatch.setattr(item_formulas, "FORMULAS_SINCE", manifest_number(manifest))
     (violation,) = verify(out).violations
     assert violation.problem.startswith("tells of 0 ids of items that begin as a formula does")
 

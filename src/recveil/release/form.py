@@ -12,8 +12,8 @@ from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind, published_claims
 from recveil.release.manifest import (
     FORMATS,
+    FORMULAS_SINCE,
     MANIFEST,
-    MAY_TELL_FORMULAS,
     MODEL,
     RATINGS,
     Manifest,
@@ -200,7 +200,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
     """Return the keys of a release.json; it tells of formulas only where there are some."""
-    may = FORMATS.index(manifest["format"]) + 1 >= MAY_TELL_FORMULAS
+    may = FORMATS.index(manifest["format"]) + 1 >= FORMULAS_SINCE
     formulas = ("formulas",) if may and "formulas" in manifest else ()
     return (*_KEYS[:-1], *formulas, _KEYS[-1])
 

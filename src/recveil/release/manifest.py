@@ -31,8 +31,8 @@ FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
-# The first format whose releases may tell of ids that a spreadsheet runs, and the first that must.
-MAY_TELL_FORMULAS, MUST_TELL_FORMULAS = 4, 5
+# The first format whose releases tell of ids that a spreadsheet runs.
+FORMULAS_SINCE = 5
 # Of releases in which no record is anybody's: nothing is counted that was not drawn.
 _DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from recveil.io.formulas import is_formula
 from recveil.release.form import MOST_OF_EXAMPLE
-from recveil.release.manifest import MANIFEST, MUST_TELL_FORMULAS, ItemFormulas, Manifest
+from recveil.release.manifest import FORMULAS_SINCE, MANIFEST, ItemFormulas, Manifest
 from recveil.verify.verification import Violation
 
 
@@ -67,7 +67,7 @@ def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violati
     ['tells of 2 ids of items that begin as a formula does, but the files hold 1, or another first']
     """
     told, found = manifest.formulas, formulas_of(items)
-    if told == found or (told is None and manifest.number < MUST_TELL_FORMULAS):
+    if told == found or (told is None and manifest.number < FORMULAS_SINCE):
         return
     of_told, of_found = (formulas.items if formulas else 0 for formulas in (told, found))
     problem = (
