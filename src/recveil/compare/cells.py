@@ -23,7 +23,7 @@ from recveil.memory import lacks_memory, not_enough
 from recveil.publish import write_release
 from recveil.release.registry import variant_of
 
-_FORMAT = "recveil-cell-8"
+_FORMAT = "recveil-cell-9"
 CELLS, WORK = "cells", ".work-"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"
