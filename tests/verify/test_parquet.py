@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recveil.memory import MemoryLimitError, memory_limited
 from recveil.verify.pages import unpack
 from recveil.verify.parquet import ParquetBytes, UnaccountedError
 from recveil.verify.thrift import I32, TEXT, ThriftError, ThriftReader
@@ -47,6 +48,19 @@ def test_what_pyarrow_writes_is_accounted_for(n, spread, text, zero, seed, tmp_p
         "rating": pa.array(ratings + 0.0),
     }
     _account(pa.table(columns), tmp_path_factory.mktemp("some") / "some.parquet")
+
+
+def test_a_footer_of_gigabytes_in_a_file_with_holes_is_not_read(tmp_path):
+    """It takes no disk: all but its ends is a hole."""
+    file, length = tmp_path / "some.parquet", 3 * 10**9
+    with file.open("wb") as made:
+        made.write(b"PAR1")
+        made.truncate(length + 12)
+        made.seek(0, 2)
+        made.seek(-8, 1)
+        made.write(length.to_bytes(4, "little") + b"PAR1")
+    with memory_limited("1GB"), pytest.raises(MemoryLimitError, match=r"parts of it take 3\.0 GB"):
+        ParquetBytes(file, pa.schema([]))
 
 
 def test_dictionaries_that_grow_too_large(tmp_path):

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
+from recveil.memory import refuse_beyond_limit
 from recveil.verify.pages import PLAIN, RUNS, holds_nothing_else, unpack
 from recveil.verify.thrift import BOOL, I16, I32, I64, TEXT, ThriftError, ThriftReader
 
@@ -84,6 +85,8 @@ class ParquetBytes:
         self.at, self.group = 4, 0
 
     def _read(self, at: int, size: int) -> bytes:
+        # As much as the file says: one with holes takes no disk, and would take the memory.
+        refuse_beyond_limit(f"{self.path.name}: parts of it", size)
         with self.path.open("rb", buffering=0) as file:  # not mapped: it may shrink meanwhile
             file.seek(at)
             return file.read(size)
