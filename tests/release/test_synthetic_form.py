@@ -104,10 +104,17 @@ RULES = {
     "whole numbers": settings(spreads=[1, 1]),
     "numbers in a text": settings(cuts="1 2 3 4"),
     "a grid that is none": settings(label_step=0.37),
+    "no tilts": settings(tilts=None),
+    "a tilt alone": settings(tilts=1.5),
+    "tilts too large": settings(tilts=[2.5], likings=[0.1]),
+    "likings below zero": settings(tilts=[0.1], likings=[-0.1]),
+    "zero with a sign": settings(tilts=[-0.0], likings=[0.0]),
+    "more likings than tilts": settings(tilts=[0.1], likings=[0.1, 0.2]),
+    "directions too many": settings(tilts=[0.1] * 65, likings=[0.1] * 65),
 }
 LEDGERS = {
     "a query of nothing": ledger(lambda told: told.update(queries=[NOTHING])),
-    "no moments": ledger(lambda told: told["queries"].pop()),
+    "no moments": ledger(lambda told: told["queries"].pop(5)),
     "no item sums": ledger(lambda told: told["queries"].pop(3)),
     "another order": ledger(lambda told: told["queries"].reverse()),
     "one more query": ledger(lambda told: told["queries"].append(NOTHING)),
@@ -124,6 +131,8 @@ LEDGERS = {
     "all of the noise a hundred times larger": query("", sigma=1e6),
     "one query with more noise": query("moments", sigma=1e6),
     "less promised than is spent": lambda content: content["claim"].update(epsilon=300.0),
+    "no query about tastes": ledger(lambda told: told["queries"].pop()),
+    "other numbers of tastes": query("ratings by taste", values=12),
     "a part of delta for nothing": ledger(lambda told: told.update(threshold_delta=1e-9)),
 }
 
@@ -185,6 +194,15 @@ def test_exact_sums_of_hardly_anybody_are_refused(copy_of):
     folder = copy_of("exact")
     change(folder, lambda content: content.update(k=1), card=True)
     assert any("k is 1; sums" in violation.problem for violation in verify(folder).violations)
+
+
+def test_tastes_go_in_fewer_directions_than_items_have_moments(copy_of):
+    """Of the smallest moments, two items, there is one direction beside popularity."""
+    folder = copy_of("users")
+    edits = settings(tilts=[0.1] * 40, likings=[0.1] * 40)
+    change(folder, edits, card=True)
+    told = [violation.problem for violation in verify(folder).violations]
+    assert any("tilts tell of 40 directions of tastes" in problem for problem in told)
 
 
 def test_items_are_not_chosen_for_nothing(copy_of):

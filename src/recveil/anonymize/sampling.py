@@ -96,6 +96,8 @@ def sample(
         prefix=fresh_prefix(np.empty(0), np.random.default_rng([drawing, 1])),
         blocks=lambda: draw(manifest, model, people, np.random.default_rng(drawing)),
         default_layout="users",
+        # What an older model promises, and by which queries, is told in the words of its format.
+        format_number=manifest.number,
     )
     return write_drawn(published, Path(output), file_format, force=force)
 

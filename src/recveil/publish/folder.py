@@ -26,7 +26,7 @@ from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
     CLASSES,
-    FORMAT,
+    FORMULAS_SINCE,
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     MODEL,
@@ -157,12 +157,13 @@ def _write_published(
         counts, items = _write_ratings(
             published, content, file_format, in_groups=layout == "groups"
         )
-    names = counts_of(FORMAT, about, layout)
+    manifest = Manifest.of(published, layout)
+    names = counts_of(manifest.format, about, layout)
     manifest = replace(
-        Manifest.of(published, layout),
+        manifest,
         recveil=version("recveil"),
         counts={name: counts[name] for name in names},
-        formulas=formulas_of(items),
+        formulas=formulas_of(items) if manifest.number >= FORMULAS_SINCE else None,
     )
     (folder / CARD).write_bytes(data_card(manifest, content.name).encode())
     listed = (content.name, *beside_ratings(about))

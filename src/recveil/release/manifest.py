@@ -192,7 +192,9 @@ class Manifest:
         layout : {"users", "groups", "model"}, optional
             Its usual one if not given.
         """
+        number = NEWEST if published.format_number is None else published.format_number
         return cls(
+            format=FORMATS[number - 1],
             claim=published.claim,
             layout=published.default_layout if layout is None else layout,
             settings=published.settings,

@@ -50,6 +50,8 @@ class Published:
     model : callable, optional
         Returns the table that people are drawn from: one row an item, whose id is the first column,
         and numbers in the others. Only of releases in which no record is anybody's.
+    format_number : int, optional
+        The number of the format to write, of a model that is older; the newest if not given.
     """
 
     claim: Claim
@@ -63,6 +65,7 @@ class Published:
     expect: Callable[[Layout, FileFormat], Any] | None = None
     duplicates_dropped: int = 0
     model: Callable[[], pa.Table] | None = None
+    format_number: int | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""

@@ -245,11 +245,14 @@ def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
     for name, numbers in told.items():
         least = 0.0 if name == "likings" else -MOST_TILT
         if not isinstance(numbers, list) or not all(
-            _is_number(number) and least <= number <= MOST_TILT for number in numbers
+            _is_number(number)
+            and least <= number <= MOST_TILT
+            and (number or math.copysign(1, number) > 0)
+            for number in numbers
         ):
             yield (
                 f"settings: {name} is no list of numbers from {least:g} to {MOST_TILT:g} with at "
-                f"most {DIGITS} decimal places"
+                f"most {DIGITS} decimal places, 0 without a sign"
             )
             return
     sizes = {len(numbers) for numbers in told.values() if numbers is not None}
@@ -302,6 +305,13 @@ def _problems_of_ledger(
     }
     for query, form in zip(ledger.queries, asked, strict=True):
         yield from _problems_of_query(query, form, values[query.name])
+    tilts = manifest["settings"].get("tilts")
+    n_directions = len(tilts) if isinstance(tilts, list) else 0
+    if n_directions >= _side_of_moments(ledger, n_items):
+        yield (
+            f"settings: tilts tell of {n_directions} directions of tastes, and its moments of no "
+            f"more items"
+        )
     if (ledger.threshold_delta > 0) != is_chosen:
         yield (
             f"claim: threshold_delta of its ledger is {ledger.threshold_delta:g}, but the "
@@ -314,10 +324,15 @@ def _problems_of_ledger(
 
 def _cells_of_moments(ledger: Ledger, most_items: float) -> int:
     """Return how many cells a triangle has that could be meant; all of the largest if none."""
+    side = _side_of_moments(ledger, most_items)
+    return side * (side + 1) // 2
+
+
+def _side_of_moments(ledger: Ledger, most_items: float) -> int:
+    """Return how many items stand in the moments."""
     told = next(query.values for query in ledger.queries if query.name == "moments")
     most = int(min(most_items, MOST_CHOSEN))
-    side = min(max((math.isqrt(8 * told + 1) - 1) // 2, FEWEST_CHOSEN), most)
-    return side * (side + 1) // 2
+    return min(max((math.isqrt(8 * told + 1) - 1) // 2, FEWEST_CHOSEN), most)
 
 
 def _problems_of_query(query: Query, asked: LedgerQuery, values: int) -> Iterator[str]:

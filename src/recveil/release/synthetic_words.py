@@ -25,8 +25,9 @@ def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
     first = ("item_id", "offset", "worth")
     # The first taste is how much somebody rates: there is no model without it.
     tastes = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
-    if "tilts" in settings:
-        tastes = 1 + len(settings["tilts"])
+    told = settings.get("tilts")
+    if isinstance(told, list):  # what else it is, the settings are told of
+        tastes = 1 + len(told)
     return (*first, *(f"taste_{place}" for place in range(tastes)))
 
 

@@ -151,12 +151,14 @@ def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Foun
     if names is None:
         raise RecveilError(f"{path.name}: this method has no model that people are drawn from")
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
-    settings = manifest.settings
 
     def columns(number: int) -> tuple[str, ...]:
-        return names(number, settings)
+        return names(number, {})
 
     table = model_table(path, columns, id_type, violations)
+    if tuple(table.column_names) != names(table.num_columns, manifest.settings):
+        problem = "it has not as many directions of tastes as settings tell of"
+        violations.append(Violation(path.name, None, None, problem))
     if any(column.null_count for column in table.columns):
         raise RecveilError(f"{path.name}: it has gaps; a model has none")
     for problem in _odd_rows(table):

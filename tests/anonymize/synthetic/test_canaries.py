@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from recveil.anonymize.synthetic import fitting_people
+from recveil.anonymize.synthetic import fitting_people, following_tastes
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.following_tastes import QUERY
 from recveil.anonymize.synthetic.gaussian import NoiseSource
@@ -203,6 +203,8 @@ class TestDrawnPeople:
         """What is done after the noise cannot tell more; a rough fit leaves time for more runs."""
         monkeypatch.setattr(fitting_people, "_CROWD", 200)
         monkeypatch.setattr(fitting_people, "_ROUNDS", 20)
+        monkeypatch.setattr(following_tastes, "_CROWD", 200)
+        monkeypatch.setattr(following_tastes, "_TURNS", 1)
 
     def test_no_more_than_promised(self, canary):
         shown = canary(self.ratings_drawn, self.DELTA, runs=FEW_RUNS)

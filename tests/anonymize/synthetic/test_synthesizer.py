@@ -1,8 +1,12 @@
 """A release of synthetic people: its promise, what it names, and what it refuses."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from recveil.anonymize import sample
 from recveil.anonymize.methods import tell_owner
 from recveil.anonymize.synthetic import synthesizer
 from recveil.anonymize.synthetic.following_tastes import QUERY
@@ -322,3 +326,16 @@ class TestTelling:
         told = " ".join(tell_owner(made(None), RATINGS))
         assert "are kept" in told
         assert "the noise" not in told
+
+
+@pytest.mark.parametrize("form", ["format_3", "format_4"])
+def test_people_are_drawn_from_models_of_older_formats(form, tmp_path):
+    """The promise and its ledger are of that format, and so is what is drawn."""
+    stored = Path(__file__).parents[2] / "verify" / form / "synthetic-model"
+    found = sample(stored, tmp_path / "drawn", people=35, seed=1)
+    assert (found.holds, found.users) == (True, 35)
+    assert verify(tmp_path / "drawn").holds
+    before, after = (
+        json.loads((folder / "release.json").read_text()) for folder in (stored, tmp_path / "drawn")
+    )
+    assert (before["format"], before["claim"]) == (after["format"], after["claim"])

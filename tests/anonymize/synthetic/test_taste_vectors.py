@@ -108,6 +108,14 @@ class TestOneVector:
         )
         assert np.linalg.norm(sums * GRID) <= 1
 
+    @pytest.mark.parametrize("odd", [np.nan, np.inf, 1e200])
+    def test_a_map_that_is_no_numbers_tells_nothing(self, odd):
+        items = some_map()
+        items.directions[2, 1] = odd
+        people = [dict.fromkeys(range(6), 5) | {7: 1, 8: 2}]
+        sums = taste_sums(table(people), np.arange(12), items, GRID) * GRID
+        assert np.linalg.norm(sums) <= 1
+
     def test_who_tells_nothing(self):
         """One rating, ratings that are all equal, and ratings of what has no taste."""
         items = some_map(means=np.zeros(12))
@@ -155,16 +163,16 @@ class TestSums:
 
 
 def test_a_canary_shows_no_more_than_promised(canary):
-    """Sixty people with a few ratings each, and one who rates all forty items by one taste."""
-    sigma, delta = 0.7, 0.05
-    tastes = np.repeat([1.0, -1.0], 20)[:, None]
-    items = TasteMap.of(tastes, np.ones(40), np.zeros(40))
+    """Sixty people with a few ratings each, and one who rates 300 of 400 items by one taste."""
+    sigma, delta, n_items = 0.7, 0.05, 400
+    tastes = np.repeat([1.0, -1.0], 200)[:, None]
+    items = TasteMap.of(tastes, np.ones(n_items), np.zeros(n_items))
     rng = np.random.default_rng(3)
-    others = [{int(i): int(rng.integers(1, 6)) for i in rng.choice(40, 5)} for _ in range(60)]
-    extreme = dict.fromkeys(range(30), 5) | dict.fromkeys(range(20, 30), 1)
-    told = np.arange(40)
+    others = [{int(i): int(rng.integers(1, 6)) for i in rng.choice(n_items, 5)} for _ in range(60)]
+    extreme = dict.fromkeys(range(300), 5) | dict.fromkeys(range(200, 300), 1)
+    told = np.arange(n_items)
     without, with_them = (
-        taste_sums(table(of, 40), told, items, GRID) for of in (others, [*others, extreme])
+        taste_sums(table(of, n_items), told, items, GRID) for of in (others, [*others, extreme])
     )
 
     def score_with(noise):
@@ -175,8 +183,8 @@ def test_a_canary_shows_no_more_than_promised(canary):
 
         return score
 
-    assert 0.3 < canary(score_with(sigma), delta).mu <= 1 / sigma
-    assert canary(score_with(sigma / 4), delta).mu > 1 / sigma
+    assert 0.6 / sigma < canary(score_with(sigma), delta).mu <= 1 / sigma
+    assert canary(score_with(sigma / 2), delta).mu > 1 / sigma
 
 
 class TestTurned:

@@ -32,7 +32,7 @@ def model_table(items: NDArray[Any], model: PeopleModel) -> pa.Table:
     ['item_id', 'offset', 'worth', 'taste_0', 'taste_1', 'taste_2']
     """
     numbers = [model.offsets, model.worth, *model.tastes.T]
-    told = {"tilts": model.tilts}
+    told = {"tilts": model.tilts.tolist()}
     names = SYNTHETIC.model_columns(1 + len(numbers), told) if SYNTHETIC.model_columns else ()
     columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
     return pa.table(dict(zip(names, [pa.array(items), *columns], strict=True)))
@@ -47,7 +47,10 @@ def model_settings(model: PeopleModel) -> dict[str, list[float]]:
         "tilts": model.tilts,
         "likings": model.likings,
     }
-    return {name: [round(float(number), DIGITS) for number in of] for name, of in numbers.items()}
+    # Nothing is added, so that zero has one notation.
+    return {
+        name: [round(float(number), DIGITS) + 0.0 for number in of] for name, of in numbers.items()
+    }
 
 
 def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> PeopleModel:

@@ -1,6 +1,7 @@
-"""Noisy sums: the only questions that a synthetic release asks of people's ratings, with noise.
+"""Noisy sums: what a synthetic release asks of people's ratings, with noise.
 
-Everything that is done afterwards sees what is here, and nothing else of anybody.
+One question more is asked once tastes have been learnt from these answers: how far ratings follow
+them (`recveil.anonymize.synthetic.following_tastes`). Everything else sees the answers alone.
 """
 
 from collections.abc import Mapping
@@ -152,7 +153,7 @@ class NoisySums(NamedTuple):
 def measure(
     ratings: Ratings, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
 ) -> NoisySums:
-    """Ask all questions of the people, once each.
+    """Ask all questions of the people but the one about learnt tastes, once each.
 
     Parameters
     ----------

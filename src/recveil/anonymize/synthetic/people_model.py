@@ -127,10 +127,14 @@ class PeopleModel(NamedTuple):
     def _explained(self, orders: NDArray[np.int64]) -> float:
         """Return how much tastes alone spread ratings, as a variance."""
         rng = np.random.default_rng(0)
-        n_people = max(1, min(_CROWD, _CELLS // max(1, len(self.offsets))))
         with threadpool_limits(1, "blas"):
-            activity, everybody = self._crowd(n_people, rng)
-        return float(self._draw_block(everybody, activity, orders, rng).values.var())
+            activity, everybody = self._crowd(_CROWD, rng)
+        step = max(1, _CELLS // max(1, len(self.offsets)))
+        blocks = [
+            self._draw_block(everybody[at : at + step], activity[at : at + step], orders, rng)
+            for at in range(0, _CROWD, step)
+        ]
+        return float(np.concatenate([block.values for block in blocks]).var())
 
     def _crowd(self, n_people: int, rng: np.random.Generator) -> tuple[Numbers, Small]:
         """Return people's numbers of ratings, and their tastes, spread exactly."""

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic.bounded_vectors import moved
 from recveil.brief import brief
@@ -67,10 +68,13 @@ class TasteMap(NamedTuple):
         """
         met = _shares(popularity)
         tells = np.any(tastes, axis=1)
-        off = np.where(tells[:, None], tastes - met @ tastes, 0.0)
+        # One thread, so that the last bit of a sum does not depend on the machine.
+        with threadpool_limits(1, "blas"):
+            off = np.where(tells[:, None], tastes - met @ tastes, 0.0)
+            damping = met @ off**2
         half = np.empty(met.size, np.int64)
         half[np.argsort(-popularity, kind="stable")] = np.arange(met.size) % 2
-        return cls(off, met @ off**2, means, np.where(tells, half, -1))
+        return cls(off, damping, means, np.where(tells, half, -1))
 
 
 def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
@@ -84,11 +88,12 @@ def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.floa
     [[0.0, 4.0], [0.0, -4.0]]
     """
     met = _shares(popularity)
-    off = tastes - met @ tastes
-    _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
-    # Either sign would do: the numbers of each that are above 0 are the larger half.
-    vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
-    return np.asarray(tastes @ vectors, np.float32)
+    with threadpool_limits(1, "blas"):
+        off = tastes - met @ tastes
+        _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
+        # Either sign would do: the numbers of each that are above 0 are the larger half.
+        vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
+        return np.asarray(tastes @ vectors, np.float32)
 
 
 def _shares(popularity: Numbers) -> Numbers:
@@ -115,9 +120,10 @@ def taste_sums(ratings: Ratings, told: Whole, items: TasteMap, grid: float) -> W
     give, first, ``a sum(e b)`` over ``sqrt(sum(e²) sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz
     ``sum(e b)² <= sum(e²) sum(b²)``, so that the squares of these numbers add up to 1 at most. They
     give, second, ``y z`` over ``|y| |z|`` with y and z what ``sum(e b)`` is for items of either
-    half: again by Cauchy and Schwarz these numbers' sizes add up to 1 at most, and so do their
-    squares. Both times a weight of at most 1, and the root of a half: one vector of length at most
-    1. If rounding has made it longer, it is made shorter.
+    half, e and b less their means there: again by Cauchy and Schwarz these numbers' sizes add up to
+    1 at most, and so do their squares. Both times a weight of at most 1, and the root of a half:
+    one vector of length at most 1. If rounding has made it longer, it is made shorter; what is no
+    number counts as 0.
 
     Examples
     --------
@@ -245,13 +251,16 @@ def _one(indices, at, place_of, directions, damping, means, half, vector):  # ty
 @compiled()
 def _shorten(numbers, length, weight):  # type: ignore[no-untyped-def]
     """Divide by a length, and multiply by the root of half a weight: surely bounded by it."""
-    if length <= _NOTHING:
+    if not length > _NOTHING:  # what is no number, too
         numbers[:] = 0.0
         return
     square = 0.0
     for along in range(len(numbers)):
         numbers[along] /= length
         square += numbers[along] * numbers[along]
+    if not square < np.inf:
+        numbers[:] = 0.0
+        return
     if square > 1:
         numbers /= math.sqrt(square)
     numbers *= weight * math.sqrt(0.5)
