@@ -26,7 +26,7 @@ _LEFT = r"\.{}\.(partial-[0-9a-f]{{8}}|[0-9a-f]{{8}}\.tmp)"
 _OF_A_FULL_DISK = "make room"
 _MANIFEST = "release.json"
 # What ends with a run may take so many seconds for it, on a busy machine.
-_A_MOMENT = 0.5
+_A_MOMENT = 3.0
 
 
 class Expected(NamedTuple):
