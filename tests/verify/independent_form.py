@@ -264,7 +264,7 @@ def problems_of_settings(told):
         return
     for name, right in expected.items():
         if not right(given[name], told):
-            yield f"{name} has no such value"
+            yield f"settings: {name} has no such value"
     if len(given.get("tilts", ())) != len(given.get("likings", ())):
         yield "tilts and likings are of other directions"
     claim = told["claim"] if isinstance(told["claim"], str) else told["claim"]["kind"]
