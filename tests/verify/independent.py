@@ -205,8 +205,11 @@ def on_grid(label, low, high, step):
 def problems_of_claim(folder, records, told):
     """Enough people stand for what is claimed to be shared, and classes.csv says how many."""
     people, needed, items_of = classes(records, told)
-    if any(size < 1 for *_, beside in records for size, _ in beside):
+    sizes = {size for *_, beside in records for size, _ in beside}
+    if min(sizes, default=1) < 1:
         yield "nobody stands behind a record"
+    if told["settings"]["method"] == "k-coRating" and sizes - {1}:
+        yield "several people stand behind a record that is one person's"
     for digest, k in needed.items():
         if people[digest] < k:
             yield f"{people[digest]} people share what {k} should"

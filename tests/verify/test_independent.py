@@ -124,6 +124,10 @@ class TestBad:
         rows = ("p00aa-0,7,4,-1", "p00aa-1,7,4,3")
         assert make(tmp_path, *rows, layout="groups") == ["nobody stands behind a record"]
 
+    def test_a_group_where_each_record_is_one_persons(self, tmp_path):
+        problems = make(tmp_path, "p00aa-0,7,4,2", layout="groups", claim="co-rated")
+        assert problems == ["several people stand behind a record that is one person's"]
+
     def test_co_rated_rows_with_other_items(self, tmp_path):
         rows = ("p00aa-0,7,4", "p00aa-1,8,4")
         assert make(tmp_path, *rows, claim="co-rated")[0] == "1 people share what 2 should"
