@@ -15,6 +15,10 @@ ODD = [
     *(b"1.7976931348623157e308", b"[]", b"{}", b"p0000-0", "\u0660".encode(), b"4294967296"),
 ]
 RATINGS, CARD = b"\n=== ratings.csv\n", b"\n=== README.md\n"
+SETTINGS = b'"settings": {\n'
+# How somebody may write a field, or a line, that says the same.
+FIELDS = [b" %b", b"%b ", b"0%b", b"+%b", b"%b.0", b"%b0", b"%be0", b'"%b"', b"0_%b"]
+LINES = [b"%b\r", b"%b\n", b"\n%b", b"%b,", b"%b "]
 # What somebody may write on a card, or take away from it.
 WORDS = [b"not ", b"nobody ", b"5", b"alice is p0000-0", b" ", b"", b"\n", b"no"]
 
@@ -39,8 +43,9 @@ def change_lines(data: bytes, rng: random.Random) -> bytes:
 
 
 def change_release(data: bytes, rng: random.Random) -> bytes:
-    """Change a release in text: by lines, whole records, or the words of its card."""
-    return rng.choice([change_lines, change_record, change_card])(data, rng)
+    """Change a release in text: by lines, records, words, or how it is written."""
+    ways = [change_lines, change_record, change_card, change_notation, change_settings]
+    return rng.choice(ways)(data, rng)
 
 
 def change_record(data: bytes, rng: random.Random) -> bytes:
@@ -72,6 +77,44 @@ def change_card(data: bytes, rng: random.Random) -> bytes:
     words = re.split(rb"(\s+)", card)
     words[rng.randrange(len(words))] = rng.choice([*WORDS, rng.choice(words)])
     return before + mark + b"".join(words) + after + end
+
+
+def change_notation(data: bytes, rng: random.Random) -> bytes:
+    """Write a field or a line of the ratings in another way."""
+    before, mark, rest = data.partition(RATINGS)
+    rows, after, end = rest.partition(b"\n=== ")
+    lines = rows.split(b"\n")
+    at = rng.randrange(len(lines))
+    fields = lines[at].split(b",")
+    if rng.random() < 0.3:
+        lines[at] = rng.choice(LINES) % lines[at]
+    else:
+        column = rng.randrange(len(fields))
+        fields[column] = rng.choice(FIELDS) % fields[column]
+        lines[at] = b",".join(fields)
+    if rng.random() < 0.1 and not lines[-1]:  # no last line end
+        lines.pop()
+    return before + mark + b"\n".join(lines) + after + end
+
+
+def change_settings(data: bytes, rng: random.Random) -> bytes:
+    """Change what release.json says of the method: a word more, another one, or one less."""
+    before, mark, rest = data.partition(SETTINGS)
+    settings, after, end = rest.partition(b"\n  }")
+    lines = settings.split(b"\n")
+    at, way = rng.randrange(len(lines)), rng.randrange(3)
+    if not mark:
+        return change_lines(data, rng)
+    if way == 0:
+        lines.insert(at, b'    "note": "alice is p0000-0",')
+    elif way == 1 and len(lines) > 1:
+        del lines[at]
+        lines[-1] = lines[-1].rstrip(b",")
+    else:
+        name, _, value = lines[at].partition(b": ")
+        other = rng.choice([b'"alice"', b"0.25", b"0", b"true", b"null", b'"Alice"', b"[]"])
+        lines[at] = name + b": " + other + b"," * value.endswith(b",")
+    return before + mark + b"\n".join(lines) + after + end
 
 
 def change_parts(data: bytes, rng: random.Random) -> bytes:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent_parquet import problems_of_parquet
 
+from recveil.release import form
 from recveil.verify import drawn_release, release_folder, stored, verify
 from recveil.verify.classes import Classes
 
@@ -41,6 +42,20 @@ def test_what_the_fuzzer_changes_is_a_release_that_holds(name, tmp_path):
     forging.complete(tmp_path, "ratings.csv")
     assert verify(tmp_path).holds
     assert list(independent.problems(tmp_path)) == []
+
+
+# Texts that pyarrow reads as it reads ours.
+PARSED_ALIKE = [
+    *("one person's labels with a point", "one person's labels with a power", "another line end"),
+    *("an empty line", "quotes around a number", "quotes around a label", "a zero before"),
+    *("a header without quotes", "no quotes around a text"),
+]
+
+
+def leave_text_alone(monkeypatch):
+    """Plant a fault: nobody compares a text with how recveil writes what it says."""
+    monkeypatch.setattr(stored, "_compare", lambda *_, **__: 0)
+    monkeypatch.setattr(stored, "_unusual", lambda *_: iter(()))
 
 
 class TestTheFuzzersOwnEyes:
@@ -110,6 +125,48 @@ class TestTheFuzzersOwnEyes:
         )
         assert "people share what" in self.found("release", mutating.change_record, levels, 30)
 
+    @pytest.mark.parametrize("name", ["simple-users", "drawn", "hidden", "formulas"])
+    def test_text_that_nobody_writes_again_is_found(self, monkeypatch, name):
+        """Needless quotes, other line ends, and 4.0 for 4: a parser takes them for nothing."""
+        release = (CORPUS / "release" / name).read_bytes()
+        assert not self.found("release", mutating.change_notation, release, 40)
+        leave_text_alone(monkeypatch)
+        assert "the one notation" in self.found("release", mutating.change_notation, release, 40)
+
+    @pytest.mark.parametrize("change", PARSED_ALIKE)
+    def test_each_text_that_is_parsed_alike_is_found(self, monkeypatch, tmp_path, change):
+        targets.unpack((CORPUS / "release" / "simple-users").read_bytes(), tmp_path)
+        forging.complete(tmp_path, "ratings.csv")
+        forging.forge_text(tmp_path, forging.OF_TEXT[change])
+        targets.compare_verdicts(tmp_path)
+        leave_text_alone(monkeypatch)
+        with pytest.raises(targets.FoundError, match=r"notation|header"):
+            targets.compare_verdicts(tmp_path)
+
+    @pytest.mark.parametrize("name", ["simple-users", "drawn", "levels"])
+    def test_settings_that_nobody_checks_are_found(self, monkeypatch, name):
+        release = (CORPUS / "release" / name).read_bytes()
+        assert not self.found("release", mutating.change_settings, release, 30)
+        monkeypatch.setattr(form, "problems_of_settings", lambda *_: iter(()))
+        assert "settings" in self.found("release", mutating.change_settings, release, 30)
+
+    @pytest.mark.parametrize("name", ["simple-users", "k-corating", "sparse", "drawn", "hidden"])
+    def test_a_note_in_settings_that_nobody_checks_is_found(self, monkeypatch, name):
+        release = (CORPUS / "release" / name).read_bytes()
+        broken = release.replace(b'    "method"', b'    "note": "alice",\n    "method"')
+        targets.release(broken)
+        monkeypatch.setattr(form, "problems_of_settings", lambda *_: iter(()))
+        with pytest.raises(targets.FoundError, match="the settings are no method's"):
+            targets.release(broken)
+
+    def test_keys_that_nobody_compares_are_found(self, monkeypatch):
+        release = (CORPUS / "release" / "simple-users").read_bytes()
+        broken = release.replace(b'"low": 1.0', b'"note": 1.0,\n    "low": 1.0')
+        targets.release(broken)
+        monkeypatch.setattr(form, "_key_problems", lambda *_: iter(()))
+        with pytest.raises(targets.FoundError, match="other keys"):
+            targets.release(broken)
+
     @pytest.mark.parametrize("target", ["stored-ratings", "stored-model"])
     def test_bytes_that_nobody_accounts_for_are_found(self, monkeypatch, target):
         (file,) = (CORPUS / target).glob("*.parquet")
@@ -158,5 +215,10 @@ def test_the_second_checker_knows_how_pages_are_written(how, tmp_path):
 @given(st.binary(max_size=300), st.sampled_from(sorted(CORPUS.rglob("*"))), st.integers(0, 999))
 def test_whatever_is_changed_stays_bytes(data, file, seed):
     for some in (data, file.read_bytes() if file.is_file() else b""):
-        for change in (mutating.change_release, mutating.change_parts):
+        for change in (
+            mutating.change_release,
+            mutating.change_notation,
+            mutating.change_settings,
+            mutating.change_parts,
+        ):
             assert isinstance(change(some, random.Random(seed)), bytes)

@@ -5,13 +5,13 @@ Like the second checker, which it asks, it shares nothing with recveil but the d
 
 import contextlib
 import json
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import independent
 
-from recveil.errors import RecveilError
 from recveil.release.data_card import data_card
 from recveil.release.manifest import Manifest
 
@@ -58,7 +58,7 @@ def tell_formulas(told: dict, items: set) -> None:
 
 def number_anew(file: Path, n_users: int) -> None:
     """Give the records pseudonyms from 0 on, as they come."""
-    header, *lines = file.read_text().split("\n")
+    header, *lines = file.read_bytes().decode().split("\n")
     users = [line.partition(",")[0] for line in lines]
     starts = {at for at, user in enumerate(users) if user and (at == 0 or user != users[at - 1])}
     digits, number = len(str(n_users)), -1
@@ -67,7 +67,7 @@ def number_anew(file: Path, n_users: int) -> None:
         if users[at]:
             pseudonym = f'"{users[0][1:7]}{number:0{digits}d}"'
             lines[at] = pseudonym + line.removeprefix(users[at])
-    file.write_text("\n".join([header, *lines]))
+    file.write_bytes("\n".join([header, *lines]).encode())
 
 
 def sign(folder: Path) -> None:
@@ -92,7 +92,7 @@ def forge(folder: Path, change: Callable[[dict], object]) -> None:
     told = json.loads((folder / "release.json").read_text())
     change(told)
     name = next(iter(told["files"]))
-    with contextlib.suppress(RecveilError, KeyError, TypeError):  # nothing may fit to that
+    with contextlib.suppress(Exception):  # nothing may fit to that
         (folder / "README.md").write_text(card_of(told, name))
     write(folder, told)
     sign(folder)
@@ -106,6 +106,153 @@ def forge_rows(folder: Path, change: Callable[[list[list[str]]], object]) -> Non
     change(rows)
     file.write_text("\n".join([header, *map(",".join, rows), ""]))
     sign(folder)
+
+
+def forge_text(folder: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change the text of a CSV file, and make the digests fit."""
+    file = folder / "ratings.csv"
+    file.write_bytes(change(file.read_bytes()))
+    sign(folder)
+
+
+def _of_labels(how: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Return how the labels of the first person are written in another way; all say the same."""
+
+    def change(content: bytes) -> bytes:
+        header, *lines = content.split(b"\n")
+        user = lines[0].partition(b",")[0]
+        own = re.compile(re.escape(user) + b'(,[^,]+|,"[^\n]*"),([^,]+)(.*)')
+        for at, line in enumerate(lines):
+            if found := own.fullmatch(line):
+                lines[at] = user + found[1] + b"," + how(found[2]) + found[3]
+        return b"\n".join([header, *lines])
+
+    return change
+
+
+def _of_last(field: int, how: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Return how a field of the last line is written in another way."""
+
+    def change(content: bytes) -> bytes:
+        before, line = content[:-1].rsplit(b"\n", 1)
+        fields = line.split(b",")
+        fields[field] = how(fields[field])
+        return before + b"\n" + b",".join(fields) + b"\n"
+
+    return change
+
+
+def _with_point(label: bytes) -> bytes:
+    return label + (b"0" if b"." in label else b".0")
+
+
+# The same values in other texts: items are whole numbers, and labels stand behind them.
+OF_TEXT: dict[str, Callable[[bytes], bytes]] = {
+    "a cell more": lambda text: text[:-1] + b',"Alice"\n',
+    "a column more": lambda text: text.replace(b"\n", b",\n").replace(b",\n", b',"a"\n', 1),
+    "a space": _of_last(1, lambda item: b" " + item),
+    "a space behind": _of_last(1, lambda item: item + b" "),
+    "a zero before": _of_last(1, lambda item: b"0" + item),
+    "a low line": _of_last(1, lambda item: b"0_" + item),
+    "Arabic digits": _of_last(
+        1, lambda item: item.decode().translate({48 + n: 0x660 + n for n in range(10)}).encode()
+    ),
+    "a plus": _of_last(1, lambda item: b"+" + item),
+    "quotes around a number": _of_last(1, lambda item: b'"' + item + b'"'),
+    "no quotes around a text": _of_last(0, lambda user: user.strip(b'"')),
+    "quotes around a label": _of_last(2, lambda label: b'"' + label + b'"'),
+    "one person's labels with a point": _of_labels(_with_point),
+    "one person's labels with a plus": _of_labels(lambda label: b"+" + label),
+    "one person's labels with a power": _of_labels(lambda label: label + b"e0"),
+    "one person's labels with a large power": _of_labels(lambda label: label + b"E0"),
+    "another line end": lambda text: text.replace(b"\n", b"\r\n"),
+    "another line end once": lambda text: text[:-1] + b"\r\n",
+    "an empty line": lambda text: text + b"\n",
+    "an empty line between": lambda text: text.replace(b"\n", b"\n\n", 2),
+    "no last line end": lambda text: text[:-1],
+    "a mark of UTF-8": lambda text: b"\xef\xbb\xbf" + text,
+    "a header without quotes": lambda text: text.replace(b'"', b"", 2),
+    "wider pseudonyms": lambda text: re.sub(rb'("p[0-9a-f]{4}-)', rb"\g<1>0", text),
+    "a wider pseudonym": lambda text: re.sub(rb'("p[0-9a-f]{4}-)(0+")', rb"\g<1>0\2", text),
+    "no UTF-8": lambda text: text[:-1] + b"\xff\n",
+}
+
+
+def _in_order(told: dict, **more: object) -> None:
+    """Put keys before all others."""
+    own = dict(told)
+    told.clear()
+    told.update(more | own)
+
+
+# What no release.json says, or not in this way.
+OF_FORM: dict[str, Callable[[dict], object]] = {
+    "nobody": lambda told: told.update(k=0),
+    "fewer than nobody": lambda told: told.update(k=-3),
+    "a k with a point": lambda told: told.update(k=float(told["k"])),
+    "a k that is true": lambda told: told.update(k=True),
+    "a k as text": lambda told: told.update(k=str(told["k"])),
+    "levels as a number": lambda told: told.update(levels=0),
+    "sets of no items": lambda told: told["diversity"].update(b=0),
+    "sets that are true": lambda told: told["diversity"].update(b=True),
+    "rows with a point": lambda told: told["diversity"].update(l=1.0),
+    "diversity with a note": lambda told: told["diversity"].update(note="ann"),
+    "a format to come": lambda told: told.update(format="recveil-release-9"),
+    "a format with a name": lambda told: told.update(format="ann-release-3"),
+    "another format": lambda told: told.update(format="recveil-release-1"),
+    "a version that is none": lambda told: told.update(recveil="0.1.0 for ann"),
+    "no version": lambda told: told.pop("recveil"),
+    "a note": lambda told: told.update(note="ann"),
+    "a note at the start": lambda told: _in_order(told, note="ann"),
+    "another order": lambda told: _in_order(told, k=told.pop("k")),
+    "a layout": lambda told: told.update(layout="people"),
+    "an item_type": lambda told: told.update(item_type="ann"),
+    "a note in settings": lambda told: told["settings"].update(note="ann"),
+    "a method": lambda told: told["settings"].update(method="ann's"),
+    "no settings": lambda told: told.update(settings={}),
+    "settings in another order": lambda told: _in_order(
+        told["settings"], label_step=told["settings"].pop("label_step", 0.1)
+    ),
+    "a step as text": lambda told: told["settings"].update(label_step="ann"),
+    "a step of nothing": lambda told: told["settings"].update(label_step=0.0),
+    "a step without a point": lambda told: told["settings"].update(label_step=1),
+    "hidden items that stand there": lambda told: told["settings"].update(items="ann"),
+    "a scale with a note": lambda told: told["scale"].update(note="ann"),
+    "a scale without a point": lambda told: told["scale"].update(low=1),
+    "counts with a note": lambda told: told["counts"].update(note="ann"),
+    "counts with a point": lambda told: told["counts"].update(items=float(told["counts"]["items"])),
+    "counts that are true": lambda told: told["counts"].update(items=True),
+    "a file with a note": lambda told: told["files"]["README.md"].update(note="ann"),
+    "files in another order": lambda told: _in_order(
+        told["files"], **{"README.md": told["files"].pop("README.md")}
+    ),
+}
+# Of a promise that follows from a ledger.
+OF_A_LEDGER: dict[str, Callable[[dict], object]] = {
+    "a claim with a note": lambda told: told["claim"].update(note="ann"),
+    "a ledger with a note": lambda told: told["claim"]["ledger"].update(note="ann"),
+    "a query with a note": lambda told: told["claim"]["ledger"]["queries"][0].update(note="ann"),
+    "a query of ann": lambda told: told["claim"]["ledger"]["queries"][0].update(what="ann"),
+    "values with a point": lambda told: told["claim"]["ledger"]["queries"][0].update(values=24.0),
+    "a sensitivity that is true": lambda told: told["claim"]["ledger"]["queries"][0].update(
+        sensitivity=True
+    ),
+    "long numbers": lambda told: told["settings"]["spreads"].__setitem__(0, 0.1234567891234),
+    "numbers more": lambda told: told["settings"]["activity"].append(
+        told["settings"]["activity"][-1]
+    ),
+}
+# The same content, written in another way; each digest fits.
+OF_WRITING: dict[str, Callable[[bytes], bytes]] = {
+    "other spaces": lambda text: text.replace(b'"k": ', b'"k":  '),
+    "another line end": lambda text: text.replace(b"\n", b"\r\n"),
+    "no last line end": lambda text: text[:-1],
+    "a key twice": lambda text: text.replace(b'  "k": ', b'  "k": 7,\n  "k": ', 1),
+    "escapes": lambda text: text.replace(b'"recveil":', b'"\\u0072ecveil":'),
+    "a longer number": lambda text: text.replace(b'"low": 1.0', b'"low": 1.00'),
+    "no number": lambda text: text.replace(b'"step": 1.0', b'"step": NaN'),
+    "half a character": lambda text: text.replace(b'"0.1.0"', b'"\\ud800"'),
+}
 
 
 def _less_noise(told: dict, by: float = 0.9) -> None:

@@ -2,6 +2,10 @@
 
 It is written after docs/release-format.md, as plainly as can be: if it and `recveil verify`
 disagree, one of the two is wrong. It asks less than recveil does, and holds everything in memory.
+
+Of the card it reads the last line alone. Which words a card has follows from recveil's templates,
+so that words which somebody added cannot be seen by who knows nothing of recveil; whoever judges
+`verify` must write the card again, with recveil, and compare it (as fuzz/targets.py does).
 """
 
 import csv
@@ -15,7 +19,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_people, problems_of_promise
+from independent_form import problems_of_form
 from independent_parquet import problems_of_parquet
+from independent_text import columns_of, problems_of_text
 
 USER, ITEM = re.compile(r"p[0-9a-f]{4}-([0-9]+)"), re.compile(r"i[0-9a-f]{4}-([0-9]+)")
 # What a spreadsheet runs, but for numbers; the wide forms count in some languages.
@@ -59,12 +65,25 @@ def digest_of(items, labels, k, told):
 def problems(folder):
     """Say what speaks against a release; nothing, if its claim holds."""
     folder = Path(folder)
-    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    kind = kind_of(told["claim"])
+    content = (folder / "release.json").read_bytes()
+    try:
+        told = json.loads(content.decode(), parse_constant=refuse)
+        kind = kind_of(told["claim"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        yield "release.json describes nothing"
+        return
     if kind is None:
         yield "nobody knows what is claimed"
         return
-    is_drawn = kind not in ("identical-rows", "co-rated")
+    found = list(problems_of_form(content, told))
+    # What is told in another form can mean anything: nothing else is asked then.
+    yield from found or problems_of_release(
+        folder, told, is_drawn=kind not in ("identical-rows", "co-rated")
+    )
+
+
+def problems_of_release(folder, told, *, is_drawn):
+    """Say what in the files is not as release.json, which is in form, says that it is."""
     yield from problems_of_files(folder, told)
     names = ["model.parquet"] if told["layout"] == "model" else ["ratings.parquet", "ratings.csv"]
     name = next((name for name in names if name in told["files"]), None)
@@ -82,14 +101,12 @@ def problems(folder):
         yield from problems_of_model(rows, told)
         yield from problems_of_formulas({row["item_id"] for row in rows}, told)
         return
+    if found := list(problems_of_columns(folder / name, columns_of(told))):
+        yield from found
+        return
     rows = rows_of(folder / name)
     if not rows:
         yield "there are no records"
-    columns = {"user_id", "item_id", "rating"}
-    columns |= {"group_size"} if told["layout"] == "groups" else set()
-    columns |= {"k"} if told["levels"] else set()
-    if rows and set(rows[0]) != columns:
-        yield "columns"
     records = records_of(rows, told["item_type"] == "text")
     yield from problems_of_records(records, told)
     yield from problems_of_formulas({item for _, items, *_ in records for item in items}, told)
@@ -97,6 +114,23 @@ def problems(folder):
         yield from problems_of_people(records, told)
     else:
         yield from problems_of_claim(folder, records, told)
+
+
+def refuse(constant):
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def problems_of_columns(file, columns):
+    """Only such columns, of such kinds, and in text each value in its one notation."""
+    if file.suffix == ".csv":
+        yield from problems_of_text(file.read_bytes(), columns)
+        return
+    kinds = {str: ("string", "large_string"), int: ("int64",), float: ("double",)}
+    found = [(field.name, str(field.type)) for field in pq.read_schema(file)]
+    if [name for name, _ in found] != list(columns):
+        yield "columns"
+    elif not all(kind in kinds[columns[name]] for name, kind in found):
+        yield "a column is of another kind"
 
 
 def problems_of_files(folder, told):
@@ -116,8 +150,8 @@ def problems_of_card(folder, told):
     rest = {name: part for name, part in told.items() if name != "files"}
     content = json.dumps(rest, indent=2, ensure_ascii=False) + "\n"
     digest = hashlib.sha256(content.encode()).hexdigest()
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    if not card.endswith(f"\nSHA-256 of `release.json` without its list of files: `{digest}`.\n"):
+    last = f"\nSHA-256 of `release.json` without its list of files: `{digest}`.\n"
+    if not (folder / "README.md").read_bytes().endswith(last.encode()):
         yield "the card belongs to another release.json"
 
 
@@ -133,7 +167,8 @@ def problems_of_formulas(items, told):
 def problems_of_records(records, told):
     """Pseudonyms from 0 on, ascending items, and labels on the scale and the grid."""
     numbers = [USER.fullmatch(user) for user, *_ in records]
-    if not all(numbers) or [int(n[1]) for n in numbers] != list(range(len(records))):
+    people = sum(beside[0][0] for *_, beside in records)
+    if not all(numbers) or [n[1] for n in numbers] != from_0_on(len(records), people):
         yield "users are no pseudonyms from 0 on"
     if len({user[:6] for user, *_ in records}) > 1:
         yield "pseudonyms of several releases"
@@ -148,8 +183,13 @@ def problems_of_records(records, told):
     if told["settings"].get("items") == "pseudonyms":
         names = {item for _, items, _, _ in records for item in items}
         found = [ITEM.fullmatch(name) for name in names]
-        if not all(found) or sorted(int(n[1]) for n in found) != list(range(len(names))):
+        if not all(found) or sorted(n[1] for n in found) != from_0_on(len(names), len(names)):
             yield "items are no pseudonyms from 0 on"
+
+
+def from_0_on(count, most):
+    """Numbers with as many digits as the largest that could be."""
+    return [f"{at:0{len(str(most))}d}" for at in range(count)]
 
 
 def grid_of(told):
@@ -165,8 +205,11 @@ def on_grid(label, low, high, step):
 def problems_of_claim(folder, records, told):
     """Enough people stand for what is claimed to be shared, and classes.csv says how many."""
     people, needed, items_of = classes(records, told)
-    if any(size < 1 for *_, beside in records for size, _ in beside):
+    sizes = {size for *_, beside in records for size, _ in beside}
+    if min(sizes, default=1) < 1:
         yield "nobody stands behind a record"
+    if told["settings"]["method"] == "k-coRating" and sizes - {1}:
+        yield "several people stand behind a record that is one person's"
     for digest, k in needed.items():
         if people[digest] < k:
             yield f"{people[digest]} people share what {k} should"
@@ -177,7 +220,7 @@ def problems_of_claim(folder, records, told):
     if any(len(those) < least for those in rows.values()):
         yield "a set of items stands in too few different rows"
     listing, found = described(records, told)
-    if (folder / "classes.csv").read_text() != listing:
+    if (folder / "classes.csv").read_bytes() != listing.encode():
         yield "classes.csv does not list these classes"
     if any(told["counts"][name] != number for name, number in found.items()):
         yield "counts"

@@ -1,43 +1,71 @@
 """The second checker, on releases that were made by hand, good ones and bad ones."""
 
 import hashlib
+import io
 import json
 
+import forging
 import independent
+import independent_text
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import csv
 
 
 def blake(content):
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
+PREDICTIVE = {
+    "method": "predictive anonymization",
+    "homogenize": "simple",
+    "predictor": "FunkSVD",
+    "grouping": "KGather",
+    "label_step": None,
+}
+K_CORATING = {
+    "method": "k-coRating",
+    "fill": "item-mean",
+    "grouping": "gecom",
+    "round_fills": False,
+    "protect": "none",
+}
+
+
 def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
     """Write a release of such rows; the list of classes and the counts are what they should be."""
     told = {
         "format": "recveil-release-3",
+        "recveil": "0.1.0",
         "claim": claim,
         "k": k,
         "levels": False,
         "diversity": {"b": 1, "l": 1},
-    }
-    told |= {"layout": layout, "item_type": "integer", "settings": {}}
-    told |= {"scale": {"low": 1.0, "high": 5.0, "step": 1.0}} | more
-    names = ["user_id", "item_id", "rating", *["group_size"] * (layout == "groups")]
-    names += ["k"] * told["levels"]
-    lines = [",".join(names), *rows, ""]
-    (folder / "ratings.csv").write_text("\n".join(lines))
+        "layout": layout,
+        "item_type": "integer",
+        "scale": {"low": 1.0, "high": 5.0, "step": 1.0},
+        "settings": K_CORATING if claim == "co-rated" else PREDICTIVE,
+    } | more
+    names = list(independent_text.columns_of(told))
+    lines = [",".join(f'"{name}"' for name in names)]
+    for row in rows:
+        user, item, rest = row.split(",", 2)
+        item = f'"{item}"' if told["item_type"] == "text" else item
+        lines.append(f'"{user}",{item},{rest}')
+    (folder / "ratings.csv").write_text("\n".join([*lines, ""]))
     (folder / "README.md").write_text("a card")
     records = independent.records_of(
         independent.rows_of(folder / "ratings.csv"), told["item_type"] == "text"
     )
     classes, counts = independent.described(records, told)
     (folder / "classes.csv").write_text(classes)
-    files = {}
-    for name in ("ratings.csv", "classes.csv", "README.md"):
-        content = (folder / name).read_bytes()
-        files[name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-    told |= {"counts": {**counts, "duplicates_dropped": 0}, "files": files}
-    (folder / "release.json").write_text(json.dumps(told))
+    told |= {"counts": {**counts, "duplicates_dropped": 0}}
+    names = ("ratings.csv", "classes.csv", "README.md")
+    told |= {"files": {name: {"sha256": "", "bytes": 0} for name in names}}
+    forging.write(folder, told)
+    forging.sign(folder)
     return list(independent.problems(folder))
 
 
@@ -60,7 +88,7 @@ class TestGood:
 
     def test_hidden_items(self, tmp_path):
         rows = ("p00aa-0,i12ab-0,4", "p00aa-0,i12ab-1,4", "p00aa-1,i12ab-0,4", "p00aa-1,i12ab-1,4")
-        hidden = {"item_type": "text", "settings": {"items": "pseudonyms"}}
+        hidden = {"item_type": "text", "settings": PREDICTIVE | {"items": "pseudonyms"}}
         assert make(tmp_path, *rows, **hidden) == []
 
     def test_every_item_in_two_rows(self, tmp_path):
@@ -96,6 +124,10 @@ class TestBad:
         rows = ("p00aa-0,7,4,-1", "p00aa-1,7,4,3")
         assert make(tmp_path, *rows, layout="groups") == ["nobody stands behind a record"]
 
+    def test_a_group_where_each_record_is_one_persons(self, tmp_path):
+        problems = make(tmp_path, "p00aa-0,7,4,2", layout="groups", claim="co-rated")
+        assert problems == ["several people stand behind a record that is one person's"]
+
     def test_co_rated_rows_with_other_items(self, tmp_path):
         rows = ("p00aa-0,7,4", "p00aa-1,8,4")
         assert make(tmp_path, *rows, claim="co-rated")[0] == "1 people share what 2 should"
@@ -108,7 +140,7 @@ class TestBad:
     @pytest.mark.parametrize("names", [("Heat", "i12ab-1"), ("i12ab-0", "i12ab-2")])
     def test_items_that_are_not_hidden(self, tmp_path, names):
         rows = [f"p00aa-{user},{item},4" for user in "01" for item in sorted(names)]
-        hidden = {"item_type": "text", "settings": {"items": "pseudonyms"}}
+        hidden = {"item_type": "text", "settings": PREDICTIVE | {"items": "pseudonyms"}}
         assert make(tmp_path, *rows, **hidden) == ["items are no pseudonyms from 0 on"]
 
     def test_an_item_in_one_row(self, tmp_path):
@@ -136,7 +168,7 @@ class TestBad:
         (tmp_path / "classes.csv").write_text(listed)
         content = listed.encode()
         told["files"]["classes.csv"]["sha256"] = hashlib.sha256(content).hexdigest()
-        (tmp_path / "release.json").write_text(json.dumps(told))
+        forging.write(tmp_path, told)
         assert list(independent.problems(tmp_path)) == [
             "classes.csv does not list these classes",
             "counts",
@@ -151,3 +183,34 @@ def test_a_digest_worked_out_by_hand(tmp_path):
     assert (tmp_path / "classes.csv").read_text() == f"digest,people\n{digest},2\n"
     make(tmp_path, "p00aa-0,7,4", "p00aa-1,7,4", claim="co-rated")
     assert (tmp_path / "classes.csv").read_text() == f"digest,people\n{blake(of_items).hex()},2\n"
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            *((4.0, "4"), (4.5, "4.5"), (-0.0, "-0"), (0.000001, "0.000001"), (1e-7, "1e-7")),
+            *((9.99e-7, "9.99e-7"), (1234567890.0, "1234567890"), (1e10, "1e+10")),
+            *((1.25e300, "1.25e+300"), (-5e-324, "-5e-324"), (float("nan"), "nan")),
+        ],
+    )
+    def test_by_hand(self, value, text):
+        assert independent_text.number(value) == text
+
+    @given(st.floats() | st.floats(0, 6).map(lambda value: round(value, 3)))
+    def test_as_arrow_writes_them(self, value):
+        sink = io.BytesIO()
+        csv.write_csv(pa.table({"a": [value]}), sink)
+        assert sink.getvalue() == f'"a"\n{independent_text.number(value)}\n'.encode()
+
+
+@given(st.lists(st.tuples(st.text(), st.integers(-(2**63), 2**63 - 1), st.floats()), max_size=4))
+def test_any_values_in_the_one_notation(rows):
+    """As Arrow writes them, in which text is whatever it is."""
+    columns = dict(zip("aib", zip(*rows, strict=True), strict=True)) if rows else {}
+    kinds = {"a": str, "i": int, "b": float}
+    types = {"a": pa.string(), "i": pa.int64(), "b": pa.float64()}
+    table = pa.table({name: pa.array(columns.get(name, ()), types[name]) for name in kinds})
+    sink = io.BytesIO()
+    csv.write_csv(table, sink)
+    assert list(independent_text.problems_of_text(sink.getvalue(), kinds)) == []

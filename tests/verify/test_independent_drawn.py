@@ -1,4 +1,4 @@
-"""Both checkers, on releases of drawn people and what somebody may claim falsely of them."""
+"""Both checkers, on releases and what somebody may write in them who wants it to verify."""
 
 import math
 import shutil
@@ -93,6 +93,49 @@ def test_a_claim_that_nobody_knows_is_refused_of_rows_too(copy_of, claim):
     forging.forge(folder, lambda told: told.update(claim=claim))
     assert refused(folder)
     assert list(independent.problems(folder)) == ["nobody knows what is claimed"]
+
+
+FORMS = ["predictive-simple-csv", "k-corating", "synthetic-users", "synthetic-model", "drawn"]
+TEXTS = ["predictive-simple-csv", "synthetic-users", "drawn"]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("change", forging.OF_TEXT)
+def test_the_same_values_in_another_text_are_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    forging.forge_text(folder, lambda text: text)
+    assert (refused(folder), list(independent.problems(folder))) == (False, [])
+    before = (folder / "ratings.csv").read_bytes()
+    forging.forge_text(folder, forging.OF_TEXT[change])
+    assert (folder / "ratings.csv").read_bytes() != before
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("change", forging.OF_FORM)
+def test_what_no_release_says_is_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    forging.forge(folder, forging.OF_FORM[change])
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("change", forging.OF_WRITING)
+def test_what_is_written_in_another_way_is_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    file = folder / "release.json"
+    before = file.read_bytes()
+    file.write_bytes(forging.OF_WRITING[change](before))
+    assert file.read_bytes() != before
+    check_forged(folder)
+
+
+@pytest.mark.parametrize("change", forging.OF_A_LEDGER)
+@pytest.mark.parametrize("name", NOISY)
+def test_a_ledger_in_another_form_is_refused_by_both(copy_of, name, change):
+    folder = copy_of(name)
+    forging.forge(folder, forging.OF_A_LEDGER[change])
+    check_forged(folder)
 
 
 class TestEpsilon:

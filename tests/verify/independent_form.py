@@ -1,0 +1,292 @@
+"""The second checker, of release.json: which keys it has, of what kind, and how it is written.
+
+What it may say is a closed list, typed here by hand after docs/release-format.md: any other key or
+word could say who somebody is. It shares nothing with recveil.
+"""
+
+import json
+import math
+import re
+
+FORMATS = [f"recveil-release-{number}" for number in range(1, 6)]
+KEYS = [
+    *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
+    *("settings", "counts", "formulas", "files"),
+]
+COUNTS = ["users", "records", "labels", "items", "classes", "alone", "duplicates_dropped"]
+VERSION = re.compile(
+    r"[0-9]{1,3}([.][0-9]{1,3}){1,3}((a|b|rc)[0-9]{1,3})?([.](post|dev)[0-9]{1,3})*"
+)
+CLASS, OWN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,39}"), ", with parameters of its own"
+MOST = 10**15
+# What was asked of people, and since which format.
+QUERIES = [
+    ("people by activity", "how many people have how many ratings", 3),
+    ("labels", "people's shares of ratings at each label", 3),
+    ("means of people", "people's mean ratings, and the squares of these", 3),
+    (
+        "item sums",
+        "for each item, how much it was rated, and how its ratings differ from the mean",
+        3,
+    ),
+    (
+        "kinds of items",
+        "people's shares of ratings on items with tastes, other told ones, and the rest",
+        4,
+    ),
+    ("moments", "for each two items, how much people who like the one like the other", 3),
+    (
+        "ratings by taste",
+        "for each direction of taste, whether people rate higher what they lean to, and whether "
+        "half of their ratings agrees with the other half",
+        5,
+    ),
+]
+
+
+def one_of(*allowed):
+    """Exactly one of these: True is not 1, and 1.0 is not either."""
+    return lambda value, _: any(type(value) is type(one) and value == one for one in allowed)
+
+
+def class_of(*own):
+    """One of recveil's own, or the name of somebody's own class."""
+    return lambda value, _: (
+        isinstance(value, str) and (value.removesuffix(OWN) in own or CLASS.fullmatch(value))
+    )
+
+
+def step(value, told):
+    most = told["scale"]["high"] - told["scale"]["low"] or 1e12
+    return type(value) is float and 0 < value <= most
+
+
+def step_or_none(value, told):
+    return value is None or step(value, told)
+
+
+def step_or_tenth(value, told):
+    scale = told["scale"]
+    whole = (scale["high"] - scale["low"]) / 20 if scale["step"] is None else scale["step"]
+    tenth = float(f"{whole / 10:.12g}") or 1.0
+    if type(value) is not float:
+        return value is None and scale["step"] is None
+    return value in (tenth, scale["step"])
+
+
+def share(value, _):
+    return type(value) is float and 0 <= value <= 1
+
+
+def numbers(low, high, *, count=None, most=MOST, order=None):
+    """A list of numbers with at most six decimals, in some order, between two others."""
+
+    def right(value, told):
+        wanted = count(told["scale"]) if callable(count) else count
+        return (
+            isinstance(value, list)
+            and all(type(one) is float and low <= one <= high for one in value)
+            and all(round(one, 6) == one for one in value)
+            and len(value) <= most
+            and wanted in (None, len(value))
+            and (order is None or value == order(value))
+        )
+
+    return right
+
+
+def cuts_of(scale):
+    """One less than levels, of which there are at most 21."""
+    steps = math.inf if scale["step"] is None else (scale["high"] - scale["low"]) / scale["step"]
+    return round(min(steps, 20))
+
+
+def rising(value):
+    return sorted(set(value))
+
+
+PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
+GROUPINGS = (
+    *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
+    *("UnionSplit", "LevelGather", "BisectingOneKGather"),
+)
+BY_FILL = (
+    *("gecom", "supports", "k-gather", "bisecting", "predictive", "bounded-t-means", "mdav"),
+    *("k-member", "union-split"),
+)
+FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
+
+
+def settings_of(told, number):
+    """What the settings of a release can be, by name and in order; nothing for unknown methods."""
+    given = told["settings"]
+    method, rest = given.get("method"), {}
+    if method == "predictive anonymization":
+        rest = {
+            "homogenize": one_of("padded", "simple"),
+            "predictor": class_of(*PREDICTORS),
+            "grouping": class_of(*GROUPINGS),
+            "label_step": step_or_none,
+        }
+        rest |= {"labels": one_of("model")} if "labels" in given else {}
+    elif method == "k-coRating":
+        rest = {
+            "fill": class_of(*FILLS),
+            "grouping": one_of(*BY_FILL),
+            "round_fills": one_of(True, False),
+            "protect": one_of("none", "shuffle", "mean"),
+        }
+        rest |= {"trust": one_of("worked out", "stated")} if given.get("fill") == "trust" else {}
+        rest |= {"label_step": step} if given.get("protect") == "mean" else {}
+    elif method == "sparse rows" and number >= 3:
+        rest = {"crowd": one_of(*range(20, 257)), "label_step": step}
+    elif method == "synthetic people" and number >= 3:
+        rest = {
+            "noise": one_of("gaussian", "none"),
+            "catalogue": one_of("given", "as rated", "chosen"),
+            "people": one_of("asked for", "counted"),
+            "label_step": step_or_tenth,
+            "pooled_share": share,
+            "activity": numbers(1, MOST, count=128, order=sorted),
+            "cuts": numbers(-math.inf, math.inf, count=cuts_of, order=rising),
+            "spreads": numbers(1e-6, 1, count=2),
+        }
+        tilted = {"tilts": numbers(-2, 2, most=64), "likings": numbers(0, 2, most=64)}
+        rest |= tilted if number >= 5 else {}
+    if rest and "items" in given:
+        rest |= {"items": one_of("pseudonyms")}
+    return {"method": one_of(method)} | rest if rest else {}
+
+
+def problems_of_form(content, told):
+    """Say what in release.json no release says so, or writes so; stop at the first."""
+    try:
+        yield from first(
+            problems_of_writing(content, told),
+            problems_of_keys(told),
+            problems_of_kinds(told),
+            problems_of_settings(told),
+            problems_of_queries(told),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
+        yield "release.json lacks something, or it is of another kind"
+
+
+def first(*parts):
+    """What the first part says that says anything."""
+    for part in parts:
+        if found := list(part):
+            return found
+    return []
+
+
+def problems_of_writing(content, told):
+    if (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode() != content:
+        yield "release.json is not written in the one way"
+
+
+def problems_of_keys(told):
+    """Each part has its own keys, all of them, and in their order."""
+    if told["format"] not in FORMATS:
+        yield "nobody knows this format"
+        return
+    number = FORMATS.index(told["format"]) + 1
+    keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in told)]
+    counts = COUNTS[: 6 if number == 1 else 7]
+    if told["layout"] == "model":
+        counts = ["items"]
+    elif "classes.csv" not in told["files"]:
+        counts = ["users", "labels", "items"]
+    expected = [
+        (told, keys),
+        (told["diversity"], ["b", "l"]),
+        (told["scale"], ["low", "high", "step"]),
+        (told["counts"], counts),
+        *((entry, ["sha256", "bytes"]) for entry in told["files"].values()),
+    ]
+    expected += [(told["formulas"], ["items", "example"])] if "formulas" in told else []
+    if isinstance(told["claim"], dict):
+        ledger = told["claim"]["ledger"]
+        queries = ["name", "what", "sensitivity", "sigma", "values"]
+        expected.append((told["claim"], ["kind", "epsilon", "delta", "unit", "ledger"]))
+        expected.append((ledger, ["queries", "threshold_delta"]))
+        expected += [(query, queries) for query in ledger["queries"]]
+    if any(list(found) != wanted for found, wanted in expected):
+        yield "release.json has other keys, or in another order"
+    if list(told["files"])[1:] != ["classes.csv", "README.md"][-len(told["files"]) + 1 :]:
+        yield "files stand in another order"
+
+
+def problems_of_kinds(told):
+    """Whole numbers are no truth values and have no point; others have one."""
+    claim, diversity, scale = told["claim"], told["diversity"], told["scale"]
+    has_people = claim in ("identical-rows", "co-rated")
+    whole = [
+        (told["k"], 2 if has_people and told["levels"] is False else 1),
+        *((number, 1) for number in diversity.values()),
+        *((number, 0) for number in told["counts"].values()),
+        *((entry["bytes"], 0) for entry in told["files"].values()),
+    ]
+    broken = [scale["low"], scale["high"], *([] if scale["step"] is None else [scale["step"]])]
+    if isinstance(claim, dict):
+        ledger = claim["ledger"]
+        broken += [claim["epsilon"], claim["delta"], ledger["threshold_delta"]]
+        broken += [query[name] for query in ledger["queries"] for name in ("sensitivity", "sigma")]
+        whole += [(query["values"], 1) for query in ledger["queries"]]
+    whole += [(told["formulas"]["items"], 1)] if "formulas" in told else []
+    if not all(type(number) is int and least <= number <= MOST for number, least in whole):
+        yield "a whole number is none"
+    if not all(type(number) is float and abs(number) <= 1e12 for number in broken):
+        yield "a number is none"
+    if type(told["levels"]) is not bool or diversity["b"] > 3:
+        yield "levels or diversity make no sense"
+    if told["layout"] not in ("users", "groups" if has_people else "model"):
+        yield "nobody knows this layout"
+    if told["item_type"] not in ("integer", "text"):
+        yield "nobody knows this item_type"
+    if len(told["recveil"]) > 20 or not VERSION.fullmatch(told["recveil"]):
+        yield "recveil has no such version"
+    if not makes_sense(**scale):
+        yield "the scale makes no sense"
+
+
+def makes_sense(low, high, step):
+    steps = 0 if step is None else (high - low) / step
+    return low <= high and steps >= 0 and abs(steps - round(steps)) <= 1e-3
+
+
+def problems_of_settings(told):
+    """The settings are those of a method that is known, and lead to the claim."""
+    number, given = FORMATS.index(told["format"]) + 1, told["settings"]
+    expected = settings_of(told, number)
+    if not expected or list(given) != list(expected):
+        yield "the settings are no method's"
+        return
+    for name, right in expected.items():
+        if not right(given[name], told):
+            yield f"settings: {name} has no such value"
+    if len(given.get("tilts", ())) != len(given.get("likings", ())):
+        yield "tilts and likings are of other directions"
+    claim = told["claim"] if isinstance(told["claim"], str) else told["claim"]["kind"]
+    if claim != claim_of(given):
+        yield "the settings lead to another claim"
+    if "items" in given and (number == 1 or told["item_type"] != "text"):
+        yield "items cannot be hidden here"
+    is_plain = told["levels"] is False and told["diversity"] == {"b": 1, "l": 1}
+    if not is_plain and given["method"] != "predictive anonymization":
+        yield "levels or diversity of a method that has none"
+
+
+def claim_of(given):
+    if given["method"] == "synthetic people":
+        return "aggregates" if given["noise"] == "none" else "differentially-private"
+    return "co-rated" if given.get("protect") in ("none", "shuffle") else "identical-rows"
+
+
+def problems_of_queries(told):
+    """What was asked is told in the method's own words."""
+    if isinstance(told["claim"], dict):
+        number = FORMATS.index(told["format"]) + 1
+        found = [(query["name"], query["what"]) for query in told["claim"]["ledger"]["queries"]]
+        if found != [(name, what) for name, what, since in QUERIES if since <= number]:
+            yield "other queries than were asked"
