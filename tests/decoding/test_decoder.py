@@ -104,7 +104,9 @@ def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
             "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding import child; import os;"
             f"child.answer = lambda *_: os.kill(os.getpid(), {number}); child.serve()",
         )
-        with pytest.raises(RecveilError, match=rf"^ratings\.parquet: it is damaged.*{name}") as told:
+        with pytest.raises(
+            RecveilError, match=rf"^ratings\.parquet: it is damaged.*{name}"
+        ) as told:
             read_ratings(path)
         # It has a limit of its own, near which libraries abort: what is kept is not kept then.
         may_lack_memory = name != "SIGBUS" and Path("/proc/self/statm").exists()
