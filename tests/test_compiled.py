@@ -1,4 +1,5 @@
 import ast
+import os
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,23 @@ def test_without_a_place_for_its_cache_everything_still_runs():
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
     )
     assert finished.stdout == "30\n"
+
+
+def test_what_is_kept_can_be_written_by_nobody_else(tmp_path):
+    """It is run; the library, too, is used where the umask is 0."""
+    module = tmp_path / "kernels.py"
+    module.write_text(
+        "import os\nos.umask(0)\nfrom recveil.compiled import compiled\n"
+        "@compiled()\ndef twice(number):\n    return 2 * number\n"
+        "assert twice(4) == 8\nassert os.umask(0) == 0\n"
+    )
+    kept = tmp_path / "cache" / "deep"
+    surroundings = os.environ | {"NUMBA_CACHE_DIR": str(kept)}
+    subprocess.run([sys.executable, str(module)], env=surroundings, check=True)
+    made = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert {path.suffix for path in made} == {".nbi", ".nbc"}
+    for path in (tmp_path / "cache", *(tmp_path / "cache").rglob("*")):
+        assert path.stat().st_mode & 0o022 == 0, path
 
 
 def _nested_loops(function: ast.FunctionDef) -> bool:

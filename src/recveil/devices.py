@@ -4,6 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+from recveil.errors import RecveilError
+
 # What recveil writes beside ratings, such as release.json, has some thousand bytes.
 MOST_BYTES = 1_000_000
 
@@ -25,6 +27,29 @@ def is_device(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def write_to_device(path: Path, text: str) -> None:
+    """Write text to a pipe or a device.
+
+    Raises
+    ------
+    RecveilError
+        If it takes no more, as ``/dev/full``, or cannot be written.
+
+    Examples
+    --------
+    >>> write_to_device(Path("/dev/null"), "all of it")
+    """
+    try:
+        path.write_text(text, "utf-8", "replace")
+    except BrokenPipeError:  # whoever reads a pipe may go
+        raise
+    except OSError as error:
+        raise RecveilError(
+            f"{path}: cannot be written ({error.strerror or error}); name a plain file, or another "
+            f"device"
+        ) from None
 
 
 def refuse_devices(*paths: Path) -> None:

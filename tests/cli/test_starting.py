@@ -1,6 +1,8 @@
 """Little memory, by ulimit -v: a sentence and code 2, in seconds, whatever a library does."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -84,6 +86,31 @@ def test_a_signal_reaches_the_verb():
     verb = "(os.kill(os.getppid(), 15), __import__('time').sleep(30))"
     found = run(["-c", f"import os; {START.format(verb)}"], PLENTY)
     assert found.returncode == 128 + 15
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_from_outside_of_a_container_reaches_the_verb(tmp_path, number):
+    """To who is in it, whoever sent it has no number."""
+    inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    if not shutil.which("unshare") or subprocess.run([*inside, "true"], check=False).returncode:
+        pytest.skip("this user may make no namespaces")
+    told = tmp_path / "ready"
+    verb = f"(open({str(told)!r}, 'w').close(), __import__('time').sleep(60))"
+    code = f"import os; {START.format(verb)}"
+    command = ["sh", "-c", 'ulimit -v 64000000; exec "$@"', "sh", sys.executable, "-c", code]
+    with subprocess.Popen([*inside, "--kill-child", *command]) as outer:
+        try:
+            until(told.exists)
+            watcher = int(children_of(outer.pid)[0])
+            (verb,) = children_of(watcher)
+            os.kill(watcher, number)
+            until(lambda: not is_running(verb), 5)
+        finally:
+            outer.kill()
+
+
+def children_of(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def test_without_a_limit_nothing_is_watched(monkeypatch):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import stat
 import sys
 import threading
 from pathlib import Path
@@ -45,6 +46,32 @@ def test_a_full_disk_keeps_the_older_json(capfd, monkeypatch):
     assert "old.json: cannot be written" in err
     assert Path("old.json").read_text() == '{"old": 1}'
     assert sorted(path.name for path in Path().iterdir()) == ["old.json", "ratings.csv"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "ratings.csv", "--k", "2", "--json", "new"),
+        ("convert", "ratings.csv", "out.csv", "--json", "new"),
+        ("audit", "ratings.csv", "--no-curves", "--json", "new"),
+        ("audit", "ratings.csv", "--no-curves", "--html", "new"),
+    ],
+)
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_may_hold_ids_is_its_owner_s_alone(capfd, arguments, is_there):
+    """A table that does not hold shows ids of people; an audit, whom it found."""
+    before = os.umask(0o022)
+    if is_there:
+        Path("new").touch(0o644)
+    ended(capfd, *arguments)
+    os.umask(before)
+    assert stat.S_IMODE(Path("new").stat().st_mode) == 0o600
+
+
+def test_a_device_that_takes_no_more_is_named(capfd):
+    code, _, err = ended(capfd, "verify", "ratings.csv", "--k", "2", "--json", "/dev/full")
+    assert code == 2
+    assert "/dev/full: cannot be written (No space left on device); name a plain file" in err
 
 
 def test_json_may_go_into_a_pipe_and_nothing_takes_its_place(capfd):

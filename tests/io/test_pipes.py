@@ -20,7 +20,7 @@ from recveil.anonymize import anonymize
 from recveil.audit import audit
 from recveil.compare import compare
 from recveil.datasets import generate, make_ratings
-from recveil.errors import RecveilError
+from recveil.errors import MachineError, RecveilError
 from recveil.evaluate import evaluate
 from recveil.io import (
     convert,
@@ -43,7 +43,7 @@ def temporary(tmp_path, monkeypatch):
     """A folder for temporary files that is empty again at the end."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
     yield folder
     assert list(folder.iterdir()) == []
 
@@ -307,3 +307,62 @@ def test_what_a_killed_run_left_is_removed_by_the_next(standard_input, tmp_path,
             assert mine.read_bytes() == b"ben 7 4\n"
             assert others.read_bytes() == b"eve 7 4\n"
     assert list(folder.iterdir()) == []
+
+
+class TestTemporaryFolder:
+    @pytest.fixture(autouse=True)
+    def unknown(self, tmp_path, monkeypatch):
+        """Python has not looked for the folder yet."""
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            monkeypatch.delenv(name, raising=False)
+
+    @pytest.mark.parametrize("name", ["TMPDIR", "TEMP", "TMP"])
+    def test_it_stands_where_it_is_named(self, tmp_path, monkeypatch, name):
+        monkeypatch.setenv(name, str(tmp_path))
+        with pipes.temporary_folder() as folder:
+            assert folder.parent.parent == tmp_path
+
+    def test_none_named_is_the_systems(self):
+        with pipes.temporary_folder() as folder:
+            assert folder.parent.parent == Path(tempfile.gettempdir())
+
+    @pytest.mark.parametrize("within", ["", "deep/er"])
+    def test_none_stands_in_a_release(self, tmp_path, monkeypatch, standard_input, within):
+        (tmp_path / "release.json").write_text('{"format": "recveil-release-5"}')
+        inner = tmp_path / within
+        inner.mkdir(parents=True, exist_ok=True)
+        monkeypatch.setenv("TMPDIR", str(inner))
+        with pytest.raises(RecveilError, match="is a release, to be published"):
+            read_ratings(standard_input(b"1 2 3\n"))
+
+    @pytest.mark.parametrize("name", ["TMPDIR", "TEMP", "TMP"])
+    def test_a_folder_that_is_not_there_is_not_replaced(self, tmp_path, monkeypatch, name):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+        for _ in range(2):  # Python remembers what it took instead
+            with pytest.raises(MachineError, match=r"none: .* \(No such file or directory\); make"):
+                pipes.temporary_folder().__enter__()
+
+    def test_nor_is_a_full_or_a_forbidden_one(self, tmp_path, monkeypatch, standard_input):
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        opened = os.open
+
+        def refuse(path, *rest, **named):
+            if str(path).startswith(str(tmp_path)):
+                raise OSError(28, "No space left on device")
+            return opened(path, *rest, **named)
+
+        monkeypatch.setattr(os, "open", refuse)
+        with pytest.raises(MachineError, match=r"\(No space left on device\).*TMPDIR"):
+            read_ratings(standard_input(b"1 2 3\n"))
+
+    def test_what_python_took_before_it_was_named_is_not_kept(self, tmp_path, monkeypatch):
+        tempfile.gettempdir()
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        with pipes.temporary_folder() as folder:
+            assert folder.parent.parent == tmp_path
+
+    def test_the_systems_own_that_is_gone_is_told(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+        with pytest.raises(MachineError, match=r"gone: temporary files cannot be written there"):
+            pipes.temporary_folder().__enter__()

@@ -105,6 +105,18 @@ class TestModes:
         assert seen[0][f"{staging}/lock"] == "0o600"
 
 
+@pytest.mark.parametrize("name", ["out", "out.private"])
+def test_a_link_to_a_release_is_named_as_what_it_is(release, tmp_path, name):
+    """Before, it was said to be no release, and to lack its release.json."""
+    (tmp_path / "there").mkdir()
+    release.write(tmp_path / "there" / "out")
+    (tmp_path / name).symlink_to(tmp_path / "there" / name)
+    with pytest.raises(RecveilError, match=rf"{name} is a link, and force .* name the folder"):
+        check_target(tmp_path / "out", force=True)
+    with pytest.raises(RecveilError, match=rf"{name} exists; choose another"):
+        check_target(tmp_path / "out", force=False)
+
+
 class TestDrawn:
     """Drawn people have no private twin; what is replaced comes back all the same."""
 

@@ -66,6 +66,21 @@ def test_numbers_of_hundreds_of_digits_are_refused():
         RatingScale(1, 5, 10**400)
 
 
+@pytest.mark.parametrize(
+    "text", ["1:5:1e-300", "1:5:1e-16", "0:1:1e-17", "1e17:2e17:1", "1:5:5e-324"]
+)
+def test_steps_that_lead_nowhere_are_refused(text):
+    """All its levels would be a few numbers, and whether a rating is on it would mean nothing."""
+    with pytest.raises(RecveilError, match=r"^scale .*step.*; give (another step|a larger one)"):
+        RatingScale.parse(text)
+
+
+def test_fine_steps_that_lead_somewhere_stay():
+    assert RatingScale.parse("1:5:1e-12").step == 1e-12
+    assert RatingScale.parse("0:9007199254740992:1").step == 1
+    assert RatingScale.infer([2.0**60, 2.0**60 + 256, 2.0**61]).contains(2.0**61).all()
+
+
 def test_contains_is_exact_to_a_thousandth_of_a_step():
     scale = RatingScale(0.5, 5, 0.5)
     assert scale.contains([0.5, 5, np.float32(4.5)]).all()

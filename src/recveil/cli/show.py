@@ -18,11 +18,15 @@ _SHOWN = 10
 
 
 def write_json(result: dict[str, Any], target: Path | None) -> bool:
-    """Write JSON to a file, or to standard output for "-"; say whether people may still read on."""
+    """Write JSON to a file, or to standard output for "-"; say whether people may still read on.
+
+    Its owner alone can read the file: whom an audit found stands there under their own ids, and a
+    table that does not hold shows ids, too.
+    """
     if target is None:
         return True
     from recveil.beside import write_beside
-    from recveil.devices import is_device
+    from recveil.devices import is_device, write_to_device
 
     to_stdout = str(target) == "-"
     # What is no Unicode stands there as \udcff: so does the name of a file that is no UTF-8.
@@ -36,9 +40,11 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
         print(text, end="")
         return False
     if is_device(target):
-        target.write_text(text, "utf-8", "replace")
+        write_to_device(target, text)
     else:  # a full disk leaves what stood there
-        write_beside(target, lambda beside: beside.write_text(text, "utf-8", "replace"))
+        write_beside(
+            target, lambda beside: beside.write_text(text, "utf-8", "replace"), private=True
+        )
     return True
 
 

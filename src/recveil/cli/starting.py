@@ -117,14 +117,15 @@ def _blocked() -> Iterator[None]:
 def _wait(child: int) -> int:
     """Wait for the end of a process, and hand on to it the signals that come meanwhile.
 
-    What a terminal sends reaches both of them anyway.
+    What a terminal sends reaches both of them anyway. That comes from the system itself, which its
+    code says: the number of who sent it is 0 for whoever is outside of our container, too.
     """
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return status
         come = signal.sigtimedwait({*_FORWARDED, signal.SIGHUP, signal.SIGCHLD}, 1.0)
-        if come is not None and come.si_signo != signal.SIGCHLD and come.si_pid:
+        if come is not None and come.si_signo != signal.SIGCHLD and come.si_code <= 0:
             with suppress(ProcessLookupError):
                 os.kill(child, come.si_signo)
 

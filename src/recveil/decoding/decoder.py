@@ -19,7 +19,7 @@ import pyarrow as pa
 from recveil.brief import brief
 from recveil.errors import MachineError, RecveilError
 from recveil.lifeline import HAS_LIFELINES
-from recveil.memory import memory_limit, not_enough, refuse_for_memory
+from recveil.memory import in_words, memory_limit, not_enough, refuse_for_memory
 
 _START = (
     "import sys; lifeline = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
@@ -33,6 +33,10 @@ _HANDED_ON = re.compile(
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIPE_BYTES = 1 << 20
 _SECONDS_TO_END = 10.0
+# Whether the other process can be given a limit of its own, and how libraries end it that get no
+# memory then: as they do of a damaged file.
+_IS_LIMITED = Path("/proc/self/statm").exists()
+_DEATHS_FOR_MEMORY = ("SIGABRT", "SIGSEGV")
 Wanted = Literal["schema", "first", "table", "batches"]
 
 
@@ -275,6 +279,12 @@ class _Child:
         number = signal.Signals(-code)
         if number == signal.SIGKILL:
             raise MachineError(f"{name}: decoding it was killed by the system: {not_enough()}")
+        if _IS_LIMITED and number.name in _DEATHS_FOR_MEMORY:  # nobody can tell which it was
+            raise MachineError(
+                f"{name}: it is damaged, or takes more memory than the "
+                f"{in_words(memory_limit())} it may, so that decoding it crashed ({number.name}); "
+                f"give more with max_memory (--max-memory), or fetch or write the file again"
+            )
         raise RecveilError(
             f"{name}: it is damaged, so that decoding it crashed ({number.name}; nothing else was "
             f"harmed); fetch or write the file again"

@@ -4,6 +4,9 @@ A cell that begins with one of a few characters is a formula to a spreadsheet, a
 stands beside it to somebody else. An apostrophe in front makes text of it. Cells that begin with
 apostrophes and such a character get one more, so that taking one off gives back what there was.
 
+Some spreadsheets split a line at other characters than the comma, too, and where they do, a cell
+begins there. So the same is done behind these, wherever they stand in a label.
+
 Numbers are left alone: -5 is no formula, nor is it where it stands as text.
 """
 
@@ -13,6 +16,11 @@ from typing import Any
 # The wide forms count in spreadsheets of some languages.
 _STARTS = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001
 _RISKY = re.compile(f"'*[{_STARTS}]")
+# Where a cell begins, if a line is split there; a comma within a cell stands between quotes.
+_SPLITS = ";|\t\r\n"
+_BEGINS = f"(^|[{_SPLITS}])"
+_PLAIN = re.compile(f"{_BEGINS}(?='*[{_STARTS}])")
+_MADE = re.compile(f"{_BEGINS}'(?='*[{_STARTS}])")
 _NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 
 
@@ -38,8 +46,10 @@ def as_cell(label: Any) -> Any:
     --------
     >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("ann"), as_cell("'tis"), as_cell(-5)
     ("'=1+1", "''=1+1", 'ann', "'tis", -5)
+    >>> as_cell("ann;=1+1"), as_cell("a; -b")
+    ("ann;'=1+1", 'a; -b')
     """
-    return f"'{label}" if isinstance(label, str) and _RISKY.match(label) else label
+    return _PLAIN.sub(r"\1'", label) if isinstance(label, str) else label
 
 
 def from_cell(cell: str) -> str:
@@ -50,4 +60,4 @@ def from_cell(cell: str) -> str:
     >>> from_cell("'=1+1"), from_cell("''=1+1"), from_cell("'tis")
     ('=1+1', "'=1+1", "'tis")
     """
-    return cell[1:] if cell.startswith("'") and _RISKY.match(cell) else cell
+    return _MADE.sub(r"\1", cell)

@@ -5,18 +5,19 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from tempfile import gettempdir
-from typing import IO, cast
+from typing import IO, NoReturn, cast
 
-from recveil.beside import folder_beside, sweep
-from recveil.errors import RecveilError, first_line_of
+from recveil.beside import folder_beside, refuse_in_release, sweep
+from recveil.errors import MachineError, RecveilError, first_line_of
 
 STANDARD = "-"
 _PIECE = 1 << 20
 _PREFIX = "recveil-"
+_TEMPORARY_NAMES = ("TMPDIR", "TEMP", "TMP")
 _INPUT_NAMES = (STANDARD, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
@@ -95,7 +96,13 @@ def spooled(source: str | PathLike[str]) -> Iterator[Path]:
 def temporary_folder() -> Iterator[Path]:
     """Give a folder for temporary files that others cannot enter; it is gone at the end.
 
-    What killed runs left is removed first.
+    What killed runs left is removed first. It stands in the folder that ``TMPDIR``, ``TEMP`` or
+    ``TMP`` names, and in the system's if none does.
+
+    Raises
+    ------
+    RecveilError
+        If that folder cannot be written (another one, nobody asked for), or is in a release.
 
     Examples
     --------
@@ -105,13 +112,38 @@ def temporary_folder() -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    parent = Path(gettempdir())
+    parent = _temporary_parent()
     with suppress(OSError):
         sweep(parent, rf"{_PREFIX}[0-9a-f]{{8}}")
-    with folder_beside(parent, _PREFIX) as folder:
-        inner = folder / "files"  # beside them stands the lock, whose name may be a pipe's, too
-        inner.mkdir(mode=0o700)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(folder_beside(parent, _PREFIX))
+            inner = folder / "files"  # beside them stands the lock, whose name may be a pipe's, too
+            inner.mkdir(mode=0o700)
+        except OSError as error:
+            _refuse_temporary(parent, error)
         yield inner
+
+
+def _temporary_parent() -> Path:
+    """Return the folder for temporary files: that which is named, and no other instead.
+
+    Python goes on to the next one without a word, where others may look, or what is made stays.
+    """
+    named = next(filter(None, map(os.environ.get, _TEMPORARY_NAMES)), None)
+    try:
+        parent = Path(named or gettempdir())
+    except OSError as error:  # there is none that can be written
+        _refuse_temporary(Path("/tmp"), error)  # noqa: S108
+    refuse_in_release(parent / _PREFIX)
+    return parent
+
+
+def _refuse_temporary(folder: Path, error: OSError) -> NoReturn:
+    raise MachineError(
+        f"{folder}: temporary files cannot be written there ({error.strerror or error}); make "
+        f"room, or name another folder with TMPDIR"
+    ) from None
 
 
 def refuse_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:
@@ -199,8 +231,9 @@ def _copy(source: str | PathLike[str], copy: Path) -> None:
                     shutil.copyfileobj(pipe, target, _PIECE)
     except OSError as error:
         raise RecveilError(
-            f"{copy.name}: cannot be copied to {gettempdir()} ({error.strerror or error}); make "
-            f"room there, name another folder with TMPDIR, or give a file"
+            f"{copy.name}: cannot be copied to {copy.parent.parent.parent} "
+            f"({error.strerror or error}); make room there, name another folder with TMPDIR, or "
+            f"give a file"
         ) from None
 
 

@@ -164,7 +164,12 @@ def check_target(folder: str | PathLike[str], *, force: bool) -> None:
                 f"{target} exists; choose another output, or replace the release with force "
                 f"(--force)"
             )
-        if target.is_symlink() or not (target / sign).is_file():
+        if target.is_symlink():
+            raise RecveilError(
+                f"{target} is a link, and force (--force) replaces folders only; name the folder "
+                f"that it leads to, or choose another output"
+            )
+        if not (target / sign).is_file():
             raise RecveilError(
                 f"{target} exists and is not a release of recveil's (no {sign}); "
                 f"force (--force) replaces releases only; choose another output"

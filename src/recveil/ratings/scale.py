@@ -15,6 +15,9 @@ from recveil.errors import RecveilError
 # A scale finer than this is called continuous (step None).
 MOST_LEVELS = 10_000
 
+# With more steps than this, neighbouring levels are the same number.
+_MOST_STEPS = 2**53
+
 # How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
 _TOLERANCE = 1e-3
 
@@ -71,10 +74,15 @@ class RatingScale:
         if self.step is None:
             return
         steps = self.range / self.step if self.step > 0 else math.inf
-        if not math.isfinite(steps) or abs(steps - round(steps)) > _TOLERANCE:
+        if steps > _MOST_STEPS or abs(steps - round(steps)) > _TOLERANCE:
             raise RecveilError(
                 f"scale {self}: the step must be positive and divide {self.range:g}, "
                 f"got {self.step:g}; give another step, or leave it out for a continuous scale"
+            )
+        if _leads_nowhere(self.low, self.high, self.step):
+            raise RecveilError(
+                f"scale {self}: a step of {self.step:g} leads from no rating to another, since "
+                f"numbers have 16 digits; give a larger one, or leave it out"
             )
 
     @classmethod
@@ -121,8 +129,9 @@ class RatingScale:
             raise RecveilError("there are no ratings to infer a scale from; give scale (--scale)")
         low, high = _shortest(levels[0]), _shortest(levels[-1])
         if n_steps := _count_steps(levels):
-            stepped = cls(low, high, float(f"{(high - low) / n_steps:.12g}"), inferred=True)
-            if stepped.contains(levels).all():
+            step = float(f"{(high - low) / n_steps:.12g}")
+            stepped = cls(low, high, None if _leads_nowhere(low, high, step) else step, True)
+            if stepped.step is not None and stepped.contains(levels).all():
                 return stepped
         lowest, highest = float(levels[0]), float(levels[-1])
         if lowest == highest:
@@ -244,6 +253,11 @@ def _count_steps(levels: NDArray[np.float64]) -> int | None:
         if remainder > _TOLERANCE * step:
             return None
     return round(span / step) if span / step <= MOST_LEVELS else None
+
+
+def _leads_nowhere(low: float, high: float, step: float) -> bool:
+    """Say whether a step is lost in the digits of one of the ends."""
+    return low + step == low or high - step == high
 
 
 def _shortest(number: float) -> float:

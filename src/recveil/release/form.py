@@ -29,9 +29,11 @@ _KEYS = (
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type"),
     *("scale", "settings", "counts", "files"),
 )
-# A number of more digits would be no version, but a place to write something down.
+# As PEP 440 writes them, with at most three numbers: four may be an address, and a number of more
+# digits would be no version, but a place to write something down.
 _VERSION = re.compile(
-    r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,3}((a|b|rc)[0-9]{1,3})?(\.(post|dev)[0-9]{1,3})*"
+    r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,2}((a|b|rc)[0-9]{1,3})?"
+    r"(\.post[0-9]{1,3})?(\.dev[0-9]{1,3})?"
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # Of an id that is an example, so much is shown.

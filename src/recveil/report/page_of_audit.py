@@ -81,7 +81,7 @@ def audit_page(result: dict[str, Any]) -> str:
 
 
 def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
-    """Write the page of an audit; a run that is killed leaves the old file or none.
+    """Write the page of an audit, for its owner alone; a killed run leaves the old file or none.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
     ['audit.html']
     """
     page = audit_page(result)
-    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
+    # It tells how people are found, and whom outside knowledge finds, under their own ids.
+    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"), private=True)
 
 
 def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:
