@@ -10,11 +10,16 @@ import pyarrow as pa
 
 from recveil.errors import RecveilError
 from recveil.io.columnar import read_columnar
+from recveil.io.decimal_commas import with_points
 from recveil.io.delimited import DIALECTS, read_delimited
 from recveil.io.files import naming
 from recveil.io.formats import resolve_format
+from recveil.io.json_objects import read_json
+from recveil.io.kinds import refuse_other_kinds
+from recveil.io.layout import Layout
 from recveil.io.netflix import read_netflix
 from recveil.io.pipes import is_pipe, name_of
+from recveil.io.recognizing import Recognized, recognize
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
 from recveil.ratings.dates import Look, look_for_times
@@ -62,7 +67,7 @@ def read_table(
     """
     if is_pipe(path):
         raise RecveilError(f"{name_of(path)}: can be read once only; expected a file (see spooled)")
-    return _read(Path(path), format, Selection(given or {}, extras=True))
+    return _read_published(Path(path), format, Selection(given or {}, extras=True))
 
 
 def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
@@ -101,6 +106,7 @@ def read_source(
     *,
     times: bool,
     time_format: str | None = None,
+    layout: Layout | None = None,
 ) -> Source:
     """Read the columns of a file that hold users, items, ratings and, if asked for, times.
 
@@ -113,21 +119,32 @@ def read_source(
     times : bool
     time_format : str, optional
         How the times are written, if that must be said.
+    layout : Layout, optional
+        What was said of how the text is written.
     """
+    layout = layout or Layout()
     selection = Selection(given, times=times, time_is_text=time_format is not None)
-    if not times or given.get("time") is not None:
-        return _read(path, format, selection)
-    format = resolve_format(path, format)
-    look = _look(path, format, selection)
+    found = _recognize(path, format, layout)
+    look = Look()
+    if times and given.get("time") is None:
+        look = _look(path, found, selection)
     if look.name is not None:
         selection = replace(selection, given={**given, "time": look.name})
-    return _read(path, format, selection)._replace(look=look)
+    source = _refuse_empty(_read_recognized(path, found, selection), path)
+    return with_points(source, layout.decimal)._replace(look=look)
 
 
-def _look(path: Path, format: str, selection: Selection) -> Look:
+def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
+    """Say what a file or folder is."""
+    if path.is_dir():
+        return Recognized(resolve_format(path, format))
+    return recognize(path, format, layout)
+
+
+def _look(path: Path, found: Recognized, selection: Selection) -> Look:
     """Look for dates where no column is called times, or the one that is holds none."""
     with naming(path):
-        rows = first_rows(path, format)
+        rows = first_rows(path, found.format, found.dialect)
         if rows is None:
             return Look()
         chosen = selection.choose(rows.column_names, path.name)
@@ -136,15 +153,37 @@ def _look(path: Path, format: str, selection: Selection) -> Look:
     return look_for_times(rows, chosen)
 
 
-def _read(path: Path, format: str | None, selection: Selection) -> Source:
-    format = resolve_format(path, format)
+def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Source:
     with naming(path):
-        if format in DIALECTS:
-            source = read_delimited(path, format, selection)
-        elif format == "netflix":
+        if found.dialect is not None:
+            source = read_delimited(path, found.format, selection, found.dialect)
+        elif found.format == "json":
+            source = read_json(path, selection)
+        elif found.format == "netflix":
             source = read_netflix(path, selection)
         else:
-            source = read_columnar(path, format, selection)
+            source = read_columnar(path, found.format, selection)
+    return source._replace(layout=(*found.said, *source.layout))
+
+
+def _read_published(path: Path, format: str | None, selection: Selection) -> Source:
+    """Read what the verifier reads: tables as they are published, and nothing stranger."""
+    format = resolve_format(path, format)
+    if format == "json":
+        with naming(path):
+            refuse_other_kinds(path)
+        raise RecveilError(
+            f"{path.name}: JSON is read, but not published or compared; expected CSV or Parquet "
+            f"(recveil convert)"
+        )
+    return _refuse_empty(_read_recognized(path, _usual(format), selection), path)
+
+
+def _usual(format: str) -> Recognized:
+    return Recognized(format, DIALECTS.get(format))
+
+
+def _refuse_empty(source: Source, path: Path) -> Source:
     if source.table.num_rows == 0:
         raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
     return source
