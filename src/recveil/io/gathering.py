@@ -13,7 +13,7 @@ _ENCODED = pa.dictionary(pa.int32(), pa.string())
 _BESIDE_A_ROW = 16
 
 
-class Gathered:
+class TextColumns:
     """Columns of text, in blocks: users, items and ratings as dictionaries, for they repeat.
 
     Parameters
@@ -24,7 +24,7 @@ class Gathered:
 
     Examples
     --------
-    >>> gathered = Gathered(["user", "note"], "ratings.json")
+    >>> gathered = TextColumns(["user", "note"], "ratings.json")
     >>> gathered.add(["ann", None])
     >>> gathered.table().to_pylist()
     [{'user': 'ann', 'note': None}]

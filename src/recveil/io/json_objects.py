@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from recveil.errors import RecveilError, first_line_of, listed, quoted
 from recveil.io.files import naming
-from recveil.io.gathering import Gathered
+from recveil.io.gathering import TextColumns
 from recveil.io.lines import Place, Places
 from recveil.io.source import Selection, Source
 from recveil.io.watched import LONGEST_LINE, watched_text
 
 _PIECE = 1 << 18
 # Whoever leaves a value out leaves its name out; the columns are all names of so many objects.
-_ROWS = 1_000
+_ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
 # As far before the end of what was read a fault cannot come of that end: longer than \\u1234.
 _NEAR_THE_END = 16
 _SPACE = " \t\r\n"
@@ -55,7 +55,7 @@ def read_json(path: Path, selection: Selection) -> Source:
     """
     names = _names(path)
     chosen = selection.choose(names, path.name)
-    gathered = Gathered(list(chosen), path.name)
+    gathered = TextColumns(list(chosen), path.name)
     for line, each in read_objects(path):
         row = [_text_of(each.get(name), name, line, path.name) for name in chosen.values()]
         gathered.add(row)
@@ -70,11 +70,21 @@ def first_objects(path: Path) -> pa.Table:
     ----------
     path : Path
     """
-    rows = [each for _, each in itertools.islice(read_objects(path), _ROWS)]
+    rows = [{name: _plain(value) for name, value in each.items()} for each in _first(path)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     kept = [name for name in names if name.isprintable()]
-    columns = [[_plain(row.get(name)) for row in rows] for name in kept]
-    return pa.table([pa.array(column, pa.string()) for column in columns], kept)
+    return pa.table([pa.array([row.get(name) for row in rows], pa.string()) for name in kept], kept)
+
+
+def _first(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the first objects, but no more than a few megabytes of them."""
+    length = 0
+    for _, each in itertools.islice(read_objects(path), _ROWS):
+        yield each
+        values = (len(value) if isinstance(value, str) else 1 for value in each.values())
+        length += sum(map(len, each)) + sum(values)
+        if length > _MOST_CHARACTERS:
+            return
 
 
 def read_objects(path: Path) -> Iterator[Object]:
@@ -113,8 +123,7 @@ def read_objects(path: Path) -> Iterator[Object]:
 
 
 def _names(path: Path) -> list[str]:
-    rows = (each for _, each in itertools.islice(read_objects(path), _ROWS))
-    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    names = list(dict.fromkeys(itertools.chain.from_iterable(_first(path))))
     if not names:
         raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
     if odd := [name for name in names if not _is_text(name)]:

@@ -143,7 +143,7 @@ def refuse_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> 
     """
     if head.startswith(_ZIP):
         again = Kind("a zip archive within packed data", "unpack it once, and name what comes out")
-        kind = _archive(path) if is_gzipped(path) else again
+        kind: Kind | None = _archive(path) if is_gzipped(path) else again
     else:
         kind = _binary(head, ("parquet", "arrow"))
     if kind is None and not binary_only:

@@ -18,10 +18,12 @@ from recveil.io.json_objects import read_json
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.layout import Layout
 from recveil.io.netflix import read_netflix
+from recveil.io.part_files import Part, naming_part, parts_of, read_parts, time_key
 from recveil.io.pipes import is_pipe, name_of
-from recveil.io.recognizing import Recognized, recognize
+from recveil.io.recognizing import Recognized, recognize, recognize_wide
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
+from recveil.io.wide_matrix import read_wide
 from recveil.ratings.dates import Look, look_for_times
 from recveil.ratings.frame import table_of
 
@@ -124,14 +126,67 @@ def read_source(
     """
     layout = layout or Layout()
     selection = Selection(given, times=times, time_is_text=time_format is not None)
-    found = _recognize(path, format, layout)
-    look = Look()
-    if times and given.get("time") is None:
-        look = _look(path, found, selection)
-    if look.name is not None:
-        selection = replace(selection, given={**given, "time": look.name})
-    source = _refuse_empty(_read_recognized(path, found, selection), path)
-    return with_points(source, layout.decimal)._replace(look=look)
+    parts = parts_of(path)
+    if layout.wide:
+        source = _read_wide(path, format, given, layout, parts)
+    elif parts is not None:
+        source = _read_parts(path, parts, format, selection, layout)
+    else:
+        found = _recognize(path, format, layout)
+        look, selection = _with_look(path, found, selection)
+        source = _read_recognized(path, found, selection)._replace(look=look)
+    return with_points(_refuse_empty(source, path), layout.decimal)
+
+
+def _with_look(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
+    """Look for the column of times, where nobody named it."""
+    if not selection.times or selection.given.get("time") is not None:
+        return Look(), selection
+    look = _look(path, found, selection)
+    if look.name is None:
+        return look, selection
+    return look, replace(selection, given={**selection.given, "time": look.name})
+
+
+def _read_parts(
+    path: Path, parts: list[Part], format: str | None, selection: Selection, layout: Layout
+) -> Source:
+    """Read all parts as the first of them is read."""
+    key = time_key(parts) if selection.times else None
+    if key is not None and selection.given.get("time") == key:
+        selection = replace(selection, given={**selection.given, "time": None})
+    # Times of one part may look like numbers, and those of another not.
+    selection = replace(selection, time_is_text=True)
+    with naming_part(parts[0]):
+        first = _recognize(parts[0].path, format, layout)
+        look, selection = _with_look(parts[0].path, first, selection)
+
+    def read(part: Path) -> Source:
+        return _read_recognized(part, _recognize(part, format, layout), selection)
+
+    return read_parts(path.name, parts, read, key)._replace(look=look)
+
+
+def _read_wide(
+    path: Path,
+    format: str | None,
+    given: Mapping[str, str | None],
+    layout: Layout,
+    parts: list[Part] | None,
+) -> Source:
+    """Read a matrix."""
+    if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
+        raise RecveilError(
+            f"{named[0]} (--{named[0]}): given for a wide table, whose columns are the items; "
+            f"leave that out"
+        )
+    if parts is not None or path.is_dir():
+        raise RecveilError(
+            f"{path.name}: a folder or pattern, where one wide table was expected; name its file"
+        )
+    dialect = recognize_wide(path, format, layout)
+    source = read_wide(path, dialect.dialect or DIALECTS["csv"], given.get("user"), layout.null)
+    return source._replace(layout=(*dialect.said, *source.layout))
 
 
 def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:

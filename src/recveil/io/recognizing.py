@@ -95,6 +95,30 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     return found._replace(said=(*said, *found.said))
 
 
+def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized:
+    """Say what stands between the columns of a matrix.
+
+    Parameters
+    ----------
+    path, format, layout
+        As for `recognize`.
+
+    Raises
+    ------
+    RecveilError
+        For a file that is no text.
+    """
+    mark = layout.delimiter
+    if mark is None and format is None:
+        with naming(path), opened_text(path) as text:
+            line = text.read(HEAD_BYTES).decode("utf-8-sig", errors="replace").lstrip("\r\n")
+        line = line.partition("\n")[0]
+        mark = max("\t;|,", key=line.count)
+        mark = mark if line.count(mark) else " "
+    found = recognize(path, format, layout._replace(delimiter=mark))
+    return found._replace(said=tuple(each for each in found.said if " between " not in each))
+
+
 def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Recognized:
     lines = [line for line in re.split(r"[\r\n]+", start) if line.strip()]
     if len(lines) > 1 and len(start) > HEAD_BYTES // 2:
@@ -106,6 +130,12 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         _refuse_layout(layout, path, "delimited text")
         return Recognized(format or "json")
     if layout.delimiter is not None:
+        if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 3:
+            raise RecveilError(
+                f"{path.name}: expected 3 columns or more between {layout.delimiter!r}, got "
+                f"{len(fields)} ({quoted(lines[0])}); name what stands between columns with "
+                f"delimiter (--delimiter)"
+            )
         return _as_said(layout.delimiter, format, lines)
     if format is not None:
         return Recognized(format, DIALECTS[format])
@@ -176,7 +206,8 @@ def _with_spaces(lines: Sequence[str]) -> Dialect | None:
     fields = [line.split() for line in lines]
     if "\t" in first or len(fields[0]) < 3 or len({len(each) for each in fields}) > 1:
         return None
-    runs = any("  " in line or line != line.strip() for line in lines)
+    # A column that is empty in one line leaves two spaces, too: that is for its line to say.
+    runs = sum("  " in line or line != line.strip() for line in lines) > len(lines) / 2
     if looks_like_data(fields[0]):
         return DIALECTS["space"]._replace(runs=True) if runs else None
     if len(fields) > 1 and looks_like_data(fields[1]) and _names_columns(fields[0]):
