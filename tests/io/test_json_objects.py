@@ -122,13 +122,22 @@ def test_bytes_that_are_no_text_are_said_by_line(tmp_path):
         read_ratings(path)
 
 
-def test_an_object_without_end_takes_no_memory(tmp_path):
+@pytest.mark.parametrize("start", ['[{"user": "', '{"user": "'])
+def test_an_object_without_end_takes_no_memory(tmp_path, start):
     path = tmp_path / "r.json.gz"
     with gzip.open(path, "wt", 1) as file:
-        file.write('[{"user": "')
+        file.write(start)
         file.writelines("a" * 1_000_000 for _ in range(40))
-    with pytest.raises(RecveilError, match=r"has more than 16,777,216 bytes"):
+    with pytest.raises(RecveilError, match=r"line 1: .*more than 16,777,216 characters"):
         read_ratings(path)
+
+
+def test_an_array_may_be_one_long_line(tmp_path):
+    path = tmp_path / "r.json"
+    objects = [{"user": n % 7, "item": n, "rating": 3, "review": "x" * 50_000} for n in range(500)]
+    path.write_text(json.dumps(objects))
+    assert path.stat().st_size > 1 << 24
+    assert read_ratings(path).n_ratings == 500
 
 
 @pytest.mark.parametrize("is_array", [False, True])

@@ -50,7 +50,7 @@ class TextColumns:
             If all of them take more memory than they may.
         """
         self.rows.append(row)
-        self.characters += sum(len(value) for value in row if value is not None)
+        self.characters += sum(map(len, filter(None, row)))
         if len(self.rows) == _ROWS or self.characters > _CHARACTERS:
             self._flush()
 

@@ -109,7 +109,7 @@ def read_objects(path: Path) -> Iterator[Object]:
     ...     list(read_objects(path))
     [(2, {'user': '7'}), (3, {'user': '8'})]
     """
-    with naming(path), watched_text(path, a_row=0) as raw:
+    with naming(path), watched_text(path, a_row=0, longest=None) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="\n")
         first, blank = "", 0
         while not first.strip() and (first := text.readline(_PIECE)):
@@ -118,8 +118,9 @@ def read_objects(path: Path) -> Iterator[Object]:
             yield from _of_array(text, first, Place(path.name, blank + 1))
         else:
             # A line may be longer than what was looked at.
-            rest = first if first.endswith("\n") else first + text.readline()
-            yield from _of_lines(itertools.chain([rest], text), Place(path.name, blank + 1))
+            rest = first if first.endswith("\n") else first + text.readline(LONGEST_LINE)
+            lines = itertools.chain([rest], iter(partial(text.readline, LONGEST_LINE + 1), ""))
+            yield from _of_lines(lines, Place(path.name, blank + 1))
 
 
 def _names(path: Path) -> list[str]:
@@ -132,12 +133,17 @@ def _names(path: Path) -> list[str]:
 
 
 def _of_lines(lines: Iterator[str], start: Place) -> Iterator[Object]:
+    decode = json.JSONDecoder(**_EXACTLY).decode
     for line, text in enumerate(lines, start.line):
         if not text.strip():
             continue
         place = Place(start.file, line)
+        if len(text) > LONGEST_LINE:
+            raise RecveilError(
+                f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating"
+            )
         try:
-            found = json.loads(text, **_EXACTLY)
+            found = decode(text)
         except (ValueError, RecursionError) as error:
             raise _no_json(place, text, error) from None
         yield line, _object(found, place)

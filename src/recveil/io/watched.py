@@ -32,6 +32,7 @@ def watched_text(
     a_row: int | None = None,
     deferred: bool = False,
     squeezed: bool = False,
+    longest: int | None = LONGEST_LINE,
 ) -> Iterator[IO[bytes]]:
     r"""Open a text, unpacked if need be, whose bytes are looked at as they are read.
 
@@ -48,6 +49,8 @@ def watched_text(
     squeezed : bool
         Whether spaces at the ends of lines are left out, and of several that follow each other all
         but one: people put numbers under each other with them.
+    longest : int or None
+        How many bytes a line may have; None for whoever sees to that.
 
     Raises
     ------
@@ -75,6 +78,7 @@ def watched_text(
     ):
         watched.is_deferring = deferred
         watched.squeeze = _Squeeze() if squeezed else None
+        watched.longest = longest
         try:
             yield text
         finally:
@@ -96,6 +100,7 @@ class _Watched(io.RawIOBase):
         self.is_deferring = False
         self.problem: RecveilError | None = None
         self.squeeze: _Squeeze | None = None
+        self.longest: int | None = LONGEST_LINE
 
     def readable(self) -> bool:
         return True
@@ -133,9 +138,9 @@ class _Watched(io.RawIOBase):
             )
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         self.of_line = self.of_line + len(piece) if end < 0 else len(piece) - end - 1
-        if self.of_line > LONGEST_LINE:
+        if self.longest is not None and self.of_line > self.longest:
             raise RecveilError(
-                f"{self._place(piece)}: has more than {LONGEST_LINE:,} bytes; expected one rating "
+                f"{self._place(piece)}: has more than {self.longest:,} bytes; expected one rating "
                 f"a line"
             )
         self.bytes += len(piece)
