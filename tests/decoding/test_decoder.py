@@ -136,7 +136,7 @@ def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     child = decoder._Child.take()
-    request = {"path": str(path), "format": "parquet", "gzipped": False, "limit": 1 << 30}
+    request = {"path": str(path), "format": "parquet", "packed": False, "limit": 1 << 30}
     child.requests.write(json.dumps(request | {"wanted": "schema"}).encode() + b"\n")
     child.requests.flush()
     time.sleep(0.5)
@@ -159,7 +159,7 @@ def test_nothing_goes_on_decoding_once_who_asked_is_killed(tmp_path):
     os.mkfifo(path)
     program = (
         "import json, sys, time; from recveil.decoding.decoder import _Child; child = _Child();"
-        "request = {'path': sys.argv[1], 'format': 'parquet', 'gzipped': False, 'limit': 1 << 30,"
+        "request = {'path': sys.argv[1], 'format': 'parquet', 'packed': False, 'limit': 1 << 30,"
         " 'wanted': 'schema'};"
         "child.requests.write(json.dumps(request).encode() + bytes([10])); child.requests.flush();"
         "print(child.process.pid, flush=True); time.sleep(60)"

@@ -28,6 +28,11 @@ TEXTS = {
         "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
         "1\t5\t4\t1036800000\n1\t6\t3.5\t1036800001\n2\t5\t1\t1036886400\n"
     ),
+    "json": (
+        '{"user": 1, "item": 5, "rating": 4.0, "time": 1036800000}\n'
+        '{"user": 1, "item": 6, "rating": 3.5, "time": 1036800001}\n'
+        '{"rating": 1, "item": 5, "user": 2, "time": 1036886400}\n'
+    ),
     "netflix": "5:\n1,4,2002-11-09\n2,1,2002-11-10\n6:\n1,3.5,2002-11-09\n",
 }
 EXPECTED = Ratings.from_columns([1, 1, 2], [5, 6, 5], [4, 3.5, 1], days=[12_000, 12_000, 12_001])
@@ -58,7 +63,11 @@ def contents(format: str) -> bytes:
 def test_reads_each_format_by_its_content(tmp_path: Path, format: str, zipped: bool) -> None:
     path = tmp_path / "download"
     path.write_bytes(gzip.compress(contents(format)) if zipped else contents(format))
-    assert read_table(path).format == format
+    if format == "json":  # it is read, but not what a publisher's table is
+        with pytest.raises(RecveilError, match=r"^download: JSON"):
+            read_table(path)
+    else:
+        assert read_table(path).format == format
     assert read_ratings(path, **PLACES[format]) == EXPECTED
     assert read_ratings(path, format=format, **PLACES[format]) == EXPECTED
 
@@ -96,7 +105,9 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
         (b"", "r.csv: the file is empty"),
         (b"\n\r\n", "r.csv: the file is empty"),
         (b"PK\x03\x04rest", "r.csv: a damaged zip archive; fetch it again"),
-        ("user,item,rating\n1,2,3\n".encode("utf-16"), "r.csv: UTF-16 text; save it as UTF-8"),
+        ("user,item,rating\n1,2,3\n".encode("utf-16-le"), "r.csv: UTF-16 text; save it as UTF-8"),
+        (b"\xff\xfeu\x00s\x00e\x00r\x00", "r.csv: its first line 'user' fits no format"),
+        (b"\xff\xfeu\x00s\x00e\x00r", "r.csv: it begins as UTF-16 text, but is cut short"),
         (b"user,item\n1,2\n", "two columns; if these are likes, .* third column, rating, of 1s"),
         (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* format [(]--format[)]"),
     ],

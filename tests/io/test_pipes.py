@@ -112,8 +112,8 @@ def test_an_error_names_the_line_and_the_pipe(standard_input, fifo, content, tem
 
 
 def test_what_is_no_rating_is_named(once, temporary):
-    with pytest.raises(RecveilError, match=r"(input|pipe\.csv): JSON; read it with"):
-        read_ratings(once(b'[{"user": 1}]'))
+    with pytest.raises(RecveilError, match=r"(input|pipe\.csv): XML; fetch or save"):
+        read_ratings(once(b"<?xml version='1.0'?><ratings/>"))
 
 
 def test_what_is_empty(once, temporary):

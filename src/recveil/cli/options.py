@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from recveil.ratings import RatingScale
 
 _INPUT = "Input"
-SOURCE = "A file of ratings, gzipped or not; - reads standard input."
+SOURCE = "A file of ratings, packed or not, or a folder of parts; - reads standard input."
 TARGET = "What to write: .parquet, .csv or .inter; - writes to standard output."
 TARGET_FORMAT = "parquet, csv or inter; by the ending if not given, csv for -."
 
@@ -23,7 +23,7 @@ Format = Annotated[
         metavar="NAME",
         rich_help_panel=_INPUT,
         help="Format of the input; found by looking if not given. One of: movielens-tab, "
-        "movielens-colons, csv, tsv, csv-plain, space, inter, netflix, parquet, arrow.",
+        "movielens-colons, csv, tsv, csv-plain, space, inter, netflix, json, parquet, arrow.",
     ),
 ]
 Scale = Annotated[
@@ -74,6 +74,38 @@ TimeFormat = Annotated[
         help="How times are written that are neither ISO dates nor Unix times, such as %d/%m/%Y.",
     ),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        rich_help_panel=_INPUT,
+        help="What stands between columns, such as ';', '::' or tab; found by looking if certain.",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK",
+        rich_help_panel=_INPUT,
+        help="What stands before the decimals of ratings: , or .; found by looking if certain.",
+    ),
+]
+Wide = Annotated[
+    bool,
+    typer.Option(
+        "--wide",
+        rich_help_panel=_INPUT,
+        help="The table is a matrix: a row for each user, a column for each item.",
+    ),
+]
+Null = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE",
+        rich_help_panel=_INPUT,
+        help="What stands in a matrix for no rating, such as 99; an empty cell always does.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -120,6 +152,10 @@ reading_options = add_options(
         "rating": (RatingColumn, None),
         "time": (TimeColumn, None),
         "time_format": (TimeFormat, None),
+        "delimiter": (Delimiter, None),
+        "decimal": (Decimal, None),
+        "wide": (Wide, False),
+        "null": (Null, None),
     },
     _as_understood,
 )

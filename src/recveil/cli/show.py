@@ -77,7 +77,8 @@ def show_read(reading: "Reading", *, err: bool = False) -> None:
         f"{ratings.n_users:,} users; scale {ratings.scale} ({origin})."
     )
     if reading.columns:
-        console.print(escape(f"{reading.name}: {reading.mapping(examples=True)}."))
+        layout = f"{', '.join(reading.layout)}; " if reading.layout else ""
+        console.print(escape(f"{reading.name}: {layout}{reading.mapping(examples=True)}."))
     for note in reading.notes:
         console.print(f"[yellow]note[/]  {escape(note)}")
 

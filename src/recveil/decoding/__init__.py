@@ -1,5 +1,14 @@
 """Reading Parquet and Arrow files from anybody: another process decodes them, and may die of it."""
 
 from recveil.decoding.decoder import Decoded, decoded_table, decoding
+from recveil.decoding.packing import PACKINGS, opened_unpacked, packing_of, tables_in
 
-__all__ = ["Decoded", "decoded_table", "decoding"]
+__all__ = [
+    "PACKINGS",
+    "Decoded",
+    "decoded_table",
+    "decoding",
+    "opened_unpacked",
+    "packing_of",
+    "tables_in",
+]

@@ -5,12 +5,10 @@ decoded here, where nothing is lost if the process dies or runs out of memory. E
 checked, and written anew for the process that asked. Of libraries, pyarrow alone is needed.
 """
 
-import gzip
 import json
 import os
 import signal
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute  # casts need it, and each copy of the process would load it
 import pyarrow.parquet as pq
 
+from recveil.decoding.packing import DAMAGED, opened_unpacked
 from recveil.lifeline import hold_on
+from recveil.memory import MemoryLimitError
 
 _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
@@ -29,7 +29,6 @@ _PIECE = 1 << 22
 _BESIDE_A_ROW = 16
 # Of batches, one is held there, and a few by the process that asked; such a one always may be.
 _HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
-_GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class TooLargeError(Exception):
@@ -108,10 +107,10 @@ def _told(error: Exception) -> dict[str, Any]:
     if isinstance(error, TooLargeError):
         needed, rows = error.args
         return {"error": "large", "needed": needed, "rows": rows}
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError | MemoryLimitError):
         return {"error": "memory"}
-    if isinstance(error, _GZIP_ERRORS):
-        return {"error": "gzip", "message": str(error)}
+    if isinstance(error, DAMAGED):
+        return {"error": "packed", "message": str(error)}
     if isinstance(error, OSError) and error.errno:
         return {"error": "system", "errno": error.errno, "message": os.strerror(error.errno)}
     return {"error": "content", "message": str(error) or type(error).__name__}
@@ -141,7 +140,7 @@ def _limit(n_bytes: int) -> None:
 
 def _open(request: dict[str, Any]) -> "_Parquet | _Arrow":
     path = os.fsencode(request["path"])  # it may be no UTF-8
-    if request["gzipped"]:
+    if request["packed"]:
         source: Any = pa.BufferReader(_unpacked(path, request["limit"]))
     else:
         source = pa.OSFile(path)  # not mapped: a file may shrink while it is read
@@ -150,7 +149,7 @@ def _open(request: dict[str, Any]) -> "_Parquet | _Arrow":
 
 def _unpacked(path: bytes, limit: int) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    with gzip.open(path) as packed:
+    with opened_unpacked(Path(os.fsdecode(path))) as packed:
         while piece := packed.read(_PIECE):
             sink.write(piece)
             if sink.tell() > limit:

@@ -1,15 +1,15 @@
 """Decoder: asks another process what is in a Parquet or Arrow file."""
 
 import atexit
-import gzip
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from gzip import BadGzipFile
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
@@ -17,6 +17,7 @@ from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
 import pyarrow as pa
 
 from recveil.brief import brief
+from recveil.decoding.packing import packing_of
 from recveil.errors import MachineError, RecveilError
 from recveil.lifeline import HAS_LIFELINES
 from recveil.memory import in_words, memory_limit, not_enough, refuse_for_memory
@@ -30,7 +31,6 @@ _HANDED_ON = re.compile(
     r"PATH|PYTHON(HOME|PATH|DONTWRITEBYTECODE|PYCACHEPREFIX|NOUSERSITE)|(DY)?LD_LIBRARY_PATH|"
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|TMPDIR|TMP|TEMP|[A-Z]+_NUM_THREADS|SYSTEMROOT"
 )
-_GZIP_MAGIC = b"\x1f\x8b"
 _PIPE_BYTES = 1 << 20
 _SECONDS_TO_END = 10.0
 # Whether the other process can be given a limit of its own, and how libraries end it that get no
@@ -74,13 +74,14 @@ def decoding(
     dictionary: Sequence[str] = (),
     narrow: bool = False,
     rows: int = 0,
+    packings: Collection[str] = ("gzip",),
 ) -> Iterator[Decoded]:
     """Let another process decode a file, which this one could die of.
 
     Parameters
     ----------
     path : Path
-        The file, gzipped or not.
+        The file, packed (see `packing_of`) or not.
     format : {"parquet", "arrow"}
     wanted : {"schema", "first", "table", "batches"}
         Which values: none, the first rows (without those of nested columns), all of some columns,
@@ -93,6 +94,9 @@ def decoding(
         Whether to read whole numbers as 32 bits where all of a column fit.
     rows : int
         How many are the first, or in a batch at most.
+    packings : collection of str
+        How the file may be packed. An archive has room for more than a table, so that whoever
+        looks into what others wrote does not want it opened.
 
     Raises
     ------
@@ -116,7 +120,7 @@ def decoding(
     """
     request = {
         "path": os.fspath(path.absolute()),
-        "gzipped": _is_gzipped(path),
+        "packed": packing_of(path) in packings,
         "format": format,
         "wanted": wanted,
         "columns": list(columns),
@@ -152,11 +156,6 @@ def decoded_table(path: Path, format: str = "parquet", **wanted: Any) -> pa.Tabl
     """
     with decoding(path, format, **{"wanted": "table", **wanted}) as found:
         return pa.Table.from_batches([batch for batch, _ in found.batches], found.schema)
-
-
-def _is_gzipped(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
 
 
 class _Child:
@@ -305,8 +304,8 @@ def _raise(told: dict[str, Any], name: str) -> None:
         refuse_for_memory(f"{name}: {rows}", told["needed"], at_least=not told["rows"])
     if told["error"] == "memory":
         refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)
-    if told["error"] == "gzip":
-        raise gzip.BadGzipFile(message)
+    if told["error"] == "packed":
+        raise BadGzipFile(message)
     if told["error"] == "system":
         raise OSError(told["errno"], message, name)
     raise pa.ArrowInvalid(message)

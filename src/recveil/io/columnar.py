@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from recveil.decoding import decoded_table, decoding
+from recveil.decoding import PACKINGS, decoded_table, decoding
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming
 from recveil.io.source import Selection, Source
@@ -17,7 +17,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
     Parameters
     ----------
     path : Path
-        The file; a gzipped one is unpacked in memory.
+        The file; a packed one is unpacked in memory.
     format : {"parquet", "arrow"}
     selection : Selection
         The columns to read.
@@ -28,7 +28,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
         For a missing column, a damaged file, or one that takes more memory than may be taken.
     """
     with naming(path):
-        with decoding(path, format) as found:
+        with decoding(path, format, packings=PACKINGS) as found:
             chosen = selection.choose(found.schema.names, path.name)
             _refuse_nested(found.schema, chosen, path)
         raw = decoded_table(
@@ -38,6 +38,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
             # Text labels repeat: as dictionaries they take a fraction of the memory.
             dictionary=[chosen["user"], chosen["item"]],
             narrow=not selection.extras,
+            packings=PACKINGS,
         )
         table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
         table = plain_table(table)

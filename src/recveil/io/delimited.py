@@ -34,6 +34,7 @@ class Dialect(NamedTuple):
     delimiter: str
     quotes: bool
     header: bool
+    runs: bool = False  # of spaces: several separate what one does
 
     @property
     def character(self) -> str:
@@ -74,7 +75,9 @@ DIALECTS = {
 Record = tuple[int, list[str]]
 
 
-def read_delimited(path: Path, format: str, selection: Selection) -> Source:
+def read_delimited(
+    path: Path, format: str, selection: Selection, dialect: Dialect | None = None
+) -> Source:
     """Read a delimited file with all its fields as text.
 
     Parameters
@@ -84,6 +87,8 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
         A key of `DIALECTS`.
     selection : Selection
         The columns to read.
+    dialect : Dialect, optional
+        How the text is split, if it is not as usual for the format.
 
     Raises
     ------
@@ -91,8 +96,8 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
         For a missing column, the first line with too many or too few columns, the first line that
         is not UTF-8, and damaged gzip data.
     """
-    dialect = DIALECTS[format]
-    names = _column_names(path, dialect)
+    dialect = dialect or DIALECTS[format]
+    names, header_line = _column_names(path, dialect)
     if dialect.header:
         chosen = selection.choose(names, path.name)
         own: Mapping[str, str | int] = chosen
@@ -100,7 +105,7 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
         places = selection.choose_places(len(names), path.name)
         own, chosen = places, {role: names[place - 1] for role, place in places.items()}
     try:
-        raw = _parse_quickly(path, dialect, names, chosen, selection)
+        raw = _parse_quickly(path, dialect, names, chosen, selection, header_line)
     except pa.ArrowInvalid:
         step = len(dialect.delimiter)
         wanted = [step * at for at, name in enumerate(names) if name in chosen.values()]
@@ -113,7 +118,12 @@ def read_delimited(path: Path, format: str, selection: Selection) -> Source:
 
 
 def _parse_quickly(
-    path: Path, dialect: Dialect, names: list[str], chosen: dict[str, str], selection: Selection
+    path: Path,
+    dialect: Dialect,
+    names: list[str],
+    chosen: dict[str, str],
+    selection: Selection,
+    header_line: int,
 ) -> pa.Table:
     """Read times as numbers where they look like that; all else, and all extras, stay text."""
     time = chosen.get("time")
@@ -123,10 +133,9 @@ def _parse_quickly(
         if _UNIX_TIME.fullmatch(first.get(time, "")):
             seconds = int(first[time]) < 2**31
             with suppress(pa.ArrowInvalid):
-                return _parse(
-                    path, dialect, names, chosen, {time: pa.int32() if seconds else pa.int64()}
-                )
-    return _parse(path, dialect, names, chosen, {})
+                known = {time: pa.int32() if seconds else pa.int64()}
+                return _parse(path, dialect, names, chosen, known, header_line)
+    return _parse(path, dialect, names, chosen, {}, header_line)
 
 
 def _parse(
@@ -135,11 +144,12 @@ def _parse(
     names: list[str],
     chosen: dict[str, str],
     known: dict[str, pa.DataType],
+    header_line: int,
 ) -> pa.Table:
     types = {name: pa.string() for name in chosen.values()}
     types |= {chosen[role]: ENCODED_TEXT for role in ("user", "item", "rating")} | known
     columns, included = names, list(chosen.values())
-    if dialect.delimiter == "::":
+    if len(dialect.delimiter) > 1:
         # pyarrow splits at one character: between two columns stands one that must be empty.
         gaps = [f"{name}::" for name in names[1:]]
         columns = [names[0], *(both for pair in zip(gaps, names[1:], strict=True) for both in pair)]
@@ -147,11 +157,16 @@ def _parse(
         included = [*gaps, *included]
     share = path.stat().st_size // _BLOCKS
     block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
-    with watched_text(path, keeps_text=len(chosen) > len(COLUMNS), deferred=True) as stream:
+    keeps_text = len(chosen) > len(COLUMNS)
+    # Names that stand between two marks have nothing between these, and are known already.
+    named = dialect.header and len(dialect.delimiter) == 1
+    with watched_text(path, keeps_text=keeps_text, deferred=True, squeezed=dialect.runs) as stream:
         return arrow_csv.read_csv(
             stream,
             arrow_csv.ReadOptions(
-                block_size=block_size, column_names=None if dialect.header else columns
+                block_size=block_size,
+                column_names=None if named else columns,
+                skip_rows=header_line if dialect.header and not named else 0,
             ),
             arrow_csv.ParseOptions(
                 delimiter=dialect.character,
@@ -168,7 +183,8 @@ def _parse(
         )
 
 
-def _column_names(path: Path, dialect: Dialect) -> list[str]:
+def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
+    """Return what columns are called, by the header or by their places, and where it stands."""
     first = next(read_records(path, dialect), None)
     if first is None:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings")
@@ -182,7 +198,7 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
                 f"one, or leave format (--format) out, and say which column is which with user "
                 f"and item (--user 1 --item 2)"
             )
-        return fields
+        return list(dialect.columns(fields)), line
     n_columns = dialect.count(fields)
     if n_columns < 3:
         raise RecveilError(
@@ -190,7 +206,7 @@ def _column_names(path: Path, dialect: Dialect) -> list[str]:
             f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
             f"name the right one with format (--format)"
         )
-    return [str(place) for place in range(1, n_columns + 1)]
+    return [str(place) for place in range(1, n_columns + 1)], line
 
 
 def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Iterator[Record]:
@@ -227,8 +243,8 @@ def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Itera
     ...     list(read_records(path, DIALECTS["csv"]))
     [(1, ['user_id', 'k']), (3, ['ann', '3'])]
     """
-    opened = watched_text(path) if kept is None else watched_text(path, keeps_text=True, a_row=kept)
-    with opened as raw:
+    keeps = kept is not None
+    with watched_text(path, keeps_text=keeps, a_row=kept, squeezed=dialect.runs) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
         split = partial(csv.reader, text, delimiter=dialect.character)
         reader = split() if dialect.quotes else split(quoting=csv.QUOTE_NONE)
@@ -263,9 +279,9 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
                 f"{place}: expected {n_columns} columns, got {got} ({dialect.excerpt(fields)}); "
                 + ("close its quote" if open_quote else "mend or drop the line")
             )
-        if dialect.delimiter == "::" and any(fields[1::2]):
+        if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(
-                f"{place}: a single ':' in a column ({dialect.excerpt(fields)}); "
+                f"{place}: a single {dialect.character!r} in a column ({dialect.excerpt(fields)}); "
                 f"mend the line, or write the file as CSV"
             )
         check_utf8([fields[position] for position in wanted], place)

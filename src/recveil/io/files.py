@@ -1,17 +1,20 @@
-"""The bytes of a file, gzipped or not; whatever goes wrong is told in words that name the file."""
+"""The bytes of a file, packed or not; whatever goes wrong is told in words that name the file."""
 
+import codecs
 import gzip
-import zlib
+import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from recveil.decoding.packing import DAMAGED, opened_unpacked, packing_of
 from recveil.errors import RecveilError, first_line_of, shortened
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
@@ -42,7 +45,7 @@ def naming(path: Path) -> Iterator[None]:
         raise RecveilError(
             f"{path.name}: a folder, where a file was expected; name the file in it"
         ) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED as error:
         raise RecveilError(_cut_short(path, error)) from None
     except (OSError, pa.ArrowException) as error:
         # pyarrow has no class of its own for gzip's errors.
@@ -64,8 +67,85 @@ def open_bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if is_gzipped(path) else path.open("rb")
 
 
+@contextmanager
+def opened_text(path: Path) -> Iterator[IO[bytes]]:
+    r"""Open a text, packed in any way that recveil knows; UTF-16 with a mark comes as UTF-8.
+
+    Raises
+    ------
+    RecveilError
+        As it is read, for UTF-16 that is cut short or damaged.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.txt")
+    ...     _ = path.write_bytes("ann,Amélie,4".encode("utf-16"))
+    ...     with opened_text(path) as text:
+    ...         text.read().decode()
+    'ann,Amélie,4'
+    """
+    with opened_unpacked(path) as file:
+        head = file.read(len(codecs.BOM_UTF32_LE))
+        rest = io.BufferedReader(_Joined(head, file), 1 << 18)
+        is_utf_16 = head.startswith(_UTF_16) and not head.startswith(codecs.BOM_UTF32_LE)
+        yield io.BufferedReader(_FromUTF16(rest, path.name)) if is_utf_16 else rest
+
+
+class _Joined(io.RawIOBase):
+    """What was read already, and all that follows."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self.head, self.rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.head[: len(buffer)] or self.rest.read(len(buffer))
+        self.head = self.head[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+class _FromUTF16(io.RawIOBase):
+    """UTF-8 bytes of a text that is written in UTF-16."""
+
+    def __init__(self, text: IO[bytes], name: str) -> None:
+        self.text, self.name = text, name
+        self.decoder = codecs.getincrementaldecoder("utf-16")()
+        self.left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        is_end = False
+        while not self.left and not is_end:
+            piece = self.text.read(1 << 16)
+            is_end = not piece
+            try:
+                self.left = self.decoder.decode(piece, final=is_end).encode()
+            except UnicodeError:
+                raise RecveilError(
+                    f"{self.name}: it begins as UTF-16 text, but is cut short or damaged; save it "
+                    f"as UTF-8 text, or fetch the file again"
+                ) from None
+        piece, self.left = self.left[: len(buffer)], self.left[len(buffer) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
 def _cut_short(path: Path, error: Exception) -> str:
     return (
-        f"{path.name}: its gzip data is cut short or damaged ({first_line_of(error)}); "
+        f"{path.name}: its {_packing(path)} data is cut short or damaged ({first_line_of(error)}); "
         f"fetch the file again"
     )
+
+
+def _packing(path: Path) -> str:
+    """Name how a file is packed; one that is gone, or was a pipe, was gzipped most likely."""
+    with suppress(OSError):
+        return packing_of(path) or "gzip"
+    return "gzip"

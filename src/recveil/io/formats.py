@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming, open_bytes
@@ -17,10 +18,12 @@ FORMATS = {
     "space": "user, item, rating[, time] between spaces, no header (FilmTrust)",
     "inter": "RecBole's atomic file: tab-separated, header such as user_id:token",
     "netflix": "Netflix Prize: a folder of mv_*.txt or combined_data_*.txt, or one such file",
+    "json": "JSON Lines, or an array of objects: one object a rating",
     "parquet": "Apache Parquet",
     "arrow": "Apache Arrow IPC: file (Feather) or stream",
 }
 
+COLUMNAR_FORMATS = ("parquet", "arrow")
 _NETFLIX_FILES = ("mv_*.txt*", "combined_data_*.txt*")
 _PARTS = {"*.parquet": "Parquet", "*.csv*": "CSV", "part-*": "part"}
 _RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
@@ -49,15 +52,25 @@ def resolve_format(path: Path, format: str | None) -> str:
     if format is None:
         with naming(path):
             return _folder_format(path) if path.is_dir() else _file_format(path)
-    if format not in FORMATS:
-        raise RecveilError(
-            f"format {quoted(format)}: expected one of {', '.join(FORMATS)}; "
-            f"change format (--format), or leave it out"
-        )
+    check_format(format)
     if path.is_file():
         with naming(path):
             refuse_other_kinds(path, binary_only=True)
     return format
+
+
+def check_format(format: str | None) -> None:
+    """Raise a RecveilError for a name that no format has."""
+    if format is not None and format not in FORMATS:
+        raise RecveilError(
+            f"format {quoted(format)}: expected one of {', '.join(FORMATS)}; "
+            f"change format (--format), or leave it out"
+        )
+
+
+def columnar_format(head: bytes) -> str | None:
+    """Say whether a file that begins so is "parquet" or "arrow"; None if neither."""
+    return next((name for magic, name in COLUMNAR.items() if head.startswith(magic)), None)
 
 
 def netflix_files(folder: Path) -> list[Path]:
@@ -97,30 +110,34 @@ def _refuse_parts(folder: Path, name: str) -> None:
 def _file_format(path: Path) -> str:
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
-    for magic, format in COLUMNAR.items():
-        if head.startswith(magic):
-            return format
+    if columnar := columnar_format(head):
+        return columnar
     refuse_other_kinds(path)
     text = head.decode("utf-8-sig", errors="replace")
     first_line = next((line for line in re.split(r"[\r\n]+", text) if line.strip()), None)
     if first_line is None:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings")
-    text_format = _text_format(first_line)
-    if text_format is None:
-        if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
-            raise RecveilError(
-                f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
-                f"knows, as it has two columns; if these are likes, recveil audit takes them with "
-                f"a third column, rating, of 1s; other commands do not support likes yet"
-            )
+    found = text_format(first_line)
+    if found is None:
+        refuse_unknown_text(path.name, first_line)
+    return found
+
+
+def refuse_unknown_text(name: str, first_line: str) -> NoReturn:
+    """Raise the RecveilError for a text whose first line fits no format."""
+    if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
         raise RecveilError(
-            f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
-            f"name one with format (--format): {', '.join(FORMATS)}"
+            f"{name}: its first line {quoted(first_line)} fits no format that recveil "
+            f"knows, as it has two columns; if these are likes, recveil audit takes them with "
+            f"a third column, rating, of 1s; other commands do not support likes yet"
         )
-    return text_format
+    raise RecveilError(
+        f"{name}: its first line {quoted(first_line)} fits no format that recveil knows; "
+        f"name one with format (--format): {', '.join(FORMATS)}"
+    )
 
 
-def _text_format(line: str) -> str | None:
+def text_format(line: str) -> str | None:
     """Tell a format by its first line; a field that is a number means no header."""
     if re.fullmatch(r"\s*\d+:\s*", line):
         return "netflix"

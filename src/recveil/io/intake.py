@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from recveil.errors import RecveilError
+from recveil.io.layout import Layout, layout_of
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.pipes import spooled
 from recveil.io.positions import as_text
@@ -43,6 +44,10 @@ def understand(
     item: str | int | None = None,
     rating: str | int | None = None,
     time: str | int | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -53,7 +58,8 @@ def understand(
     source : path, Ratings, or data frame
         A file that `read_ratings` reads, a frame for `Ratings.from_frame`, or finished ratings, of
         which all else here must be left at its default.
-    format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time
+    format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
+    delimiter, decimal, wide, null
         See `read_ratings`.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
@@ -96,6 +102,7 @@ def understand(
         item=item,
         rating=rating,
         time=time,
+        layout=layout_of(delimiter, decimal, wide, null),
         k=k,
         people_in=people_in,
     )
@@ -110,6 +117,7 @@ def _take(
     duplicates: Duplicates,
     drop_off_scale: bool,
     times: bool,
+    layout: Layout,
     time_format: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
@@ -120,29 +128,37 @@ def _take(
     if isinstance(source, Ratings):
         options: dict[str, object] = {"format": format, "scale": scale, **given}
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
+        options |= _said(layout)
         _refuse_options(options, "ratings that were read already")
         return Reading(source, "the ratings")
     named = given.get("time") is not None or time_format is not None
     how = _How(scale, duplicates, drop_off_scale, times, time_format, named)
     if not isinstance(source, str | PathLike):
-        _refuse_options({"format": format}, "a data frame")
+        _refuse_options({"format": format, **_said(layout)}, "a data frame")
         is_written = time_format is not None
         columns, names, look = frame_columns(source, is_written=is_written, **given)
         if not how.reads_times:
             columns.pop("time", None)
         return _read(columns, names, "the data frame", "named", "row {}".format, how, look)
     with busy("Reading ratings"), spooled(source) as path:
-        read = read_source(path, format, given, times=how.reads_times, time_format=time_format)
+        read = read_source(
+            path, format, given, times=how.reads_times, time_format=time_format, layout=layout
+        )
         order = order_of(path.name, read, given, format)
         if order == "guessed" and k is not None:
             raise refuse_guess(path.name, read, given, people_in)
         guess = [tell_guess(path.name, read)] if order == "guessed" else []
         own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
-        locate, look = read.locate, read.look
+        locate, look, said = read.locate, read.look, read.layout
         del read  # so that nobody but the dictionary holds the columns
         reading = _read(columns, own, path.name, order, locate, how, look)
-    return replace(reading, notes=(*guess, *reading.notes))
+    return replace(reading, notes=(*guess, *reading.notes), layout=said)
+
+
+def _said(layout: Layout) -> dict[str, object]:
+    """Return what was said of how a text is written, by name."""
+    return {**layout._asdict(), "wide": layout.wide or None}
 
 
 def read_ratings(
@@ -158,13 +174,18 @@ def read_ratings(
     item: str | int | None = None,
     rating: str | int | None = None,
     time: str | int | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
 ) -> Ratings:
-    r"""Read a file of ratings, gzipped or not.
+    r"""Read a file of ratings, packed or not.
 
     Parameters
     ----------
     path : str or path
-        The file, the folder of the Netflix Prize, a pipe, or "-" for standard input.
+        The file, a folder or pattern of part files, the folder of the Netflix Prize, a pipe, or
+        "-" for standard input.
     format : str, optional
         A key of `FORMATS`; found by looking into the file if not given.
     scale : RatingScale, optional
@@ -184,6 +205,16 @@ def read_ratings(
     user, item, rating, time : str, optional
         Names of the columns, or their places from 1 on; found by the usual names if not given, or,
         where there is no header, taken in this order. `understand` tells which was taken for what.
+    delimiter : str, optional
+        What stands between columns, one character or one twice; found by looking where it is
+        certain.
+    decimal : {",", "."}, optional
+        What stands before the decimals of ratings; found by looking at all of them where it is
+        certain.
+    wide : bool
+        Whether the table is a matrix: a row for each user, and a column for each item.
+    null : str or float, optional
+        What stands in a matrix for "no rating", beside nothing at all: 99 in Jester's.
 
     Returns
     -------
@@ -223,6 +254,7 @@ def read_ratings(
         item=item,
         rating=rating,
         time=time,
+        layout=layout_of(delimiter, decimal, wide, null),
     )
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)

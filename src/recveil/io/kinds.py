@@ -8,8 +8,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from recveil.errors import RecveilError, quoted, shortened
-from recveil.io.files import open_bytes
+from recveil.decoding import tables_in
+from recveil.errors import RecveilError, listed, quoted, shortened
+from recveil.io.files import is_gzipped, open_bytes
 
 HEAD_BYTES = 1 << 16
 
@@ -59,7 +60,7 @@ _BINARY = {
     b"\x04\x22\x4d\x18": Kind("lz4 data", "unpack it (unlz4 FILE), and name what comes out"),
     b"7z\xbc\xaf\x27\x1c": Kind("a 7z archive", _UNPACK),
     b"Rar!": Kind("a rar archive", _UNPACK),
-    b"\x1f\x8b": Kind("gzip data within gzip data", "unpack it once (gunzip FILE)"),
+    b"\x1f\x8b": Kind("gzip data within packed data", "unpack it once (gunzip FILE)"),
     b"\xff\xfe\0\0": Kind("UTF-32 text", _UTF_8),
     b"\xff\xfe": Kind("UTF-16 text", _UTF_8),
     b"\xfe\xff": Kind("UTF-16 text", _UTF_8),
@@ -124,6 +125,65 @@ def refuse_other_kinds(
         raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
 
 
+def refuse_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> None:
+    """Raise a RecveilError that names what a file is, if it is no table of any kind that is read.
+
+    Parameters
+    ----------
+    path : Path
+    head : bytes
+        How it begins, unpacked.
+    binary_only : bool
+        Whether to pass over text of any kind, since the caller knows its format.
+
+    Raises
+    ------
+    RecveilError
+        What the file is, and what to make of it.
+    """
+    if head.startswith(_ZIP):
+        again = Kind("a zip archive within packed data", "unpack it once, and name what comes out")
+        kind: Kind | None = _archive(path) if is_gzipped(path) else again
+    else:
+        kind = _binary(head, ("parquet", "arrow"))
+    if kind is None and not binary_only:
+        kind = _no_table(_first_lines(head.decode("utf-8-sig", errors="replace")))
+    if kind is not None:
+        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+
+
+def refuse_archive(path: Path) -> None:
+    """Raise a RecveilError for a zip archive that holds anything but exactly one table.
+
+    Parameters
+    ----------
+    path : Path
+        A zip archive.
+
+    Raises
+    ------
+    RecveilError
+        Which files are in it, or what its program is.
+    """
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, NotImplementedError):
+        names = []
+    kind = next(
+        (kind for pattern, kind in _ZIPPED.items() if any(re.match(pattern, n) for n in names)),
+        None,
+    )
+    tables = tables_in(names)
+    if kind is None and not tables:
+        kind = _archive(path)
+    elif kind is None and len(tables) > 1:
+        of = f"a zip archive of {len(tables):,} files, of which any may be the table"
+        kind = Kind(f"{of} ({listed(tables, 60)})", "unpack it, and name the one with the ratings")
+    if kind is not None:
+        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+
+
 def _binary(head: bytes, columnar: Collection[str]) -> Kind | None:
     for magic, format in COLUMNAR.items():
         if head.startswith(magic):
@@ -182,18 +242,13 @@ def _archive(path: Path) -> Kind:
 
 
 def _text(text: str) -> Kind | None:
-    lines = [line.strip() for line in text.splitlines() if line.strip()][:20]
+    lines = _first_lines(text)
     if not lines:
         return None
-    if _JSON.match(lines[0]):
+    if is_json(text):
         return _json(lines)
-    if _MARKUP.match(lines[0]):
-        html = any("<html" in line.lower() for line in lines)
-        return Kind("an HTML page" if html else "XML", "fetch or save the table itself as CSV")
-    if sep := _SEP_LINE.fullmatch(lines[0]):
-        what = f"text whose first line tells Excel what stands between columns ({lines[0]!r})"
-        plain = "delete that line" if sep[1] in ",\t" else "delete that line, and " + _AS_CSV
-        return Kind(what, plain)
+    if kind := _no_table(lines):
+        return kind
     mark = max(";|", key=lines[0].count)
     # Titles may hold semicolons, and genres stand between pipes: another delimiter goes first.
     others = (_DECIMAL_COMMA.sub("", lines[0]).count(other) for other in (",", "\t", "::"))
@@ -201,6 +256,36 @@ def _text(text: str) -> Kind | None:
         return None
     decimal = any(_DECIMAL_COMMA.fullmatch(f) for line in lines for f in line.split(mark))
     return Kind(f"text with {mark!r} between columns{' and decimal commas' * decimal}", _AS_CSV)
+
+
+def is_json(text: str) -> bool:
+    """Say whether a text begins as JSON does, and not as a table with odd names.
+
+    Examples
+    --------
+    >>> is_json('{"user": 7}'), is_json("[user],item,rating")
+    (True, False)
+    """
+    first = text.lstrip().partition("\n")[0].strip()
+    return bool(_JSON.match(first))
+
+
+def _first_lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()][:20]
+
+
+def _no_table(lines: list[str]) -> Kind | None:
+    """Name a text that is no table."""
+    if not lines:
+        return None
+    if _MARKUP.match(lines[0]):
+        html = any("<html" in line.lower() for line in lines)
+        return Kind("an HTML page" if html else "XML", "fetch or save the table itself as CSV")
+    if sep := _SEP_LINE.fullmatch(lines[0]):
+        what = f"text whose first line tells Excel what stands between columns ({lines[0]!r})"
+        plain = "delete that line" if sep[1] in ",\t" else "delete that line, and " + _AS_CSV
+        return Kind(what, plain)
+    return None
 
 
 def _json(lines: list[str]) -> Kind:

@@ -39,7 +39,7 @@ def order_of(
     format : str or None
         The format that the caller named.
     """
-    if source.format == "netflix":
+    if source.format in ("netflix", "wide"):
         return "format"
     if source.has_header:
         return "named"

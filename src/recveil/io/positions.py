@@ -44,7 +44,7 @@ def choose_positions(
     }
     needed = [role for role in ROLES[:3] if role not in chosen]
     if n_columns < 3 or (n_columns > 4 and needed):
-        wide = " (a wide matrix? Write one rating a line)" if n_columns >= WIDE else ""
+        wide = " (a wide matrix? Read it with wide, --wide)" if n_columns >= WIDE else ""
         raise RecveilError(
             f"{where}: {n_columns} columns and no header{wide}; expected user, item, rating and "
             f"perhaps time; say which is which by its place: user, item, rating (--user 1 --item 2 "

@@ -10,13 +10,20 @@ import pyarrow as pa
 
 from recveil.errors import RecveilError
 from recveil.io.columnar import read_columnar
+from recveil.io.decimal_commas import with_points
 from recveil.io.delimited import DIALECTS, read_delimited
 from recveil.io.files import naming
 from recveil.io.formats import resolve_format
+from recveil.io.json_objects import read_json
+from recveil.io.kinds import refuse_other_kinds
+from recveil.io.layout import Layout
 from recveil.io.netflix import read_netflix
+from recveil.io.part_files import Part, naming_part, parts_of, read_parts, time_key
 from recveil.io.pipes import is_pipe, name_of
+from recveil.io.recognizing import Recognized, recognize, recognize_wide
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
+from recveil.io.wide_matrix import read_wide
 from recveil.ratings.dates import Look, look_for_times
 from recveil.ratings.frame import table_of
 
@@ -62,7 +69,7 @@ def read_table(
     """
     if is_pipe(path):
         raise RecveilError(f"{name_of(path)}: can be read once only; expected a file (see spooled)")
-    return _read(Path(path), format, Selection(given or {}, extras=True))
+    return _read_published(Path(path), format, Selection(given or {}, extras=True))
 
 
 def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
@@ -101,6 +108,7 @@ def read_source(
     *,
     times: bool,
     time_format: str | None = None,
+    layout: Layout | None = None,
 ) -> Source:
     """Read the columns of a file that hold users, items, ratings and, if asked for, times.
 
@@ -113,21 +121,85 @@ def read_source(
     times : bool
     time_format : str, optional
         How the times are written, if that must be said.
+    layout : Layout, optional
+        What was said of how the text is written.
     """
+    layout = layout or Layout()
     selection = Selection(given, times=times, time_is_text=time_format is not None)
-    if not times or given.get("time") is not None:
-        return _read(path, format, selection)
-    format = resolve_format(path, format)
-    look = _look(path, format, selection)
-    if look.name is not None:
-        selection = replace(selection, given={**given, "time": look.name})
-    return _read(path, format, selection)._replace(look=look)
+    parts = parts_of(path)
+    if layout.wide:
+        source = _read_wide(path, format, given, layout, parts)
+    elif parts is not None:
+        source = _read_parts(path, parts, format, selection, layout)
+    else:
+        found = _recognize(path, format, layout)
+        look, selection = _with_look(path, found, selection)
+        source = _read_recognized(path, found, selection)._replace(look=look)
+    return with_points(_refuse_empty(source, path), layout.decimal)
 
 
-def _look(path: Path, format: str, selection: Selection) -> Look:
+def _with_look(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
+    """Look for the column of times, where nobody named it."""
+    if not selection.times or selection.given.get("time") is not None:
+        return Look(), selection
+    look = _look(path, found, selection)
+    if look.name is None:
+        return look, selection
+    return look, replace(selection, given={**selection.given, "time": look.name})
+
+
+def _read_parts(
+    path: Path, parts: list[Part], format: str | None, selection: Selection, layout: Layout
+) -> Source:
+    """Read all parts as the first of them is read."""
+    key = time_key(parts) if selection.times else None
+    if key is not None and selection.given.get("time") == key:
+        selection = replace(selection, given={**selection.given, "time": None})
+    # Times of one part may look like numbers, and those of another not.
+    selection = replace(selection, time_is_text=True)
+    with naming_part(parts[0]):
+        first = _recognize(parts[0].path, format, layout)
+        look, selection = _with_look(parts[0].path, first, selection)
+
+    def read(part: Path) -> Source:
+        return _read_recognized(part, _recognize(part, format, layout), selection)
+
+    return read_parts(path.name, parts, read, key)._replace(look=look)
+
+
+def _read_wide(
+    path: Path,
+    format: str | None,
+    given: Mapping[str, str | None],
+    layout: Layout,
+    parts: list[Part] | None,
+) -> Source:
+    """Read a matrix."""
+    if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
+        raise RecveilError(
+            f"{named[0]} (--{named[0]}): given for a wide table, whose columns are the items; "
+            f"leave that out"
+        )
+    if parts is not None or path.is_dir():
+        raise RecveilError(
+            f"{path.name}: a folder or pattern, where one wide table was expected; name its file"
+        )
+    dialect = recognize_wide(path, format, layout)
+    source = read_wide(path, dialect.dialect or DIALECTS["csv"], given.get("user"), layout.null)
+    return source._replace(layout=(*dialect.said, *source.layout))
+
+
+def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
+    """Say what a file or folder is."""
+    if path.is_dir():
+        return Recognized(resolve_format(path, format))
+    return recognize(path, format, layout)
+
+
+def _look(path: Path, found: Recognized, selection: Selection) -> Look:
     """Look for dates where no column is called times, or the one that is holds none."""
     with naming(path):
-        rows = first_rows(path, format)
+        rows = first_rows(path, found.format, found.dialect)
         if rows is None:
             return Look()
         chosen = selection.choose(rows.column_names, path.name)
@@ -136,15 +208,37 @@ def _look(path: Path, format: str, selection: Selection) -> Look:
     return look_for_times(rows, chosen)
 
 
-def _read(path: Path, format: str | None, selection: Selection) -> Source:
-    format = resolve_format(path, format)
+def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Source:
     with naming(path):
-        if format in DIALECTS:
-            source = read_delimited(path, format, selection)
-        elif format == "netflix":
+        if found.dialect is not None:
+            source = read_delimited(path, found.format, selection, found.dialect)
+        elif found.format == "json":
+            source = read_json(path, selection)
+        elif found.format == "netflix":
             source = read_netflix(path, selection)
         else:
-            source = read_columnar(path, format, selection)
+            source = read_columnar(path, found.format, selection)
+    return source._replace(layout=(*found.said, *source.layout))
+
+
+def _read_published(path: Path, format: str | None, selection: Selection) -> Source:
+    """Read what the verifier reads: tables as they are published, and nothing stranger."""
+    format = resolve_format(path, format)
+    if format == "json":
+        with naming(path):
+            refuse_other_kinds(path)
+        raise RecveilError(
+            f"{path.name}: JSON is read, but not published or compared; expected CSV or Parquet "
+            f"(recveil convert)"
+        )
+    return _refuse_empty(_read_recognized(path, _usual(format), selection), path)
+
+
+def _usual(format: str) -> Recognized:
+    return Recognized(format, DIALECTS.get(format))
+
+
+def _refuse_empty(source: Source, path: Path) -> Source:
     if source.table.num_rows == 0:
         raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
     return source

@@ -48,6 +48,9 @@ class Reading:
         the given scale.
     notes : tuple of str
         What somebody must know who relies on the ratings, a sentence each.
+    layout : tuple of str
+        How the file was read, where that is not as usual: how it is packed, what stands between
+        its columns.
     """
 
     ratings: Ratings
@@ -58,6 +61,7 @@ class Reading:
     duplicates_dropped: int = 0
     off_scale_dropped: int = 0
     notes: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
 
     @property
     def has_header(self) -> bool:
@@ -100,6 +104,7 @@ class Reading:
             "columns": {column.role: column.name for column in self.columns},
             "has_header": self.has_header,
             "order": self.order,
+            "layout": list(self.layout),
             "scale_given": self.scale_given,
             "duplicates_dropped": self.duplicates_dropped,
             "off_scale_dropped": self.off_scale_dropped,

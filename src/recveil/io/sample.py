@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from recveil.decoding import decoded_table
-from recveil.io.delimited import DIALECTS, read_records
+from recveil.decoding import PACKINGS, decoded_table
+from recveil.io.delimited import DIALECTS, Dialect, read_records
+from recveil.io.json_objects import first_objects
 from recveil.ratings.plain_types import plain_table
 
 _ROWS = 1_000
 
 
-def first_rows(path: Path, format: str) -> pa.Table | None:
+def first_rows(path: Path, format: str, dialect: Dialect | None = None) -> pa.Table | None:
     r"""Return the first rows of a table that names its columns, with all of these.
 
     Parameters
@@ -20,6 +21,8 @@ def first_rows(path: Path, format: str) -> pa.Table | None:
     path : Path
     format : str
         A key of `FORMATS`.
+    dialect : Dialect, optional
+        How text is split, if it is not as usual for the format.
 
     Returns
     -------
@@ -37,16 +40,23 @@ def first_rows(path: Path, format: str) -> pa.Table | None:
     [{'user': '7', 'item': '12', 'rating': '3.5', 'note': None}]
     """
     if format in ("parquet", "arrow"):
-        return plain_table(decoded_table(path, format, wanted="first", rows=_ROWS))
-    dialect = DIALECTS.get(format)
+        return plain_table(
+            decoded_table(path, format, wanted="first", rows=_ROWS, packings=PACKINGS)
+        )
+    if format == "json":
+        found = first_objects(path)
+        return found if found.num_columns else None
+    dialect = dialect or DIALECTS.get(format)
     if dialect is None or not dialect.header:
         return None
     records = read_records(path, dialect)
-    _, names = next(records, (0, []))
+    _, fields = next(records, (0, []))
+    names = list(dialect.columns(fields))
     if not names or not all(name.isprintable() or not name for name in names):
         return None
     # Whoever reads all of it will say what is wrong with a row.
-    rows = [fields for _, fields in itertools.islice(records, _ROWS) if len(fields) == len(names)]
+    several = (dialect.columns(fields) for _, fields in itertools.islice(records, _ROWS))
+    rows = [fields for fields in several if len(fields) == len(names)]
     columns = [[_text(fields[at]) for fields in rows] for at in range(len(names))]
     return pa.table([pa.array(column, pa.string()) for column in columns], names)
 

@@ -37,6 +37,8 @@ class Source(NamedTuple):
         What was found where no column is called times.
     n_columns : int
         How many columns a file without a header has, read or not; 0 for other files.
+    layout : tuple of str
+        What the file's owner should know of how it was read.
     """
 
     table: pa.Table
@@ -45,6 +47,7 @@ class Source(NamedTuple):
     names: Mapping[str, str | int]
     look: Look = Look()
     n_columns: int = 0
+    layout: tuple[str, ...] = ()
 
     @property
     def has_header(self) -> bool:

@@ -1,7 +1,7 @@
 """Watched: the bytes of a text as they are read, refused where they are no table of ratings."""
 
 import io
-import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.errors import RecveilError
-from recveil.io.files import is_gzipped
+from recveil.io.files import opened_text
 from recveil.io.lines import Place
 from recveil.memory import refuse_beyond_limit
 
@@ -21,13 +21,20 @@ _A_ROW = 36
 # Blocks of text that are read ahead, and being split.
 _UNDER_WAY = 1 << 26
 _NEWLINE = 10
+_SPACES, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb" ?([\r\n]+) ?")
 
 
 @contextmanager
 def watched_text(
-    path: Path, *, keeps_text: bool = False, a_row: int = _A_ROW, deferred: bool = False
+    path: Path,
+    *,
+    keeps_text: bool = False,
+    a_row: int | None = None,
+    deferred: bool = False,
+    squeezed: bool = False,
+    longest: int | None = LONGEST_LINE,
 ) -> Iterator[IO[bytes]]:
-    r"""Open a text, gunzipped if need be, whose bytes are looked at as they are read.
+    r"""Open a text, unpacked if need be, whose bytes are looked at as they are read.
 
     Parameters
     ----------
@@ -39,6 +46,11 @@ def watched_text(
     deferred : bool
         Whether a text seems to end where it is refused, and the error comes at the end of the
         block: threads of pyarrow that wait for more would wait for ever.
+    squeezed : bool
+        Whether spaces at the ends of lines are left out, and of several that follow each other all
+        but one: people put numbers under each other with them.
+    longest : int or None
+        How many bytes a line may have; None for whoever sees to that.
 
     Raises
     ------
@@ -59,14 +71,14 @@ def watched_text(
     ...
     recveil.errors.RecveilError: ratings.csv line 2: holds a NUL byte, which no text has; mend ...
     """
-    packing = "gzip" if is_gzipped(path) else None
     with (
-        pa.OSFile(os.fsencode(path)) as file,  # whatever bytes its name is made of
-        pa.input_stream(file, compression=packing) as raw,
-        _Watched(raw, path.name, int(keeps_text), a_row) as watched,
+        opened_text(path) as raw,
+        _Watched(raw, path.name, int(keeps_text), _A_ROW if a_row is None else a_row) as watched,
         io.BufferedReader(watched) as text,
     ):
         watched.is_deferring = deferred
+        watched.squeeze = _Squeeze() if squeezed else None
+        watched.longest = longest
         try:
             yield text
         finally:
@@ -87,23 +99,36 @@ class _Watched(io.RawIOBase):
         self.of_line = 0  # bytes since the last end of a line
         self.is_deferring = False
         self.problem: RecveilError | None = None
+        self.squeeze: _Squeeze | None = None
+        self.longest: int | None = LONGEST_LINE
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
+        room = len(buffer) - (self.squeeze is not None)  # a space that was held back may come, too
+        piece = self._next(room)
+        while self.squeeze is not None and piece:
+            if shorter := self.squeeze(piece):
+                piece = shorter
+                break
+            piece = self._next(room)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def _next(self, most: int) -> bytes:
+        """Read a piece and look at it."""
         if self.problem is not None:
-            return 0
-        piece = self.raw.read(len(buffer))
+            return b""
+        piece: bytes = self.raw.read(max(1, most))
         try:
             self._look_at(piece)
         except RecveilError as problem:
             if not self.is_deferring:
                 raise
             self.problem = problem
-            return 0
-        buffer[: len(piece)] = piece
-        return len(piece)
+            return b""
+        return piece
 
     def _look_at(self, piece: bytes) -> None:
         if (at := piece.find(b"\0")) >= 0:
@@ -113,9 +138,9 @@ class _Watched(io.RawIOBase):
             )
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         self.of_line = self.of_line + len(piece) if end < 0 else len(piece) - end - 1
-        if self.of_line > LONGEST_LINE:
+        if self.longest is not None and self.of_line > self.longest:
             raise RecveilError(
-                f"{self._place(piece)}: has more than {LONGEST_LINE:,} bytes; expected one rating "
+                f"{self._place(piece)}: has more than {self.longest:,} bytes; expected one rating "
                 f"a line"
             )
         self.bytes += len(piece)
@@ -129,6 +154,26 @@ class _Watched(io.RawIOBase):
     def _place(self, before: bytes) -> Place:
         """Return the line in which the next piece goes on after so many bytes."""
         return Place(self.name, self.lines + _count_lines(before) + 1)
+
+
+class _Squeeze:
+    """Leaves out spaces, piece by piece."""
+
+    def __init__(self) -> None:
+        self.is_start = True  # of a line
+        self.is_spaced = False  # a space is held back, for a line may end there
+
+    def __call__(self, piece: bytes) -> bytes:
+        text = _SPACES.sub(b" ", b" " * self.is_spaced + piece)
+        text = _AT_ENDS.sub(rb"\1", text)
+        if self.is_start:
+            text = text.lstrip(b" ")
+        self.is_spaced = bool(piece) and text.endswith(b" ")
+        if self.is_spaced:
+            text = text[:-1]
+        if text:
+            self.is_start = text.endswith((b"\n", b"\r"))
+        return text
 
 
 def _count_lines(piece: bytes) -> int:

@@ -101,7 +101,7 @@ def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
     """Say that a table may be a matrix, if it is as wide as one."""
     if len(names) < WIDE or sum(name is not None for name in found.values()) > 1:
         return ""
-    return f" ({len(names):,} columns; a wide matrix? Write one rating a line)"
+    return f" ({len(names):,} columns; a wide matrix? Read it with wide, --wide)"
 
 
 def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str | None:

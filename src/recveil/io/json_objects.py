@@ -1,0 +1,314 @@
+"""JSON: one object a rating, as lines (JSON Lines) or in one array, read object by object."""
+
+import io
+import itertools
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from recveil.errors import RecveilError, first_line_of, listed, quoted
+from recveil.io.files import naming
+from recveil.io.gathering import TextColumns
+from recveil.io.lines import Place, Places
+from recveil.io.source import Selection, Source
+from recveil.io.watched import LONGEST_LINE, watched_text
+
+_PIECE = 1 << 18
+# Whoever leaves a value out leaves its name out; the columns are all names of so many objects.
+_ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
+# As far before the end of what was read a fault cannot come of that end: longer than \\u1234.
+_NEAR_THE_END = 16
+_SPACE = " \t\r\n"
+
+# The line in which an object starts, and its fields.
+Object = tuple[int, dict[str, Any]]
+
+
+def read_json(path: Path, selection: Selection) -> Source:
+    r"""Read JSON Lines, or an array of objects; numbers stay as they are written.
+
+    Parameters
+    ----------
+    path : Path
+        Packed or not.
+    selection : Selection
+        The columns to read: the names in the first 1,000 objects.
+
+    Raises
+    ------
+    RecveilError
+        For a missing column, and for the first object that is cut short, holds a name twice, or
+        has several values where one was expected.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.jsonl")
+    ...     _ = path.write_text('{"user": 7, "item": "Heat", "rating": 3.50}\n')
+    ...     read_json(path, Selection()).table.to_pylist()
+    [{'user': '7', 'item': 'Heat', 'rating': '3.50'}]
+    """
+    names = _names(path)
+    chosen = selection.choose(names, path.name)
+    gathered = TextColumns(list(chosen), path.name)
+    for line, each in read_objects(path):
+        row = [_text_of(each.get(name), name, line, path.name) for name in chosen.values()]
+        gathered.add(row)
+    locate = Places(partial(_walk, path)).locate
+    return Source(gathered.table(), locate, "json", chosen, layout=("JSON",))
+
+
+def first_objects(path: Path) -> pa.Table:
+    """Return the first objects as rows of text; a value that is nested is null.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    rows = [{name: _plain(value) for name, value in each.items()} for each in _first(path)]
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    kept = [name for name in names if name.isprintable()]
+    return pa.table([pa.array([row.get(name) for row in rows], pa.string()) for name in kept], kept)
+
+
+def _first(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the first objects, but no more than a few megabytes of them."""
+    length = 0
+    for _, each in itertools.islice(read_objects(path), _ROWS):
+        yield each
+        values = (len(value) if isinstance(value, str) else 1 for value in each.values())
+        length += sum(map(len, each)) + sum(values)
+        if length > _MOST_CHARACTERS:
+            return
+
+
+def read_objects(path: Path) -> Iterator[Object]:
+    r"""Read the objects of JSON Lines, or of one array, one after the other.
+
+    Yields
+    ------
+    Object
+        Numbers are text, as they are written.
+
+    Raises
+    ------
+    RecveilError
+        For what is no object, by its line.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.json")
+    ...     _ = path.write_text('[\n {"user": 7},\n {"user": 8}\n]')
+    ...     list(read_objects(path))
+    [(2, {'user': '7'}), (3, {'user': '8'})]
+    """
+    with naming(path), watched_text(path, a_row=0, longest=None) as raw:
+        text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="\n")
+        first, blank = "", 0
+        while not first.strip() and (first := text.readline(_PIECE)):
+            blank += not first.strip()
+        if first.lstrip().startswith("["):
+            yield from _of_array(text, first, Place(path.name, blank + 1))
+        else:
+            # A line may be longer than what was looked at.
+            rest = first if first.endswith("\n") else first + text.readline(LONGEST_LINE)
+            lines = itertools.chain([rest], iter(partial(text.readline, LONGEST_LINE + 1), ""))
+            yield from _of_lines(lines, Place(path.name, blank + 1))
+
+
+def _names(path: Path) -> list[str]:
+    names = list(dict.fromkeys(itertools.chain.from_iterable(_first(path))))
+    if not names:
+        raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
+    if odd := [name for name in names if not _is_text(name)]:
+        raise RecveilError(f"{path.name}: the name {quoted(odd[0])} is no UTF-8 text; rename it")
+    return names
+
+
+def _of_lines(lines: Iterator[str], start: Place) -> Iterator[Object]:
+    decode = json.JSONDecoder(**_EXACTLY).decode
+    for line, text in enumerate(lines, start.line):
+        if not text.strip():
+            continue
+        place = Place(start.file, line)
+        if len(text) > LONGEST_LINE:
+            raise RecveilError(
+                f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating"
+            )
+        try:
+            found = decode(text)
+        except (ValueError, RecursionError) as error:
+            raise _no_json(place, text, error) from None
+        yield line, _object(found, place)
+
+
+def _of_array(text: io.TextIOWrapper, first: str, start: Place) -> Iterator[Object]:
+    """Yield the objects of an array, of which no more is held than what one of them takes."""
+    stream = _Stream(text, first, start)
+    stream.skip("[")
+    if stream.peek() == "]":
+        return
+    while True:
+        stream.peek()
+        place = stream.place
+        yield place.line, _object(stream.value(), place)
+        if stream.peek() == "]":
+            break
+        stream.skip(",")
+    stream.skip("]")
+    if stream.peek():
+        raise RecveilError(
+            f"{stream.place}: text behind the end of the array; expected one array of objects, or "
+            f"one object a line; drop the rest, or write JSON Lines"
+        )
+
+
+class _Stream:
+    """Text that is taken value by value."""
+
+    def __init__(self, text: io.TextIOWrapper, first: str, start: Place) -> None:
+        self.text = text
+        self.buffer, self.at = first, 0
+        self.place = start
+        self.decoder = json.JSONDecoder(**_EXACTLY)
+
+    def peek(self) -> str:
+        """Return the next character that is no space, without taking it; nothing at the end."""
+        while True:
+            rest = self.buffer[self.at : self.at + 1]
+            if rest and rest not in _SPACE:
+                return rest
+            if rest:
+                end = self.at + 1
+                while end < len(self.buffer) and self.buffer[end] in _SPACE:
+                    end += 1
+                self._take(end)
+            elif not self._more():
+                return ""
+
+    def skip(self, expected: str) -> None:
+        """Take a character that must stand here."""
+        if (got := self.peek()) != expected:
+            came = quoted(self.buffer[self.at : self.at + 40]) if got else "the end of the file"
+            raise RecveilError(
+                f"{self.place}: expected {expected!r} of an array of objects, got {came}; is the "
+                f"file complete? Mend it, or write JSON Lines (one object a line)"
+            )
+        self._take(self.at + 1)
+
+    def value(self) -> Any:
+        """Take a value, reading on until all of it is there."""
+        while True:
+            try:
+                found, end = self.decoder.raw_decode(self.buffer, self.at)
+            except RecursionError as error:
+                raise _no_json(self.place, self.buffer[self.at :], error) from None
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated") or (
+                    error.pos > len(self.buffer) - _NEAR_THE_END
+                )
+                if not cut or not self._more():
+                    raise _no_json(self.place, self.buffer[self.at :], error) from None
+                continue
+            if end == len(self.buffer) and self._more():
+                continue  # a number may go on
+            self._take(end)
+            return found
+
+    def _take(self, end: int) -> None:
+        ends = self.buffer.count("\n", self.at, end)
+        self.place = Place(self.place.file, self.place.line + ends)
+        self.at = end
+
+    def _more(self) -> bool:
+        """Read on: twice as much each time, so that a long value is not looked at too often."""
+        held = len(self.buffer) - self.at
+        if held > LONGEST_LINE:
+            raise RecveilError(
+                f"{self.place}: an object of more than {LONGEST_LINE:,} characters; expected one "
+                f"object a rating; is this an array of objects?"
+            )
+        piece = self.text.read(max(_PIECE, held))
+        self.buffer, self.at = self.buffer[self.at :] + piece, 0
+        return bool(piece)
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {quoted(twice, 30)} stands twice in an object")
+    return fields
+
+
+# Numbers stay text, as in a CSV: 3.50 is not 3.5 before somebody says so.
+_EXACTLY: dict[str, Any] = {
+    "parse_float": str,
+    "parse_int": str,
+    "parse_constant": str,
+    "object_pairs_hook": _fields,
+}
+
+
+def _object(found: Any, place: Place) -> dict[str, Any]:
+    if isinstance(found, dict):
+        return found
+    kind = "a list" if isinstance(found, list) else quoted(found, 30)
+    raise RecveilError(
+        f'{place}: expected an object such as {{"user": 7, "item": 12, "rating": 3.5}}, got '
+        f"{kind}; write one object a rating, one a line, or all in one array"
+    )
+
+
+def _text_of(value: Any, name: str, line: int, file: str) -> str | None:
+    """Return a value as it would stand in a CSV."""
+    if isinstance(value, str):
+        if not value.isascii() and not _is_text(value):
+            raise RecveilError(
+                f"{Place(file, line)}: {quoted(name, 30)} holds bytes that are no UTF-8 text, or "
+                f"half a character; save the file as UTF-8"
+            )
+        return value or None
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    inside = f"{len(value):,} values" if isinstance(value, list) else f"fields {listed(value, 40)}"
+    raise RecveilError(
+        f"{Place(file, line)}: {quoted(name, 40)} holds several values ({inside}), where one was "
+        f"expected; name another column, or take one value out of each"
+    )
+
+
+def _plain(value: Any) -> str | None:
+    return value if isinstance(value, str) and value and value.isprintable() else None
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
+    """Return the error for what no JSON reader takes."""
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else first_line_of(error)
+    start = quoted(text[:40].rstrip())
+    return RecveilError(
+        f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "
+        f"a line, or one array of objects; mend or drop it"
+    )
+
+
+def _walk(path: Path) -> Iterator[tuple[str, int]]:
+    return ((path.name, line) for line, _ in read_objects(path))

@@ -1,0 +1,87 @@
+"""Layout: what the owner of a text says of how it is written, where that is not certain."""
+
+from typing import NamedTuple
+
+from recveil.errors import RecveilError, quoted
+
+_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}
+_NEVER = '"\r\n\0'
+
+
+class Layout(NamedTuple):
+    """What was said of how a text is written; nothing, as a rule, for it is found by looking.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        What stands between columns: one character, or one twice, such as "::".
+    decimal : {",", "."} or None
+        What stands before the decimals of ratings.
+    wide : bool
+        Whether each row is a user and each column an item.
+    null : str or None
+        What stands in a wide table for "no rating", beside nothing at all.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    wide: bool = False
+    null: str | None = None
+
+    @property
+    def is_said(self) -> bool:
+        """Whether anything was said."""
+        return self != Layout()
+
+
+def layout_of(
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
+) -> Layout:
+    r"""Check what was said of how a text is written.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        "tab" and "space" stand for what they name.
+    decimal : str, optional
+    wide : bool
+    null : str or float, optional
+        Means nothing without `wide`.
+
+    Raises
+    ------
+    RecveilError
+        For what cannot be.
+
+    Examples
+    --------
+    >>> layout_of("tab", ",")
+    Layout(delimiter='\t', decimal=',', wide=False, null=None)
+    """
+    mark = None if delimiter is None else _WORDS.get(delimiter, delimiter)
+    if mark is not None and not _can_split(mark):
+        raise RecveilError(
+            f"delimiter (--delimiter) is {quoted(delimiter)}; expected one character, or one "
+            f"twice, such as ';' or '::' (tab and space may be written as words)"
+        )
+    if decimal not in (None, ",", "."):
+        raise RecveilError(
+            f"decimal (--decimal) is {quoted(decimal)}; expected what stands before the decimals "
+            f"of ratings: ',' or '.'"
+        )
+    if null is not None and not wide:
+        raise RecveilError(
+            f"null (--null) is {quoted(null)}, but it says what stands for no rating in a wide "
+            f"table; give wide (--wide), too, or leave out such ratings with drop_off_scale "
+            f"(--drop-off-scale)"
+        )
+    return Layout(mark, decimal, wide, None if null is None else str(null))
+
+
+def _can_split(mark: str) -> bool:
+    """Say whether a text can be split at a mark: one ASCII character, or one twice."""
+    once = mark[:1]
+    return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER

@@ -1,0 +1,285 @@
+"""Part files: a table that lies in several, in a folder, its partitions, or under a pattern."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, listed, quoted, shortened
+from recveil.io.formats import netflix_files
+from recveil.io.source import Source
+from recveil.memory import MemoryLimitError, memory_limit, memory_limited, refuse_for_memory
+from recveil.ratings.columns import USUAL_NAMES
+
+_PATTERN = re.compile(r"[*?\[]")
+_PARTITION = re.compile(r"([^=/]+)=(.*)")
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
+# What a row takes beside its values while it is put in order, and what reading needs at least.
+_BESIDE_A_ROW, _LEAST = 16, 10**7
+
+
+@brief
+class Part(NamedTuple):
+    """One of the files that a table lies in.
+
+    Attributes
+    ----------
+    path : Path
+    label : str
+        What to call it in an error: its path within the folder.
+    keys : dict of str to (str or None)
+        What the names of its folders say, such as year=2020, by Hive's custom.
+    """
+
+    path: Path
+    label: str
+    keys: dict[str, str | None]
+
+
+def parts_of(path: Path) -> list[Part] | None:
+    """List the files that a table lies in, by name; None for a file, and for other folders.
+
+    Parameters
+    ----------
+    path : Path
+        A folder, or a pattern such as ``ratings/*.parquet``. Files that are empty, or whose name
+        starts with a point or an underscore, are no parts.
+
+    Raises
+    ------
+    RecveilError
+        If nothing fits a pattern, and for a folder of which it is not clear what belongs to it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for year in 2020, 2021:
+    ...         part = Path(folder, f"year={year}", "part-0.csv")
+    ...         part.parent.mkdir()
+    ...         _ = part.write_text("user,item,rating")
+    ...     [(part.path.name, part.keys) for part in parts_of(Path(folder))]
+    [('part-0.csv', {'year': '2020'}), ('part-0.csv', {'year': '2021'})]
+    """
+    if path.is_dir():
+        if netflix_files(path) or (path / "release.json").exists():
+            return None
+        return _labelled(path, sorted(_files_in(path)), f"{path.resolve().name}/") or None
+    if path.exists() or not _PATTERN.search(str(path)):
+        return None
+    at = next(at for at, name in enumerate(path.parts) if _PATTERN.search(name))
+    base = Path(*path.parts[:at])
+    try:
+        fitting = list(base.glob(Path(*path.parts[at:]).as_posix())) if base.is_dir() else []
+    except ValueError:
+        fitting = []  # such as a**b
+    found = _labelled(base, sorted(file for file in fitting if _is_part(file)))
+    if not found:
+        raise RecveilError(
+            f"{path.name}: no file fits this pattern in {shortened(str(path.parent))}; expected "
+            f"one such as 'ratings/*.parquet' (between quotes, so that the shell keeps it)"
+        )
+    return found
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Yield the parts in a folder and its partitions."""
+    others = []
+    found = False
+    for each in folder.iterdir():
+        if each.is_dir() and _PARTITION.fullmatch(each.name):
+            yield from _files_in(each)
+        elif each.is_dir() and not each.name.startswith((".", "_")):
+            others.append(each.name)
+        elif _is_part(each):
+            found = True
+            yield each
+    if found and others:
+        raise RecveilError(
+            f"{folder.resolve().name}: files lie beside the folder {quoted(min(others), 40)}, and "
+            f"it is not clear what belongs to the table; name a pattern: '{folder.name}/*'"
+        )
+
+
+def _is_part(file: Path) -> bool:
+    return file.is_file() and not file.name.startswith((".", "_")) and file.stat().st_size > 0
+
+
+def _labelled(base: Path, files: Sequence[Path], within: str = "") -> list[Part]:
+    parts = []
+    for file in files:
+        inner = file.relative_to(base) if file.is_relative_to(base) else file
+        pairs = [found for name in inner.parts[:-1] if (found := _PARTITION.fullmatch(name))]
+        keys = {_unquoted(each[1]): _value(each[2]) for each in pairs}
+        parts.append(Part(file, within + inner.as_posix(), keys))
+    return parts
+
+
+def _value(text: str) -> str | None:
+    return None if text in ("", _NO_VALUE) else _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    """Return a name as it was before it became a folder's."""
+    return _PERCENT.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def time_key(parts: Sequence[Part]) -> str | None:
+    """Return the key that tells the date of all rows of each part, if there is one.
+
+    Examples
+    --------
+    >>> time_key([Part(Path("0.csv"), "date=2020-01-15/0.csv", {"date": "2020-01-15"})])
+    'date'
+    """
+    for key in parts[0].keys:
+        plain = key.replace("_", "").replace("-", "").lower()
+        if plain in USUAL_NAMES["time"] and all(
+            _DATE.fullmatch(part.keys.get(key) or "") for part in parts
+        ):
+            return key
+    return None
+
+
+def read_parts(
+    name: str, parts: Sequence[Part], read: Callable[[Path], Source], time: str | None
+) -> Source:
+    """Read all parts as one table.
+
+    Parameters
+    ----------
+    name : str
+        What to call all of them in an error.
+    parts : sequence of Part
+    read : callable
+        Reads one, in no more memory than may be taken then.
+    time : str or None
+        The key whose values are the times, if no column holds them.
+
+    Raises
+    ------
+    RecveilError
+        For the first part that cannot be read, or whose columns are not those of the first.
+    MemoryLimitError
+        If all of them take more memory than may be taken.
+    """
+    sources: list[Source] = []
+    held = 0
+    for part in parts:
+        with naming_part(part, name, held), memory_limited(_left(held)):
+            source = _with_time(read(part.path), part, time)
+        if sources:
+            _refuse_other_columns(part, source, parts[0], sources[0])
+        sources.append(source)
+        held += source.table.nbytes + _BESIDE_A_ROW * source.table.num_rows
+    starts = [0, *accumulate(source.table.num_rows for source in sources)]
+
+    places = [source.locate for source in sources]  # and not their tables
+
+    def locate(row: int) -> str:
+        at = bisect_right(starts, row) - 1
+        return _relabelled(places[at](int(row) - starts[at]), parts[at])
+
+    table = _joined(parts, sources)
+    first = sources[0]
+    told = f"{len(parts):,} part{'s' * (len(parts) > 1)}"
+    return first._replace(table=table, locate=locate, layout=(told, *first.layout))
+
+
+def _left(held: int) -> int:
+    return max(memory_limit() - held, _LEAST)
+
+
+@contextmanager
+def naming_part(part: Part, name: str = "", held: int = 0) -> Iterator[None]:
+    """Name a part by its path within the folder, in whatever is wrong with it.
+
+    Parameters
+    ----------
+    part : Part
+    name : str
+        What to call all parts, of which so many bytes are `held` already.
+    held : int
+    """
+    try:
+        yield
+    except MemoryLimitError as error:
+        if not held:
+            raise MemoryLimitError(_relabelled(str(error), part)) from None
+        refuse_for_memory(f"{name}: its parts up to {part.label}", memory_limit(), at_least=True)
+    except RecveilError as error:
+        raise RecveilError(_relabelled(str(error), part)) from None
+
+
+def _relabelled(message: str, part: Part) -> str:
+    own = part.path.name
+    label = shortened(part.label, 120)
+    return label + message[len(own) :] if message.startswith(own) else f"{label}: {message}"
+
+
+def _with_time(source: Source, part: Part, key: str | None) -> Source:
+    """Add the date that a folder tells."""
+    if key is None or "time" in source.table.column_names:
+        return source
+    dates = pa.array([part.keys[key]], pa.string())
+    codes = pa.array([0], pa.int32()).take(pa.nulls(source.table.num_rows, pa.int32()).fill_null(0))
+    column = pa.DictionaryArray.from_arrays(codes, dates).cast(pa.string())
+    return source._replace(
+        table=source.table.append_column("time", column), names={**source.names, "time": key}
+    )
+
+
+def _refuse_other_columns(part: Part, source: Source, first: Part, expected: Source) -> None:
+    same = (source.format, dict(source.names), source.n_columns)
+    if same == (expected.format, dict(expected.names), expected.n_columns):
+        return
+    raise RecveilError(
+        f"{shortened(part.label, 60)}: expected the format and columns of "
+        f"{shortened(first.label, 40)} ({expected.format}: {listed(expected.names.values(), 60)}), "
+        f"got {source.format}: {listed(source.names.values(), 60)}; name only parts of one table"
+    )
+
+
+def _joined(parts: Sequence[Part], sources: list[Source]) -> pa.Table:
+    """Put the tables under each other; whole numbers of any width are one type."""
+    columns = {}
+    for name in sources[0].table.column_names:
+        kinds = [source.table.schema.field(name).type for source in sources]
+        common = kinds[0]
+        for part, kind in zip(parts, kinds, strict=True):
+            if (both := _common(common, kind, is_rating=name == "rating")) is None:
+                raise RecveilError(
+                    f"{shortened(part.label, 60)}: its {name}s are {shortened(str(kind), 40)}, "
+                    f"but {shortened(str(kinds[0]), 40)} in {shortened(parts[0].label, 40)}; write "
+                    f"all parts with the same types"
+                )
+            common = both
+        columns[name] = pa.chunked_array(
+            [chunk for source in sources for chunk in source.table[name].cast(common).chunks],
+            common,
+        )
+    return pa.table(columns)
+
+
+def _common(one: pa.DataType, other: pa.DataType, *, is_rating: bool) -> pa.DataType | None:
+    """Return the type that holds all of two, if there is one."""
+    kinds = (one, other)
+    if one == other:
+        return one
+    if all(map(_whole, kinds)) and pa.uint64() not in kinds:
+        return pa.int64()
+    if is_rating and all(_whole(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return pa.float64()
+    return None
+
+
+def _whole(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind))

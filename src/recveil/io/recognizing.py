@@ -1,0 +1,260 @@
+"""Recognizing: which kind of table a file is, and how its text is written, by looking into it."""
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from recveil.decoding import packing_of
+from recveil.errors import RecveilError, quoted
+from recveil.io.delimited import DIALECTS, Dialect
+from recveil.io.files import naming, opened_text
+from recveil.io.formats import (
+    COLUMNAR_FORMATS,
+    check_format,
+    columnar_format,
+    looks_like_data,
+    refuse_unknown_text,
+    text_format,
+)
+from recveil.io.kinds import HEAD_BYTES, is_json, refuse_archive, refuse_unreadable
+from recveil.io.layout import Layout
+from recveil.ratings import find_columns
+
+_LOOKED_AT = 20
+# What may stand between columns of text that people write, too; other marks stand there for sure.
+_DOUBTFUL, _USUAL = (";", "|"), (",", "\t", "::")
+_DECIMAL_COMMA = re.compile(r'\s*"?[-+]?\d+,\d+"?\s*')
+_EMPTY_ZIP = b"PK\x05\x06"
+_NAMES = {"\t": "tabs", " ": "spaces"}
+
+
+class Recognized(NamedTuple):
+    """What a file is.
+
+    Attributes
+    ----------
+    format : str
+        A key of `FORMATS`.
+    dialect : Dialect or None
+        How text is split into columns; None for what is no delimited text.
+    said : tuple of str
+        What its owner should know of how it was read.
+    """
+
+    format: str
+    dialect: Dialect | None = None
+    said: tuple[str, ...] = ()
+
+
+def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
+    r"""Say what a file is: as its owner says, else as it looks.
+
+    Parameters
+    ----------
+    path : Path
+        A file, packed or not.
+    format : str or None
+        A key of `FORMATS`.
+    layout : Layout
+        What its owner says of how a text is written.
+
+    Raises
+    ------
+    RecveilError
+        For a file that is no table, or none that is known, and for one whose text could be split
+        in two ways.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user;item;rating\n7;12;3,5\n")
+    ...     recognize(path, None, Layout()).dialect
+    Dialect(delimiter=';', quotes=True, header=True, runs=False)
+    """
+    check_format(format)
+    with naming(path):
+        packing = packing_of(path)
+        with path.open("rb") as file:
+            is_empty_zip = file.read(len(_EMPTY_ZIP)) == _EMPTY_ZIP
+        if packing == "zip" or is_empty_zip:
+            refuse_archive(path)
+        with opened_text(path) as text:
+            head = text.read(HEAD_BYTES)
+    refuse_unreadable(path, head, binary_only=format is not None or layout.delimiter is not None)
+    columnar = columnar_format(head) if format is None else None
+    said = (packing,) if packing else ()
+    if columnar is not None or format in COLUMNAR_FORMATS:
+        _refuse_layout(layout, path, "text")
+        return Recognized(format or str(columnar), None, said)
+    start = head.decode("utf-8-sig", errors="replace")
+    found = _of_text(path, start, format, layout)
+    return found._replace(said=(*said, *found.said))
+
+
+def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized:
+    """Say what stands between the columns of a matrix.
+
+    Parameters
+    ----------
+    path, format, layout
+        As for `recognize`.
+
+    Raises
+    ------
+    RecveilError
+        For a file that is no text.
+    """
+    mark = layout.delimiter
+    if mark is None and format is None:
+        with naming(path), opened_text(path) as text:
+            line = text.read(HEAD_BYTES).decode("utf-8-sig", errors="replace").lstrip("\r\n")
+        line = line.partition("\n")[0]
+        mark = max("\t;|,", key=line.count)
+        mark = mark if line.count(mark) else " "
+    found = recognize(path, format, layout._replace(delimiter=mark))
+    return found._replace(said=tuple(each for each in found.said if " between " not in each))
+
+
+def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Recognized:
+    lines = [line for line in re.split(r"[\r\n]+", start) if line.strip()]
+    if len(lines) > 1 and len(start) > HEAD_BYTES // 2:
+        lines.pop()  # it may be cut off
+    lines = lines[:_LOOKED_AT]
+    if not lines:
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings")
+    if format in ("json", "netflix") or (format is None and is_json(start)):
+        _refuse_layout(layout, path, "delimited text")
+        return Recognized(format or "json")
+    if layout.delimiter is not None:
+        if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 3:
+            raise RecveilError(
+                f"{path.name}: expected 3 columns or more between {layout.delimiter!r}, got "
+                f"{len(fields)} ({quoted(lines[0])}); name what stands between columns with "
+                f"delimiter (--delimiter)"
+            )
+        return _as_said(layout.delimiter, format, lines)
+    if format is not None:
+        return Recognized(format, DIALECTS[format])
+    if (mark := _doubtful_mark(lines, path.name)) is not None:
+        return _as_said(mark, None, lines)
+    if dialect := _with_spaces(lines) or _with_names_between_colons(lines):
+        form = "space" if dialect.delimiter == " " else "movielens-colons"
+        return Recognized(form, dialect, (_between(dialect.delimiter),))
+    found = text_format(lines[0])
+    if found is None:
+        refuse_unknown_text(path.name, lines[0])
+    return Recognized(found, DIALECTS.get(found))
+
+
+def _as_said(mark: str, format: str | None, lines: Sequence[str]) -> Recognized:
+    """Return how a text is split at a mark that somebody named, or that is certain."""
+    named = None if format is None else DIALECTS[format]
+    fields = split_line(lines[0], mark)
+    header = not looks_like_data(fields) if named is None else named.header
+    if named is None and mark == "\t" and header:
+        format = text_format(lines[0])  # RecBole's names tell
+    usual = next(
+        (
+            name
+            for name, each in DIALECTS.items()
+            if each.delimiter == mark and each.header == header and format in (None, name)
+        ),
+        "csv" if header else "csv-plain",
+    )
+    dialect = Dialect(mark, quotes=len(mark) == 1 and mark != " ", header=header)
+    if usual in ("movielens-tab", "movielens-colons", "space"):
+        dialect = DIALECTS[usual]._replace(header=header)
+    if mark == " " and any("  " in line.strip() for line in lines):
+        dialect = dialect._replace(runs=True)
+    said = (_between(mark),) if mark not in (",", "\t") else ()
+    return Recognized(usual, dialect, said)
+
+
+def _doubtful_mark(lines: Sequence[str], name: str) -> str | None:
+    """Return ';' or '|', if columns stand between such beyond doubt."""
+    mark = max(_DOUBTFUL, key=lines[0].count)
+    if lines[0].count(mark) < 2:
+        return None
+    # Commas of decimals separate no columns.
+    fields = [f for f in split_line(lines[0], mark) if not _DECIMAL_COMMA.fullmatch(f)]
+    usual = [other for other in _USUAL if sum(field.count(other) for field in fields) > 1]
+    if not usual:
+        return mark
+    # Titles may hold semicolons, and genres stand between pipes: not as many in each line.
+    both = [each for each in (mark, usual[0]) if _splits_evenly(lines, each)]
+    if len(both) == 2 and len(lines) > 1:
+        raise RecveilError(
+            f"{name}: its lines could be split at {mark!r} or at {usual[0]!r}; say what stands "
+            f"between columns with delimiter (--delimiter {mark!r})"
+        )
+    return mark if both == [mark] else None
+
+
+def _splits_evenly(lines: Sequence[str], mark: str) -> bool:
+    return len({len(split_line(line, mark)) for line in lines}) == 1
+
+
+def _with_spaces(lines: Sequence[str]) -> Dialect | None:
+    """Return how a text is split at spaces: at several at a time, or with names of columns."""
+    first = lines[0].strip()
+    if any(mark in first for mark in (*_USUAL, *_DOUBTFUL)) and not _DECIMAL_COMMA.search(first):
+        return None
+    fields = [line.split() for line in lines]
+    if "\t" in first or len(fields[0]) < 3 or len({len(each) for each in fields}) > 1:
+        return None
+    # A column that is empty in one line leaves two spaces, too: that is for its line to say.
+    runs = sum("  " in line or line != line.strip() for line in lines) > len(lines) / 2
+    if looks_like_data(fields[0]):
+        return DIALECTS["space"]._replace(runs=True) if runs else None
+    if len(fields) > 1 and looks_like_data(fields[1]) and _names_columns(fields[0]):
+        return Dialect(" ", quotes=False, header=True, runs=runs)
+    return None
+
+
+def _with_names_between_colons(lines: Sequence[str]) -> Dialect | None:
+    fields = [line.split("::") for line in lines[:2]]
+    if len(fields) < 2 or looks_like_data(fields[0]) or not looks_like_data(fields[1]):
+        return None
+    return Dialect("::", quotes=False, header=True)
+
+
+def _names_columns(fields: Sequence[str]) -> bool:
+    try:
+        find_columns(fields)
+    except RecveilError:
+        return False
+    return True
+
+
+def split_line(line: str, mark: str) -> list[str]:
+    """Split a line at a mark, but not within quotes.
+
+    Examples
+    --------
+    >>> split_line('7;"a;b";4', ";")
+    ['7', 'a;b', '4']
+    """
+    if len(mark) > 1:
+        return line.split(mark)
+    try:
+        return next(csv.reader([line], delimiter=mark), [])
+    except csv.Error:
+        return line.split(mark)
+
+
+def _between(mark: str) -> str:
+    return f"columns between {_NAMES.get(mark, repr(mark))}"
+
+
+def _refuse_layout(layout: Layout, path: Path, expected: str) -> None:
+    given = {"delimiter": layout.delimiter, "wide": layout.wide or None}
+    for name, value in given.items():
+        if value is not None:
+            raise RecveilError(
+                f"{path.name}: {name} (--{name}) is given, {quoted(value)}, but the file is no "
+                f"{expected}; leave that out, or name another file"
+            )

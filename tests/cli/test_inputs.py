@@ -1,0 +1,128 @@
+"""Every command of docs/inputs.md runs, and reads the same ratings."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import re
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.cli import main
+from recveil.io import read_ratings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "inputs.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"`(recveil convert [^`]*)`", PAGE)
+# Ids are numbers and ratings whole or half, so that every kind can hold them.
+ROWS = [(n % 7 + 1, n % 20 + 1, (n % 9 + 1) / 2, f"2020-01-{n % 28 + 1:02}") for n in range(60)]
+NAMES = ("user", "item", "rating", "date")
+OBJECTS = [dict(zip(NAMES, row, strict=True)) for row in ROWS]
+
+
+def text(mark=",", decimal=".", header=True):
+    lines = [[str(user), str(item), f"{rating:g}", date] for user, item, rating, date in ROWS]
+    lines = [[a, b, c.replace(".", decimal), d] for a, b, c, d in lines]
+    return "".join(f"{mark.join(line)}\n" for line in ([list(NAMES)] if header else []) + lines)
+
+
+def make_texts(folder):
+    for name, content in {
+        "ratings.csv": text(),
+        "plain.csv": text(header=False),
+        "ratings.tsv": text("\t"),
+        "european.csv": text(";", ","),
+        "bars.txt": text("|"),
+        "ratings.dat": text("::", header=False),
+        "spaces.txt": text("   ", header=False),
+        "carets.txt": text("^", ","),
+        "ratings.jsonl": "\n".join(map(json.dumps, OBJECTS)),
+        "ratings.json": json.dumps(OBJECTS, indent=1),
+        "ratings.inter": text("\t").replace(
+            "user\titem\trating\tdate", "user_id:token\titem_id:token\trating:float\tdate:token"
+        ),
+    }.items():
+        (folder / name).write_text(content)
+    (folder / "unicode.txt").write_text(text("\t"), encoding="utf-16")
+    (folder / "netflix").mkdir()
+    for item in range(1, 21):
+        lines = [f"{u},{r:g},{d}" for u, i, r, d in ROWS if i == item]
+        (folder / "netflix" / f"mv_{item:07}.txt").write_text("\n".join([f"{item}:", *lines, ""]))
+
+
+def make_others(folder):
+    columns = {name: [row[at] for row in ROWS] for at, name in enumerate(NAMES)}
+    table = pa.table(columns)
+    pq.write_table(table, folder / "ratings.parquet")
+    with pa.ipc.new_file(folder / "ratings.arrow", table.schema) as writer:
+        writer.write_table(table)
+    plain = text().encode()
+    (folder / "ratings.csv.gz").write_bytes(gzip.compress(plain))
+    (folder / "ratings.csv.bz2").write_bytes(bz2.compress(plain))
+    (folder / "ratings.csv.xz").write_bytes(lzma.compress(plain))
+    with pa.CompressedOutputStream(str(folder / "ratings.csv.zst"), "zstd") as packed:
+        packed.write(plain)
+    with zipfile.ZipFile(folder / "ratings.zip", "w") as archive:
+        archive.writestr("ratings.csv", plain)
+        archive.writestr("LICENSE", "All rights reserved.")
+    head, *lines = text().splitlines(keepends=True)
+    (folder / "parts").mkdir()
+    for at in range(3):
+        part = folder / "parts" / f"part-{at}.csv"
+        part.write_text("".join([head, *lines[at * 20 : at * 20 + 20]]))
+    for date in sorted({row[3] for row in ROWS}):
+        inner = folder / "partitions" / f"date={date}"
+        inner.mkdir(parents=True)
+        here = table.filter(pa.compute.equal(table["date"], date)).drop(["date"])
+        pq.write_table(here, inner / "part-0.parquet")
+
+
+def make_matrices(folder):
+    cells = {(user, item): f"{rating:g}" for user, item, rating, _ in ROWS}
+    users, items = range(1, 8), range(1, 21)
+    lines = [",".join(["user", *map(str, items)])]
+    lines += [",".join([str(u), *(cells.get((u, i), "") for i in items)]) for u in users]
+    (folder / "matrix.csv").write_text("\n".join(lines))
+    of = {u: [cells.get((u, i), "99") for i in items] for u in users}
+    rows = [",".join([str(sum(c != "99" for c in of[u])), *of[u]]) for u in users]
+    (folder / "jester.csv").write_text("\n".join(rows))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    make_texts(folder)
+    make_others(folder)
+    make_matrices(folder)
+    return folder
+
+
+def words_of(command):
+    """Split a command as a shell does."""
+    return [word.strip("'") for word in command.replace("\\|", "|").split()[1:]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_page_reads_the_same(command, tables, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tables)
+    words = words_of(command)
+    if "<" in words:
+        words, (source,) = words[: words.index("<")], words[words.index("<") + 1 :]
+        content = io.TextIOWrapper(io.BytesIO(Path(source).read_bytes()))
+        monkeypatch.setattr("sys.stdin", content)
+    words[words.index("out.csv")] = str(tmp_path / "out.csv")
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert not ended.value.code, capsys.readouterr().err
+    capsys.readouterr()
+    times = "--wide" not in words
+    expected = read_ratings(tables / "ratings.csv", times=times)
+    assert read_ratings(tmp_path / "out.csv") == expected
+
+
+def test_the_page_has_a_command_for_each_format():
+    assert len(COMMANDS) == len(set(COMMANDS)) > 20

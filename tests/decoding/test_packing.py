@@ -1,0 +1,181 @@
+"""Packed files are read as plain ones, whatever they are called, and bounded in memory."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.decoding import opened_unpacked
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+from recveil.memory import MemoryLimitError, memory_limited
+
+CSV = "user,item,rating\n" + "".join(f"{n % 7},{n},{n % 5 + 1}\n" for n in range(3_000))
+
+
+def zipped(content, name="ml/ratings.csv", method=zipfile.ZIP_DEFLATED):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", method) as archive:
+        archive.writestr("ml/", "")
+        archive.writestr("ml/README.txt", "How to cite us.")
+        archive.writestr("__MACOSX/ml/._ratings.csv", "\0")
+        archive.writestr(name, content)
+    return sink.getvalue()
+
+
+def of_zstd(content):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as packed:
+        packed.write(content)
+    return sink.getvalue().to_pybytes()
+
+
+PACK = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": of_zstd,
+    "zip": zipped,
+}
+
+
+def as_parquet():
+    sink = pa.BufferOutputStream()
+    columns = {"user": [n % 7 for n in range(60)], "item": list(range(60)), "rating": [3, 4] * 30}
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("content", [CSV.encode(), as_parquet()], ids=["text", "parquet"])
+@pytest.mark.parametrize("packing", PACK)
+def test_equals_the_plain_file(tmp_path, packing, content):
+    (tmp_path / "plain").write_bytes(content)
+    path = tmp_path / "download"
+    path.write_bytes(PACK[packing](content))
+    with opened_unpacked(path) as file:
+        assert file.read() == content
+    reading = understand(path)
+    assert reading.ratings == read_ratings(tmp_path / "plain")
+    assert reading.layout == (packing,)
+
+
+@pytest.mark.parametrize("packing", ["gzip", "bzip2", "xz", "zstd"])
+def test_packed_in_two_pieces(tmp_path, packing):
+    path = tmp_path / "download"
+    at = CSV.index("\n", 20_000) + 1
+    path.write_bytes(b"".join(PACK[packing](part.encode()) for part in (CSV[:at], CSV[at:])))
+    with opened_unpacked(path) as file:
+        assert file.read() == CSV.encode()
+
+
+@pytest.mark.parametrize("packing", PACK)
+@pytest.mark.parametrize("kept", [0.4, 0.97])
+def test_cut_short(tmp_path, packing, kept):
+    content = PACK[packing](CSV.encode())
+    path = tmp_path / "download.csv"
+    path.write_bytes(content[: int(len(content) * kept)])
+    with pytest.raises(RecveilError, match=r"^download\.csv: .*(cut short|damaged)") as caught:
+        read_ratings(path)
+    assert "fetch" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("packing", PACK)
+def test_a_wrong_byte(tmp_path, packing):
+    content = bytearray(PACK[packing](CSV.encode()))
+    middle = len(content) // 2
+    content[middle] ^= 0xFF
+    path = tmp_path / "download.csv"
+    path.write_bytes(content)
+    if packing == "zstd" and read_without_error(path):
+        pytest.skip("zstd without a checksum cannot tell")
+    with pytest.raises(RecveilError, match=r"^download\.csv") as caught:
+        read_ratings(path)
+    assert len(str(caught.value)) < 300
+
+
+def read_without_error(path):
+    try:
+        read_ratings(path)
+    except RecveilError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("packing", PACK)
+def test_few_bytes_that_become_many(tmp_path, packing):
+    path = tmp_path / "bomb.csv"
+    text = "user,item,rating\n" + "1,2,3\n" * 5_000_000
+    path.write_bytes(PACK[packing](text.encode()))
+    assert path.stat().st_size < 300_000
+    with (
+        memory_limited("50MB"),
+        pytest.raises(MemoryLimitError, match=r"^bomb\.csv: its (rows|values) take at least"),
+    ):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize("packing", PACK)
+def test_few_bytes_that_become_a_large_parquet_file(tmp_path, packing):
+    content = as_parquet()
+    path = tmp_path / "bomb.parquet"
+    path.write_bytes(PACK[packing](content[:4] + bytes(60_000_000) + content[4:]))
+    with (
+        memory_limited("50MB"),
+        pytest.raises(MemoryLimitError, match=r"^bomb\.parquet: its values take at least"),
+    ):
+        read_ratings(path)
+
+
+def test_xz_that_wants_more_memory_than_may_be_taken(tmp_path):
+    path = tmp_path / "download"
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 30}]
+    content = bytearray(lzma.compress(CSV.encode(), filters=filters))
+    path.write_bytes(content)
+    with memory_limited("50MB"), pytest.raises(MemoryLimitError, match=r"^download: .*memory"):
+        read_ratings(path)
+
+
+def archive_of(*names, **contents):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name in names:
+            archive.writestr(name, CSV)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            archive_of("ratings.csv", "movies.csv"),
+            r"a zip archive of 2 files, .* \('ratings.csv', 'movies.csv'\); unpack it, and name",
+        ),
+        (archive_of("README.txt"), "a zip archive of README.txt; unpack it"),
+        (zipped(gzip.compress(CSV.encode())), "gzip data within packed data; unpack it once"),
+        (zipped(archive_of("a.csv")), "a zip archive within packed data; unpack it once"),
+        (zipped(CSV, method=zipfile.ZIP_LZMA), "encrypted, or packed in an unusual way"),
+        (archive_of(*(f"{n:0200}.csv" for n in range(900))), r"900 files.*and 899 more\)"),
+    ],
+)
+def test_an_archive_of_anything_else(tmp_path, content, problem):
+    path = tmp_path / "download.zip"
+    path.write_bytes(content)
+    with pytest.raises(RecveilError, match=f"^download.zip: .*{problem}") as caught:
+        read_ratings(path)
+    assert len(str(caught.value)) < 300
+
+
+def test_an_encrypted_archive(tmp_path):
+    content = bytearray(zipped(CSV))
+    place = content.rindex(b"PK\x01\x02")
+    content[place + 8] |= 1  # as the archive's list of files tells it
+    path = tmp_path / "download.zip"
+    path.write_bytes(content)
+    with pytest.raises(RecveilError, match=r"^download\.zip: .*encrypted"):
+        read_ratings(path)

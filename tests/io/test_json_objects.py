@@ -1,0 +1,179 @@
+"""JSON Lines and arrays of objects are read as their CSV is, and named by line if they are none."""
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.io import json_objects, read_ratings, understand
+from recveil.memory import MemoryLimitError, memory_limited
+
+# As a shop of books writes its reviews, with what is no rating.
+REVIEWS = [
+    {
+        "reviewerID": f"A{n % 7}",
+        "asin": f"B{n:04}",
+        "overall": n % 5 + 1.0,
+        "reviewText": 'It said "hello",\nand más',
+        "helpful": [n, n + 1],
+        "unixReviewTime": 1_300_000_000 + n * 86_400,
+    }
+    for n in range(60)
+]
+WRITTEN = {
+    "lines": "\n".join(map(json.dumps, REVIEWS)),
+    "lines that end": "\r\n".join(map(json.dumps, REVIEWS)) + "\r\n\r\n",
+    "array": json.dumps(REVIEWS),
+    "array over lines": json.dumps(REVIEWS, indent=2),
+    "array of lines": "\n\n [\n" + ",\n".join(map(json.dumps, REVIEWS)) + "\n]\n",
+    "with a mark": "\ufeff" + json.dumps(REVIEWS, ensure_ascii=False),
+}
+
+
+@pytest.fixture
+def as_csv(tmp_path):
+    path = tmp_path / "plain.csv"
+    names = ["reviewerID", "asin", "overall", "unixReviewTime"]
+    lines = [",".join(str(each[name]) for name in names) for each in REVIEWS]
+    path.write_text("\n".join([",".join(names), *lines]))
+    return read_ratings(path)
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+@pytest.mark.parametrize("pieces", [1, 1 << 18])
+def test_equals_its_csv(tmp_path, monkeypatch, way, pieces, as_csv):
+    monkeypatch.setattr(json_objects, "_PIECE", pieces)
+    path = tmp_path / "reviews"
+    path.write_text(WRITTEN[way], newline="")
+    reading = understand(path)
+    assert reading.ratings == as_csv
+    assert reading.order == "named"
+    assert reading.layout == ("JSON",)
+    assert read_ratings(path, format="json", time="unixReviewTime") == as_csv
+
+
+def test_numbers_are_read_as_they_are_written(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"user": 12345678901234567890, "item": "007", "rating": 3.50}\n')
+    ratings = read_ratings(path)
+    assert str(ratings.users[0]) == "12345678901234567890"
+    assert ratings.values.tolist() == [3.5]
+
+
+def test_names_may_be_missing_where_they_are_not_needed(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text(
+        '{"user": 1, "item": 2, "rating": 3}\n'
+        '{"user": 2, "item": 2, "rating": 4, "vote": {"up": 3}, "note": null}\n'
+    )
+    assert read_ratings(path).n_ratings == 2
+
+
+GOOD = '{"user": 1, "item": 2, "rating": 3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f'{GOOD}\n{{"user": 1, "item": 3}}\n', r"^r\.json line 2: .*rating"),
+        (f'{GOOD}\n{{"user": null, "item": 3, "rating": 4}}\n', r"^r\.json line 2: .*user"),
+        (
+            f'{GOOD}\n{{"user": {{"$oid": "5f"}}, "item": 3, "rating": 4}}\n',
+            r"2: 'user' holds",
+        ),
+        (f'{GOOD}\n{{"user": [1, 2], "item": 3, "rating": 4}}\n', r"line 2: .*2 values"),
+        (f"{GOOD}\n{GOOD[:20]}\n{GOOD}", r"^r\.json line 2: no JSON object that is complete"),
+        (f"{GOOD}\n[1, 2, 3]\n", r"^r\.json line 2: expected an object such as .*, got a list"),
+        (
+            f"[{GOOD},\n{GOOD}",
+            r"^r\.json line 2: expected ',' .*, got the end of the file",
+        ),
+        (f"[{GOOD},\n\n{GOOD} {GOOD}]", r"^r\.json line 3: expected ','"),
+        (f"[\n{GOOD},\n{GOOD[:20]}", r"^r\.json line 3: no JSON object that is complete"),
+        (f"[\n{GOOD},\n]", r"^r\.json line 3: no JSON object"),
+        (f"[{GOOD}]\n[{GOOD}]", r"^r\.json line 2: text behind the end of the array"),
+        ("[[1, 2, 3]]", r"line 1: expected an object such as .*, got a list"),
+        ("[]", "there are no ratings in it"),
+        ("{}", "there are no ratings in it"),
+        (json.dumps({"ratings": REVIEWS}), r"^r\.json: no user column among 'ratings'"),
+        ('{"user": 1, "user": 2, "item": 2, "rating": 3}', r"line 1: .*'user' stands twice"),
+        ('{"user": "\\ud800", "item": 2, "rating": 3}', r"line 1: 'user' holds bytes that"),
+        ('{"user": 1, "item": 2, "rating": true}', r"line 1: rating 'true'"),
+        ('{"user": 1, "item": 2, "rating": NaN}', r"line 1: rating nan is not"),
+        ("[" * 100_000, r"line 1: no JSON object .*nested"),
+        ('{"user": ' + "[" * 100_000, r"line 1: no JSON object .*nested"),
+    ],
+)
+def test_what_is_wrong_is_said_by_line(tmp_path, text, problem):
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    with pytest.raises(RecveilError, match=problem) as caught:
+        read_ratings(path, format="json")
+    assert len(str(caught.value)) < 300
+
+
+def test_bytes_that_are_no_text_are_said_by_line(tmp_path):
+    path = tmp_path / "r.json"
+    path.write_bytes(f"{GOOD}\n".encode() + b'{"user": "caf\xe9", "item": 2, "rating": 3}\n')
+    with pytest.raises(RecveilError, match=r"^r\.json line 2: 'user' holds bytes that are no"):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize("start", ['[{"user": "', '{"user": "'])
+def test_an_object_without_end_takes_no_memory(tmp_path, start):
+    path = tmp_path / "r.json.gz"
+    with gzip.open(path, "wt", 1) as file:
+        file.write(start)
+        file.writelines("a" * 1_000_000 for _ in range(40))
+    with pytest.raises(RecveilError, match=r"line 1: .*more than 16,777,216 characters"):
+        read_ratings(path)
+
+
+def test_an_array_may_be_one_long_line(tmp_path):
+    path = tmp_path / "r.json"
+    objects = [{"user": n % 7, "item": n, "rating": 3, "review": "x" * 50_000} for n in range(500)]
+    path.write_text(json.dumps(objects))
+    assert path.stat().st_size > 1 << 24
+    assert read_ratings(path).n_ratings == 500
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+def test_more_than_may_be_taken_is_refused(tmp_path, is_array):
+    path = tmp_path / "r.json.gz"
+    with gzip.open(path, "wt", 1) as file:
+        file.write("[" * is_array)
+        for n in range(3_000):
+            user = f"{n}{'x' * 50_000}"
+            file.write(f'{{"user": "{user}", "item": 1, "rating": 3}}' + ",\n"[not is_array :])
+        file.write("{}" + "]" * is_array)
+    with (
+        memory_limited("50MB"),
+        pytest.raises(MemoryLimitError, match=r"^r\.json\.gz: its values take at least"),
+    ):
+        read_ratings(path)
+
+
+rows = st.fixed_dictionaries(
+    {
+        "user": st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1),
+        "item": st.integers(0, 99),
+        "rating": st.sampled_from([1, 2.5, 5]),
+        "more": st.recursive(st.none() | st.text(), lambda inner: st.lists(inner), max_leaves=4),
+    }
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=9), st.sampled_from([None, 1]), st.integers(1, 40))
+@settings(max_examples=60, deadline=None)
+def test_any_objects_come_as_they_are(tmp_path_factory, objects, indent, piece):
+    path = tmp_path_factory.mktemp("json") / "r.json"
+    path.write_text(json.dumps(objects, indent=indent))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_objects, "_PIECE", piece)
+        found = [each for _, each in json_objects.read_objects(path)]
+    assert found == [
+        json.loads(json.dumps(each), parse_int=str, parse_float=str) for each in objects
+    ]

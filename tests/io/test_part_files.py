@@ -1,0 +1,165 @@
+"""A table in parts is read as the one file that they make."""
+
+import gzip
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, read_table, understand
+from recveil.memory import MemoryLimitError, memory_limited
+
+ROWS = [(f"u{n % 7}", n, n % 5 + 1, f"2020-01-{n % 20 + 1:02}") for n in range(60)]
+NAMES = ("user", "item", "rating", "date")
+
+
+def lines_of(rows, names=NAMES):
+    return "".join(f"{','.join(map(str, row))}\n" for row in [names, *rows])
+
+
+def write(path, rows, names=NAMES):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        columns = zip(*rows, strict=True)
+        pq.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), path)
+    elif path.suffix == ".gz":
+        path.write_bytes(gzip.compress(lines_of(rows, names).encode()))
+    else:
+        path.write_text(lines_of(rows, names))
+
+
+@pytest.fixture
+def whole(tmp_path):
+    write(tmp_path / "plain.csv", ROWS)
+    return read_ratings(tmp_path / "plain.csv")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "csv.gz"])
+class TestParts:
+    @pytest.fixture
+    def folder(self, tmp_path, ending):
+        folder = tmp_path / "ratings"
+        for at in range(3):
+            write(folder / f"part-{at:05}.{ending}", ROWS[at * 20 : (at + 1) * 20])
+        (folder / "_SUCCESS").touch()
+        (folder / ".part-00000.crc").write_text("x")
+        (folder / f"part-00003.{ending}").touch()
+        return folder
+
+    def test_a_folder_equals_one_file(self, folder, whole, ending):
+        reading = understand(folder)
+        assert reading.ratings == whole
+        assert reading.layout[0] == "3 parts"
+        assert read_ratings(folder, times=False) == read_ratings(
+            folder.parent / "plain.csv", times=False
+        )
+
+    def test_a_pattern_equals_one_file(self, folder, whole, ending):
+        assert read_ratings(folder / f"part-*.{ending}") == whole
+        assert read_ratings(f"{folder.parent}/*/*.{ending}") == whole
+
+    def test_a_part_is_named_in_errors(self, folder, ending):
+        write(folder / f"part-00002.{ending}", [("u1", 900, 4, "2020-01-01"), ("u2", 7, 3, "no")])
+        with pytest.raises(RecveilError, match=rf"^ratings/part-00002.{ending} (line 3|row 2): "):
+            read_ratings(folder, time="date")
+        write(folder / f"part-00001.{ending}", [(1, 2, 3)], ("user", "item", "stars"))
+        problem = rf"^ratings/part-00001.{ending}: expected the format and columns of ratings/"
+        with pytest.raises(RecveilError, match=problem) as caught:
+            read_ratings(folder)
+        assert len(str(caught.value)) < 300
+
+    def test_nobody_verifies_them(self, folder, ending):
+        with pytest.raises(RecveilError, match=r"a folder of .* join them first"):
+            read_table(folder)
+
+
+def test_partitions_as_hive_writes_them(tmp_path, whole):
+    folder = tmp_path / "ratings"
+    for at, (user, item, rating, date) in enumerate(ROWS):
+        write(folder / f"date={date}" / f"{at}.parquet", [(user, item, rating)], NAMES[:3])
+    reading = understand(folder)
+    assert reading.ratings == whole
+    assert reading.mapping().endswith("time: column 'date'")
+    assert read_ratings(folder, time="date") == whole
+    assert read_ratings(f"{folder}/date=*/*.parquet") == whole
+    assert read_ratings(folder, times=False).days is None
+
+
+def test_partitions_that_tell_no_date_are_no_times(tmp_path):
+    folder = tmp_path / "ratings"
+    for day in range(1, 4):
+        write(folder / "year=2020" / f"day={day}" / "0.csv", [(day, day, 3)], NAMES[:3])
+    ratings = read_ratings(folder)
+    assert (ratings.n_ratings, ratings.days) == (3, None)
+
+
+def test_a_part_is_named_with_its_partition(tmp_path):
+    folder = tmp_path / "ratings"
+    for year, rating in ((2020, 4), (2021, "good")):
+        write(folder / f"year={year}" / "0.csv", [(1, 2, rating)], NAMES[:3])
+    with pytest.raises(RecveilError, match=r"^ratings/year=2021/0\.csv line 2: rating 'good'"):
+        read_ratings(folder)
+    (folder / "year=2020" / "0.csv").write_text("user\n1\n")
+    with pytest.raises(RecveilError, match=r"^ratings/year=2020/0\.csv: "):
+        read_ratings(folder)
+
+
+def test_a_pair_in_two_parts_is_found(tmp_path):
+    for at in (1, 2):
+        write(tmp_path / "ratings" / f"{at}.csv", [("ann", 2, at)], NAMES[:3])
+    with pytest.raises(RecveilError, match=r"1 \(ratings/1\.csv line 2\), 2 \(ratings/2"):
+        read_ratings(tmp_path / "ratings")
+    found = understand(tmp_path / "ratings", duplicates="last")
+    assert found.ratings.values.tolist() == [2]
+
+
+def test_only_the_first_part_has_a_header(tmp_path):
+    text = lines_of(ROWS).splitlines(keepends=True)
+    folder = tmp_path / "ratings"
+    folder.mkdir()
+    (folder / "xaa").write_text("".join(text[:30]))
+    (folder / "xab").write_text("".join(text[30:]))
+    with pytest.raises(RecveilError, match=r"^ratings/xab: "):
+        read_ratings(folder)
+
+
+def test_whole_numbers_of_any_width_are_one_column(tmp_path):
+    folder = tmp_path / "ratings"
+    write(folder / "1.parquet", [(1, 2, 3)], NAMES[:3])
+    write(folder / "2.parquet", [(10**12, 2, 3.5)], NAMES[:3])
+    assert read_ratings(folder).users.tolist() == [1, 10**12]
+    write(folder / "3.parquet", [("ann", 2, 3)], NAMES[:3])
+    with pytest.raises(RecveilError, match=r"^ratings/3\.parquet: its users are .* in ratings/1"):
+        read_ratings(folder)
+
+
+@pytest.mark.parametrize(
+    ("files", "asked", "problem"),
+    [
+        (["1.csv", "README"], "ratings", r"^ratings/README: its first line 'x' fits no format"),
+        (["1.csv", "train/2.csv"], "ratings", r"^ratings: files lie beside the folder 'train'"),
+        (["1.csv"], "ratings/*.parquet", r"^\*\.parquet: no file fits this pattern in .*ratings"),
+        ([], "ratings/*", r"^\*: no file fits this pattern"),
+        (["1.csv"], "ratings/**x", r"no file fits this pattern"),
+    ],
+)
+def test_what_is_no_table_in_parts(tmp_path, files, asked, problem):
+    for name in files:
+        write(tmp_path / "ratings" / name, ROWS)
+        if name == "README":
+            (tmp_path / "ratings" / name).write_text("x")
+    with pytest.raises(RecveilError, match=problem) as caught:
+        read_ratings(tmp_path / asked)
+    assert len(str(caught.value)) < 300
+
+
+def test_all_parts_together_are_bounded(tmp_path):
+    for at in range(8):
+        rows = [(at * 20_000 + n, n % 50, 3) for n in range(400_000)]
+        write(tmp_path / "ratings" / f"{at}.csv", rows[:400_000], NAMES[:3])
+    with (
+        memory_limited("30MB"),
+        pytest.raises(MemoryLimitError, match=r"^ratings: its parts up to ratings/\d\.csv take"),
+    ):
+        read_ratings(tmp_path / "ratings")

@@ -1,0 +1,129 @@
+"""What stands between columns and before decimals is found where it is certain; else asked."""
+
+import csv
+import io
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+
+ROWS = [(f"u{n % 7}", f"i{n}", n % 9 / 2 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(60)]
+NAMES = ("user", "item", "rating", "date")
+
+
+def plain(tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_text(written(",", "."))
+    return read_ratings(path)
+
+
+def written(delimiter, decimal, header=True, rows=ROWS):
+    rows = [
+        (user, item, f"{rating:g}".replace(".", decimal), date) for user, item, rating, date in rows
+    ]
+    rows = [NAMES, *rows] if header else rows
+    if len(delimiter) > 1:
+        return "".join(f"{delimiter.join(row)}\n" for row in rows)
+    sink = io.StringIO()
+    csv.writer(sink, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t", " ", "::"])
+def test_found_by_looking(tmp_path, delimiter, decimal, header, encoding):
+    path = tmp_path / "download"
+    path.write_text(written(delimiter, decimal, header), encoding=encoding)
+    reading = understand(path, user="1", item="2")
+    assert reading.ratings == plain(tmp_path)
+    assert ("decimal commas" in reading.layout) == (decimal == ",")
+    if delimiter in ";|":
+        assert reading.layout[0] == f"columns between {delimiter!r}"
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t", " ", "::", "^", "\x01", "||", "tab"])
+def test_said_by_its_owner(tmp_path, delimiter, header):
+    path = tmp_path / "download"
+    mark = "\t" if delimiter == "tab" else delimiter
+    path.write_text(written(mark, ",", header))
+    found = read_ratings(path, delimiter=delimiter, decimal=",", user="1", item="2")
+    assert found == plain(tmp_path)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_numbers_that_stand_under_each_other(tmp_path, header):
+    path = tmp_path / "aligned.txt"
+    lines = written(",", ".", header).splitlines()
+    aligned = ["   ".join(f"{field:<12}" for field in line.split(",")) for line in lines]
+    path.write_text("\n".join(f" {line} " for line in aligned))
+    assert read_ratings(path, user="1", item="2") == plain(tmp_path)
+
+
+def test_a_table_as_a_shop_in_italy_writes_it(tmp_path):
+    path = tmp_path / "valutazioni.csv"
+    path.write_bytes(
+        b'User-ID;ISBN;Book-Rating\n"276725";"034545104X";"0,5"\n"276726";"a;b, c, d";"5"\n'
+    )
+    reading = understand(path)
+    assert reading.ratings.values.tolist() == [0.5, 5]
+    assert "a;b, c, d" in reading.ratings.items.tolist()
+    assert reading.to_dict()["layout"] == ["columns between ';'", "decimal commas"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("1,2,3;4;5\n2,2,3;5;6\n", {}, "could be split at ';' or at ','; say .*--delimiter ';'"),
+        ("user;item;rating\n1;2;1,000\n2;2;2,500\n", {}, "line 2: rating '1,000' may have a dec"),
+        ("user;item;rating\n1;2;3,5\n2;2;4.5\n", {}, "line 2: rating '3,5' has a decimal comma"),
+        (
+            "user;item;rating\n1;2;3,5\n2;2;4.5\n",
+            {"decimal": ","},
+            r"line 3: rating '4\.5' has a decimal point, but decimal \(--decimal\) is ','",
+        ),
+        ("user;item;rating\n1;2;3;4\n", {}, "line 2: expected 3 columns, got 4"),
+        ("user;item;rating\n1;2;3\n", {"delimiter": "|"}, r"between '\|', got 1"),
+        ("1;2;3\n", {"delimiter": "|"}, r"between '\|', got 1"),
+        ("user;item;rating\n1;2;3\n", {"delimiter": "ab"}, "delimiter .* is 'ab'; expected one"),
+        ("user;item;rating\n1;2;3\n", {"delimiter": '"'}, "delimiter .* expected one character"),
+        ("user;item;rating\n1;2;3\n", {"decimal": ";"}, "decimal .* is ';'; expected"),
+        ("user;item;rating\n1;2;3\n", {"null": "99"}, "null .* wide"),
+        (
+            '{"user": 1, "item": 2, "rating": 3}',
+            {"delimiter": ";"},
+            "no delimited text; leave",
+        ),
+        ("1::2:5::3\n", {}, r"line 1: a single ':'|no format"),
+        ("user::item::rating\n1::2:5::3\n", {}, "line 2: a single ':' in a column"),
+    ],
+)
+def test_what_is_not_certain_or_wrong_is_said(tmp_path, text, options, problem):
+    path = tmp_path / "r.csv"
+    path.write_text(text)
+    with pytest.raises(RecveilError, match=problem) as caught:
+        read_ratings(path, **options)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("line", [4, 9])
+def test_the_line_is_that_of_the_file(tmp_path, line):
+    for delimiter, runs in ((";", 1), ("::", 1), (" ", 3)):
+        lines = written(delimiter, ",").replace(delimiter, delimiter * runs).splitlines()
+        lines[line - 1] = lines[line - 1].replace(
+            lines[line - 1].split(delimiter)[2 * runs], "good"
+        )
+        path = tmp_path / "r.txt"
+        path.write_text("\n".join(lines))
+        with pytest.raises(RecveilError, match=rf"^r\.txt line {line}: rating 'good'"):
+            read_ratings(path)
+
+
+@pytest.mark.parametrize("source", [{"user": [1]}, "ratings"])
+def test_means_nothing_for_what_is_no_text(tmp_path, source):
+    given = plain(tmp_path) if source == "ratings" else source
+    with pytest.raises(RecveilError, match="delimiter: given for"):
+        understand(given, delimiter=";")

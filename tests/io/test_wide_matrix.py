@@ -1,0 +1,122 @@
+"""A row for each user and a column for each item are read as one rating a line is."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+from recveil.memory import MemoryLimitError, memory_limited
+
+RNG = np.random.default_rng(1)
+# As Jester's: 100 jokes, ratings from -10 to 10 to the hundredth, 99 for none.
+JOKES = np.where(RNG.random((40, 100)) < 0.4, np.round(RNG.uniform(-10, 10, (40, 100)), 2), 99)
+
+
+@pytest.fixture
+def as_csv(tmp_path):
+    """Return what is read of a CSV with one rating a line."""
+
+    def read(users=range(1, 41)):
+        rows, columns = np.nonzero(JOKES != 99)
+        pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+        lines = [f"{users[row]},{column + 1},{JOKES[row, column]:g}" for row, column in pairs]
+        path = tmp_path / "plain.csv"
+        path.write_text("\n".join(["user,item,rating", *lines]))
+        return read_ratings(path)
+
+    return read
+
+
+def jester(mark=","):
+    return "\n".join(
+        mark.join([str((row != 99).sum()), *(f"{each:g}" for each in row)]) for row in JOKES
+    )
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_jester(tmp_path, mark, as_csv):
+    path = tmp_path / "jester-data-1.csv"
+    path.write_text(jester(mark))
+    reading = understand(path, wide=True, null="99")
+    assert reading.ratings == as_csv()
+    assert reading.layout == ("a matrix, rows counted", "column 1 counts the others")
+    assert read_ratings(path, wide=True, null=99.0) == as_csv()
+
+
+@pytest.mark.parametrize("corner", ["user_id", "", "id"])
+@pytest.mark.parametrize("null", ["", "NaN", "99"])
+def test_with_names(tmp_path, corner, null, as_csv):
+    path = tmp_path / "matrix.csv"
+    users = [f"u{n}" for n in range(40)]
+    lines = [",".join([corner, *map(str, range(1, 101))])]
+    for user, row in zip(users, JOKES, strict=True):
+        lines.append(",".join([user, *(null if each == 99 else f"{each:g}" for each in row)]))
+    path.write_text("\n".join(lines))
+    reading = understand(path, wide=True, null="99")
+    assert reading.ratings == as_csv(users)
+    assert reading.layout == ("a matrix",)
+    assert reading.order == "format"
+    path.write_text("\n".join(lines[1:]))
+    assert read_ratings(path, wide=True, null="99", user="1").n_users == 40
+
+
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "matrix.csv"
+    path.write_text("user;a;b\nann;3,5;\nben;4;1,5\n")
+    ratings = read_ratings(path, wide=True)
+    assert sorted(ratings.values.tolist()) == [1.5, 3.5, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("user,a,b\nann,4,good\n", {}, r"^m\.csv line 2 column 3: rating 'good' .*--null"),
+        ("user,a,b\nann,4\n", {}, r"^m\.csv line 2: expected 3 columns, got 2"),
+        ("user,a,a\nann,4,5\n", {}, "two columns are called 'a'"),
+        ("user,a,b\n,4,5\n", {}, r"^m\.csv line 2: no user"),
+        ("user,a,b\nann,4,5\n\nann,4,3\n", {}, r"ann and item a: .*line 2.*line 4"),
+        ("1,3,,4\n2,,,5\n3,1,1,1\n", {}, "first column may hold ids .*--user 1"),
+        ("ann,1,2,3\nben,3,2,1\n", {}, "line 1: this line may name the items, or hold ratings"),
+        ("user\nann\n", {}, "a matrix of one column"),
+        ("user,a\nann,\n", {}, "there are no ratings in it"),
+        ("user,a\nann,3\n", {"rating": "a"}, "rating .--rating.: given for a wide table"),
+        ("user,a\nann,3\n", {"user": "person"}, "no column 'person' for the user"),
+        ("", {}, "the file is empty"),
+        ('{"user": 1, "a": 3}', {}, "no delimited text|no user|this line"),
+    ],
+)
+def test_what_is_no_matrix(tmp_path, text, options, problem):
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    with pytest.raises(RecveilError, match=problem) as caught:
+        read_ratings(path, wide=True, **options)
+    assert len(str(caught.value)) < 300
+
+
+def test_names_of_items_alone(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("12,15,18\n4,,3.5\n5,1,\n")
+    assert read_ratings(path, wide=True).items.tolist() == [12, 15, 18]
+
+
+def test_a_count_that_is_wrong_further_down(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("\n".join([*(["2,5,4,"] * 1_500), "7,5,4,"]))
+    with pytest.raises(RecveilError, match=r"^m\.csv line 1501: its first column is '7', but"):
+        read_ratings(path, wide=True)
+
+
+@pytest.mark.parametrize("cell", ["3", "{}"])
+def test_few_bytes_that_become_many(tmp_path, cell):
+    path = tmp_path / "m.csv.gz"
+    with gzip.open(path, "wt", 1) as file:
+        file.write("user," + ",".join(f"i{n}" for n in range(400)) + "\n")
+        for user in range(8_000):
+            file.write(f"u{user}," + ",".join([cell.format(user)] * 400) + "\n")
+    with (
+        memory_limited("20MB"),
+        pytest.raises(MemoryLimitError, match=r"^m\.csv\.gz: its ratings take at least"),
+    ):
+        read_ratings(path, wide=True)
