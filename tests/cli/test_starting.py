@@ -98,7 +98,11 @@ def test_a_signal_from_outside_of_a_container_reaches_the_verb(tmp_path, number)
     verb = f"(open({str(told)!r}, 'w').close(), __import__('time').sleep(60))"
     code = f"import os; {START.format(verb)}"
     command = ["sh", "-c", 'ulimit -v 64000000; exec "$@"', "sh", sys.executable, "-c", code]
-    with subprocess.Popen([*inside, "--kill-child", *command]) as outer:
+
+    def hear():  # the tests may have been started by what does not, such as nohup
+        signal.signal(number, signal.SIG_DFL)
+
+    with subprocess.Popen([*inside, "--kill-child", *command], preexec_fn=hear) as outer:
         try:
             until(told.exists)
             watcher = int(children_of(outer.pid)[0])
