@@ -1,5 +1,6 @@
 """Part files: a table that lies in several, in a folder, its partitions, or under a pattern."""
 
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -69,16 +70,17 @@ def parts_of(path: Path) -> list[Part] | None:
     ...     [(part.path.name, part.keys) for part in parts_of(Path(folder))]
     [('part-0.csv', {'year': '2020'}), ('part-0.csv', {'year': '2021'})]
     """
-    if path.is_dir():
+    # Names that are too long for the system are asked for, too: they are no files.
+    if os.path.isdir(path):
         if netflix_files(path) or (path / "release.json").exists():
             return None
         return _labelled(path, sorted(_files_in(path)), f"{path.resolve().name}/") or None
-    if path.exists() or not _PATTERN.search(str(path)):
+    if os.path.exists(path) or not _PATTERN.search(str(path)):
         return None
     at = next(at for at, name in enumerate(path.parts) if _PATTERN.search(name))
     base = Path(*path.parts[:at])
     try:
-        fitting = list(base.glob(Path(*path.parts[at:]).as_posix())) if base.is_dir() else []
+        fitting = list(base.glob(Path(*path.parts[at:]).as_posix())) if os.path.isdir(base) else []
     except ValueError:
         fitting = []  # such as a**b
     found = _labelled(base, sorted(file for file in fitting if _is_part(file)))
