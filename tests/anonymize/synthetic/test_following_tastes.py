@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from recveil.anonymize.synthetic import following_tastes
 from recveil.anonymize.synthetic.following_tastes import BOLDER, QUERY, believed, follow_tastes
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
@@ -87,6 +88,12 @@ class TestPlanted:
         """Planted is more than may be: then it is as much as may be."""
         model = found(planted([1.5] * 2, [0.5] * 2))
         assert model._explained(np.arange(N_ITEMS)[None]) == pytest.approx(0.8 * model.chance**2)
+
+    def test_never_more_than_a_release_may_tell(self, monkeypatch):
+        """Whoever follows the other way very far, too."""
+        monkeypatch.setattr(PeopleModel, "within_bounds", lambda model: model)
+        monkeypatch.setattr(following_tastes, "BOLDER", 99.0)
+        assert np.abs(found(planted([-0.4] * 2, [0.2] * 2)).tilts).max() == 2
 
     def test_each_direction_on_its_own(self):
         """The longer direction decides how people rate; the other one does not."""

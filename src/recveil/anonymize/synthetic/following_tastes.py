@@ -116,7 +116,7 @@ def _moved_until_alike(
         squares = believed(squares, unsure[1] / gain**2, *_USUAL_LIKING)
         tilts = np.clip(tilts, -MOST_TILT, MOST_TILT)
         likings = np.sqrt(np.clip(squares, 0, MOST_TILT**2))
-    tilts, likings = np.minimum(BOLDER * np.array([tilts, likings]), MOST_TILT)
+    tilts, likings = np.clip(BOLDER * np.array([tilts, likings]), -MOST_TILT, MOST_TILT)
     return model._replace(tilts=tilts, likings=likings).within_bounds()
 
 
