@@ -25,7 +25,7 @@ _FINEST = -15
 _NOISE_STEPS, _MOST_STEPS = 28, 30
 # Numbers are made so much smaller before they are rounded: as roots, quotients and the sum of up to
 # a million squares of one person are worked out, rounding errs by less.
-_SURELY_BOUNDED = 1 - 2.0**-30
+SURELY_BOUNDED = 1 - 2.0**-30
 # What an item that was rated and not liked counts beside one that was liked.
 RATED = 0.4
 # The sums of products are added up in so many parts, each by one thread.
@@ -104,7 +104,7 @@ def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE
     how = HOW / spread * off * (held / np.sqrt(n))[users]
     sums = np.zeros((ratings.n_items, 2), np.int64)
     for place, numbers in enumerate((which, how)):
-        steps = np.trunc(numbers * _SURELY_BOUNDED / grid).astype(np.int64)
+        steps = np.trunc(numbers * SURELY_BOUNDED / grid).astype(np.int64)
         np.add.at(sums[:, place], ratings.indices, steps)
     return sums
 
@@ -223,7 +223,7 @@ def spread_sums(ratings: Ratings, grid: float = FINE) -> Whole:
     sums = np.bincount(users, moved(ratings.values, ratings.scale), minlength=ratings.n_users)
     means = np.clip(sums / np.maximum(ratings.activity, 1), -1, 1)
     numbers = SPREAD_SHARE * np.stack([means, means**2])
-    return np.trunc(numbers * _SURELY_BOUNDED / grid).astype(np.int64).sum(axis=1)
+    return np.trunc(numbers * SURELY_BOUNDED / grid).astype(np.int64).sum(axis=1)
 
 
 def taste_grid(sigma: float) -> float:

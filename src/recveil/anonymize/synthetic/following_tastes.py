@@ -55,7 +55,8 @@ def follow_tastes(
     mechanism : Mechanism or WithoutNoise
     measured : NoisySums
     model : PeopleModel
-        Learnt from them; its tastes are turned.
+        Learnt from them. In what is returned, tastes are turned, so that directions do not go
+        together.
     sigma : float
         The noise of the query, for a vector of length 1.
     rng : Generator

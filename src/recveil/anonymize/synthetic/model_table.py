@@ -47,7 +47,7 @@ def model_settings(model: PeopleModel) -> dict[str, list[float]]:
         "tilts": model.tilts,
         "likings": model.likings,
     }
-    # Nothing is added, so that zero has one notation.
+    # Plus 0, as -0.0 becomes 0.0 by that: zero has one notation.
     return {
         name: [round(float(number), DIGITS) + 0.0 for number in of] for name, of in numbers.items()
     }

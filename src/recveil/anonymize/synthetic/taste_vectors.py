@@ -14,7 +14,7 @@ from numba import prange
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.synthetic.bounded_vectors import moved
+from recveil.anonymize.synthetic.bounded_vectors import SURELY_BOUNDED, moved
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings
@@ -22,8 +22,6 @@ from recveil.release.synthetic_form import MOST_DIRECTIONS
 
 # Whoever has so many ratings counts half: of few ratings hardly anything can be told.
 _HALF_COUNTS = 20
-# Numbers are made so much smaller before they are rounded: rounding errs by less.
-_SURELY_BOUNDED = 1 - 2.0**-30
 # What is shorter has no direction.
 _NOTHING = 1e-12
 # People are added up in so many parts, each by one thread.
@@ -184,7 +182,7 @@ def _add_up(indptr, indices, at, place_of, directions, damping, means, half, gri
             )
             for kind in range(2):
                 for along in range(len(damping)):
-                    sums[part, kind, along] += int(vector[kind, along] * _SURELY_BOUNDED / grid)
+                    sums[part, kind, along] += int(vector[kind, along] * SURELY_BOUNDED / grid)
 
 
 @compiled(parallel=True)
