@@ -1,6 +1,5 @@
 """Part files: a table that lies in several, in a folder, its partitions, or under a pattern."""
 
-import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, listed, quoted, shortened
+from recveil.io.files import naming
 from recveil.io.formats import netflix_files
 from recveil.io.source import Source
 from recveil.memory import MemoryLimitError, memory_limit, memory_limited, refuse_for_memory
@@ -70,17 +70,22 @@ def parts_of(path: Path) -> list[Part] | None:
     ...     [(part.path.name, part.keys) for part in parts_of(Path(folder))]
     [('part-0.csv', {'year': '2020'}), ('part-0.csv', {'year': '2021'})]
     """
-    # Names that are too long for the system are asked for, too: they are no files.
-    if os.path.isdir(path):
-        if netflix_files(path) or (path / "release.json").exists():
+    with naming(path):  # asking for a file fails where its name is too long for the system
+        if path.is_dir():
+            if netflix_files(path) or (path / "release.json").exists():
+                return None
+            return _labelled(path, sorted(_files_in(path)), f"{path.resolve().name}/") or None
+        if path.exists() or not _PATTERN.search(str(path)):
             return None
-        return _labelled(path, sorted(_files_in(path)), f"{path.resolve().name}/") or None
-    if os.path.exists(path) or not _PATTERN.search(str(path)):
-        return None
+        return _fitting(path)
+
+
+def _fitting(path: Path) -> list[Part]:
+    """List the files that fit a pattern."""
     at = next(at for at, name in enumerate(path.parts) if _PATTERN.search(name))
     base = Path(*path.parts[:at])
     try:
-        fitting = list(base.glob(Path(*path.parts[at:]).as_posix())) if os.path.isdir(base) else []
+        fitting = list(base.glob(Path(*path.parts[at:]).as_posix())) if base.is_dir() else []
     except ValueError:
         fitting = []  # such as a**b
     found = _labelled(base, sorted(file for file in fitting if _is_part(file)))
