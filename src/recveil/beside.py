@@ -11,7 +11,6 @@ got it meanwhile, and in a container nearly every process is number 1.
 import os
 import re
 import shutil
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,15 +24,15 @@ from recveil.errors import RecveilError
 # What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
 _LOCK = "lock"
-_FOR_ALL, _FOR_OWNER = 0o644, 0o600
+_FOR_OWNER = 0o600
 # Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
 _YOUNG = 60.0
 
 
-def write_beside(
-    path: str | PathLike[str], write: Callable[[Path], object], *, private: bool = False
-) -> None:
+def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> None:
     """Let a file be written beside its target and put it there; if this fails, all is as it was.
+
+    Its owner alone can read it, whatever the umask: what is written so tells of people.
 
     Parameters
     ----------
@@ -41,8 +40,6 @@ def write_beside(
         What stands there is replaced. A link stays a link, and its target is replaced.
     write : callable
         Writes the file whose path it gets.
-    private : bool
-        Whether its owner alone can read it in the end, too.
 
     Raises
     ------
@@ -63,7 +60,7 @@ def write_beside(
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     try:
-        with file_beside(target, private=private) as beside:
+        with file_beside(target) as beside:
             write(beside)
     except OSError as error:
         raise RecveilError(
@@ -109,18 +106,16 @@ def _is_release(folder: Path) -> bool:
 
 
 @contextmanager
-def file_beside(target: Path, *, private: bool = False) -> Iterator[Path]:
+def file_beside(target: Path) -> Iterator[Path]:
     """Give a file to write to, and put it into the target's place if all went well.
 
-    However it ends, by an error, Ctrl-C or a signal, nothing else is left. What killed runs left
-    beside the same target is removed.
+    Its owner alone can read it. However it ends, by an error, Ctrl-C or a signal, nothing else is
+    left. What killed runs left beside the same target is removed.
 
     Parameters
     ----------
     target : Path
-        What stands there is replaced; whom that was hidden from, the new one is hidden from, too.
-    private : bool
-        Whether its owner alone can read it in the end, too.
+        What stands there is replaced.
 
     Raises
     ------
@@ -142,9 +137,9 @@ def file_beside(target: Path, *, private: bool = False) -> Iterator[Path]:
     sweep_beside(target)
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        with _held(beside, _FOR_OWNER if private else _FOR_ALL & _mode_of(target)) as usual:
+        with _held(beside):
             yield beside
-            beside.chmod(_FOR_OWNER if private else usual)
+            beside.chmod(_FOR_OWNER)  # whoever wrote it may have made it anew
             with placing(target, beside):
                 beside.replace(target)
     finally:
@@ -160,14 +155,6 @@ def sweep_beside(target: Path) -> None:
     """
     with suppress(OSError):
         sweep(target.parent, temporary_names(re.escape(target.name)))
-
-
-def _mode_of(target: Path) -> int:
-    """Return who may do what with what stands there; anybody, if nothing does."""
-    try:
-        return stat.S_IMODE(target.stat().st_mode) | stat.S_IWUSR
-    except OSError:
-        return 0o777
 
 
 class _Placed:
@@ -299,20 +286,14 @@ def _lock(descriptor: int, *, wait: bool) -> bool:
 
 
 @contextmanager
-def _held(file: Path, most: int = _FOR_OWNER) -> Iterator[int]:
-    """Create a file for its owner alone, and hold its lock; the file must not exist.
-
-    Gives those of the permissions `most` that the umask leaves, which cannot be asked for without
-    changing it for all threads. The file has them for a moment, while it is empty. So they are
-    never more than it has in the end: who opened it then could read on.
-    """
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, most)
+def _held(file: Path) -> Iterator[None]:
+    """Create a file for its owner alone, and hold its lock; the file must not exist."""
+    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FOR_OWNER)
     try:
-        usual = stat.S_IMODE(os.fstat(descriptor).st_mode)
-        file.chmod(_FOR_OWNER)
+        file.chmod(_FOR_OWNER)  # some umasks take from the owner, too
         if _lock(descriptor, wait=True):
             os.write(descriptor, b"locked\n")  # not just made any more
-        yield usual
+        yield
     finally:
         os.close(descriptor)
 

@@ -52,6 +52,13 @@ def test_an_item_is_off_by_less_than_a_class():
     assert (np.diff(indptr) > 0).all()
 
 
+def test_only_rows_without_another_item_get_what_has_come_nearest():
+    choices = choices_of(np.full((40, 2), 0.001))
+    others = np.arange(40, dtype=np.int64) % 2
+    indptr, _ = draw_supports(choices, np.full(40, 5), np.random.default_rng(0), others)
+    assert np.diff(indptr).tolist() == [1, 0] * 20
+
+
 def test_each_item_is_drawn_as_often_as_it_is_likely():
     likely = np.array([[0.1, 0.5, 0.97], [0.3, 0.5, 0.98]])
     drawn = np.zeros_like(likely)

@@ -16,6 +16,7 @@ from recveil.anonymize.base import (
     drawn_seed,
     secret_rng,
 )
+from recveil.anonymize.rare_items import deal_rare, split_items
 from recveil.anonymize.support_drawing import draw_supports, fit_choices
 from recveil.anonymize.support_tastes import RANK, learn_tastes, place_people
 from recveil.brief import brief
@@ -224,6 +225,15 @@ class _Drawn(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
 
+    def with_more(self, rows: NDArray[np.int64], items: NDArray[np.int32]) -> "_Drawn":
+        """Return the rows with other items in their places among these."""
+        n_rows = self.indptr.size - 1
+        all_rows = np.concatenate([np.repeat(np.arange(n_rows), np.diff(self.indptr)), rows])
+        all_items = np.concatenate([self.indices, items])
+        order = np.lexsort([all_items, all_rows])
+        counts = np.bincount(all_rows, minlength=n_rows)
+        return _Drawn(np.concatenate([[0], np.cumsum(counts)]), all_items[order])
+
 
 @brief
 class _Labels(NamedTuple):
@@ -241,16 +251,22 @@ def _draw(
     classes: Dealt,
     rng: np.random.Generator,
 ) -> _Drawn:
-    tastes = learn_tastes(ratings, places, crowd_of)
+    support = ratings.support.astype(np.float64)
+    common, rare = split_items(ratings.support)
+    part = support[common].sum() / support.sum()
+    tastes = learn_tastes(ratings, places, crowd_of, common)
     choices = fit_choices(
         tastes.drawn(classes.crowd_of, classes.lengths, rng),
         tastes.slopes,
-        classes.lengths,
-        ratings.support[tastes.items].astype(np.float64),
+        classes.lengths * part,
+        support[common],
         classes.sizes.astype(np.float64),
     )
-    indptr, indices = draw_supports(choices, classes.sizes, rng)
-    return _Drawn(indptr, tastes.items[indices])
+    rows, items = deal_rare(support[rare], classes.lengths, classes.sizes, rng)
+    others = np.bincount(rows, minlength=classes.sizes.size)
+    indptr, indices = draw_supports(choices, classes.sizes, rng, others)
+    drawn = _Drawn(indptr, common[indices])
+    return drawn.with_more(rows, rare[items]) if rare.size else drawn
 
 
 def _of_crowds(padding: Padding, crowd_of: NDArray[np.int64]) -> _Labels:

@@ -144,7 +144,10 @@ def _step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float6
 
 
 def draw_supports(
-    choices: Choices, sizes: NDArray[np.int64], rng: np.random.Generator
+    choices: Choices,
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+    others: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Draw which items stand in the row of each class; no row is empty.
 
@@ -155,6 +158,8 @@ def draw_supports(
         How many people share each row.
     rng : Generator
         Draws where each item's count begins.
+    others : ndarray of int64, shape (n_classes,), optional
+        How many other items stand in each row already: with one, it is not empty.
 
     Returns
     -------
@@ -177,11 +182,12 @@ def draw_supports(
     array([2, 2, 2])
     """
     carried = rng.random(len(choices.slopes)) * sizes.min()
+    filled = np.zeros(sizes.size, bool) if others is None else others > 0
     found, lengths = [], []
     with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
         tiles = list(choices.tiles())
         for tile, likely in zip(tiles, _few_ahead(pool, choices, tiles), strict=True):
-            drawn, length = _draw(likely, sizes[tile], carried)
+            drawn, length = _draw(likely, sizes[tile], filled[tile], carried)
             found.append(drawn)
             lengths.append(length)
     return np.concatenate([[0], np.cumsum(np.concatenate(lengths))]), np.concatenate(found)
@@ -198,7 +204,7 @@ def _few_ahead(
 
 @compiled()
 def _draw(
-    likely: NDArray[Any], sizes: NDArray[Any], carried: NDArray[Any]
+    likely: NDArray[Any], sizes: NDArray[Any], filled: NDArray[Any], carried: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draw the rows of a tile; `carried` holds what each item has come to, in people."""
     found = np.empty(likely.size, np.int32)
@@ -214,7 +220,7 @@ def _draw(
                 carried[item] -= size
                 found[place] = item
                 place += 1
-        if place == begin:
+        if place == begin and not filled[row]:
             carried[nearest] -= size
             found[place] = nearest
             place += 1

@@ -52,9 +52,9 @@ class GroupTastes(NamedTuple):
         groups taken together.
     activity_mean, activity_spread : float
         Of the logarithm of the number of ratings, over people.
-    items : ndarray of int32, shape (n_rated,)
-        The items that anybody rated.
-    slopes : ndarray of float64, shape (n_rated, n_tastes + 2)
+    items : ndarray of int32, shape (n_fitted,)
+        The items that were fitted.
+    slopes : ndarray of float64, shape (n_fitted, n_tastes + 2)
         Log odds of a rating: for nothing, for each taste, and for the activity.
     """
 
@@ -126,9 +126,12 @@ def place_people(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
 
 
 def learn_tastes(
-    ratings: Ratings, coordinates: NDArray[np.float32], labels: NDArray[np.int64]
+    ratings: Ratings,
+    coordinates: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    items: NDArray[np.int32],
 ) -> GroupTastes:
-    """Fit, for each item, how likely somebody is to rate it, by the place of their group.
+    """Fit, for each of some items, how likely somebody is to rate it, by the place of their group.
 
     Parameters
     ----------
@@ -137,13 +140,16 @@ def learn_tastes(
         Of people; only their means over groups are used, and how far people are apart.
     labels : ndarray of int64, shape (n_users,)
         The group of each person, 0 to n_groups - 1.
+    items : ndarray of int32
+        Ascending; each was rated by somebody.
 
     Examples
     --------
     >>> users, items = [1, 1, 2, 2, 3, 3, 4, 4], [7, 9, 7, 9, 8, 9, 8, 9]
     >>> ratings = Ratings.from_columns(users, items, [5, 3] * 4)
     >>> coordinates = np.array([[1], [1], [-1], [-1]], np.float32)
-    >>> tastes = learn_tastes(ratings, coordinates, np.array([0, 0, 1, 1]))
+    >>> labels, items = np.array([0, 0, 1, 1]), np.arange(3, dtype=np.int32)
+    >>> tastes = learn_tastes(ratings, coordinates, labels, items)
     >>> tastes.slopes[:, 1].round(1) + 0.0  # the first group alone rates 7, the other one 8
     array([ 0.5, -0.5,  0. ])
     """
@@ -157,7 +163,6 @@ def learn_tastes(
     places = (member @ centred) / sizes[:, None]
     activity = np.log(ratings.activity)
     mean, spread = float(activity.mean()), float(activity.std()) or 1.0
-    items = np.flatnonzero(ratings.support).astype(np.int32)
     tastes = GroupTastes(
         places=places,
         within=_root(centred - places[labels]),

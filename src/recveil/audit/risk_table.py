@@ -59,7 +59,7 @@ def write_risk(users: NDArray[Any], risk: Risk, path: str | PathLike[str]) -> No
         If it cannot be written there, or would stand in a release.
     """
     content = risk_table(users, risk).encode()
-    write_beside(path, lambda beside: beside.write_bytes(content), private=True)
+    write_beside(path, lambda beside: beside.write_bytes(content))
 
 
 def read_risk(path: str | PathLike[str]) -> dict[str, float]:

@@ -42,9 +42,7 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     if is_device(target):
         write_to_device(target, text)
     else:  # a full disk leaves what stood there
-        write_beside(
-            target, lambda beside: beside.write_text(text, "utf-8", "replace"), private=True
-        )
+        write_beside(target, lambda beside: beside.write_text(text, "utf-8", "replace"))
     return True
 
 

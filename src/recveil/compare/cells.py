@@ -129,7 +129,7 @@ def save_cell(out: Path, cell: Cell) -> None:
     """Write a cell beside its file, then rename it: a killed run leaves the old one or none."""
     text = json.dumps(cell.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     target = out / CELLS / cell.setting.file
-    write_beside(target, lambda path: path.write_text(text, "utf-8", "replace"), private=True)
+    write_beside(target, lambda path: path.write_text(text, "utf-8", "replace"))
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:

@@ -160,7 +160,7 @@ class Comparison:
     def write_table(self, out: Path) -> None:
         """Write the table as Parquet into the comparison's folder."""
         table = self.to_table()
-        write_beside(out / TABLE, lambda path: pq.write_table(table, path), private=True)
+        write_beside(out / TABLE, lambda path: pq.write_table(table, path))
 
     def _facts(self) -> dict[str, object]:
         return {

@@ -71,7 +71,7 @@ def write_ratings(
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
     write = _WRITERS[resolve_target(target, format)]
-    write_beside(target, lambda beside: write(ratings, beside, target), private=True)
+    write_beside(target, lambda beside: write(ratings, beside, target))
 
 
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:

@@ -106,7 +106,7 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
     """
     page = audit_page(result)
     # It tells how people are found, and whom outside knowledge finds, under their own ids.
-    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"), private=True)
+    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
 
 
 def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:

@@ -99,7 +99,7 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     """
     page = compare_page(result)
     # It names nobody, but tells how people are found: it stands among private files.
-    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"), private=True)
+    write_beside(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
 
 
 def _grade(kind: ClaimKind) -> str:

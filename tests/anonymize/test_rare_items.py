@@ -1,0 +1,111 @@
+"""Rare items: who is one, and dealing them to rows against a plain version."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.anonymize import SparseRows
+from recveil.anonymize.rare_items import deal_rare, split_items
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.verify import verify
+
+
+class TestSplit:
+    def test_by_hand(self, monkeypatch):
+        monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 2)
+        common, rare = split_items(np.array([1, 0, 2, 7, 2]))
+        assert common.tolist() == [2, 3]  # items 2 and 4 have two people each: the earlier one
+        assert rare.tolist() == [0, 4]
+
+    def test_counts_without_a_sign_are_not_turned_around(self, monkeypatch):
+        monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 1)
+        common, _ = split_items(np.array([1, 3, 2], np.uint32))
+        assert common.tolist() == [1]
+
+
+def plainly_dealt(support, lengths, sizes, start):
+    """Return pairs of row and item: add up row by row, and draw at each whole one."""
+    chances = np.outer(support, lengths) / (lengths @ sizes)
+    pairs = []
+    for item, chance in enumerate(chances):
+        reached, wanted = 0.0, start[item]
+        for row, one in enumerate(chance):
+            reached += one
+            if wanted < reached:
+                pairs.append((row, item))
+            while wanted < reached:
+                wanted += 1
+    return pairs
+
+
+class TestDealing:
+    @given(st.integers(1, 12), st.integers(1, 9), st.integers(0, 1000))
+    def test_pairs_are_those_of_the_plain_version(self, n_rows, n_items, seed):
+        rng = np.random.default_rng(seed)
+        support = rng.integers(1, 40, n_items).astype(float)
+        lengths, sizes = rng.uniform(0.5, 6, n_rows), rng.integers(5, 9, n_rows)
+        rows, items = deal_rare(support, lengths, sizes, np.random.default_rng(seed))
+        start = np.random.default_rng(seed).random(n_items)
+        expected = plainly_dealt(support, lengths, sizes, start)
+        assert list(zip(rows.tolist(), items.tolist(), strict=True)) == expected
+
+    def test_each_row_is_drawn_by_its_room_and_each_item_by_its_count(self):
+        support, lengths = np.array([2.0, 6.0]), np.array([1.0, 3.0, 4.0])
+        sizes = np.array([5, 6, 5])
+        drawn = np.zeros((3, 2))
+        for seed in range(4_000):
+            rows, items = deal_rare(support, lengths, sizes, np.random.default_rng(seed))
+            np.add.at(drawn, (rows, items), 1)
+        expected = np.outer(lengths, support) / (lengths @ sizes)
+        assert np.abs(drawn / 4_000 - expected).max() < 0.03
+        assert np.abs(sizes @ (drawn / 4_000) - support).max() < 0.3
+
+    def test_an_item_that_fills_more_than_all_rows_stands_once_in_each(self):
+        rows, items = deal_rare(
+            np.array([100.0]), np.array([9.0, 1.0]), np.array([5, 5]), np.random.default_rng(0)
+        )
+        assert rows.tolist() == [0, 1]
+        assert items.tolist() == [0, 0]
+
+
+class TestSparseRowsWithRareItems:
+    @pytest.fixture(autouse=True)
+    def few_common(self, monkeypatch):
+        monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 12)
+
+    def test_all_items_are_counted_nearly_as_often_as_rated(self, tmp_path):
+        ratings = make_ratings(n_users=300, n_items=60, n_ratings=4_000, seed=2)
+        release = SparseRows(5, seed=1).anonymize(ratings)
+        people = np.zeros(ratings.n_items)
+        lengths = []
+        for block in release.published.blocks():
+            behind = np.repeat(block.sizes, np.diff(block.indptr))
+            people += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
+            lengths += np.diff(block.indptr).tolist()
+            for row in np.split(block.indices, block.indptr[1:-1]):
+                assert (np.diff(row) > 0).all()  # ascending, and no item twice
+        off = np.abs(people - ratings.support)
+        assert off.mean() < 4
+        assert off.max() <= 2 * release.private.groups.sizes.max()
+        assert min(lengths) > 0
+        wanted = ratings.activity.mean()
+        assert abs(np.mean(lengths) - wanted) < 0.05 * wanted
+        release.write(tmp_path / "out")
+        assert verify(tmp_path / "out").holds
+
+    def test_rows_of_rare_items_alone_get_no_common_one(self):
+        """Where everybody rated two items of many, common ones are not counted too often."""
+        rng = np.random.default_rng(1)
+        items = np.concatenate([rng.choice(400, 2, replace=False) for _ in range(500)])
+        values = rng.integers(1, 6, items.size)
+        ratings = Ratings.from_columns(
+            np.repeat(np.arange(500), 2), items, values, scale=RatingScale(1, 5, 1)
+        )
+        common, _ = split_items(ratings.support)
+        people = np.zeros(ratings.n_items)
+        for block in SparseRows(4, seed=3).anonymize(ratings).published.blocks():
+            behind = np.repeat(block.sizes, np.diff(block.indptr))
+            people += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
+        assert people[common].sum() < 2 * ratings.support[common].sum()
