@@ -24,7 +24,7 @@ COMPILED = (
     *("recveil.verify.notation", "recveil.verify.diversity", "recveil.verify.pages"),
     "recveil.release.as_given",
 )
-OF_LINES = ("text", "gzip", "netflix", "catalogue", "levels")
+OF_LINES = ("text", "gzip", "packed", "json", "wide", "netflix", "catalogue", "levels")
 OF_PARTS = ("stored-ratings", "stored-model")
 MOST_BYTES, MOST_MEGABYTES = 1 << 13, 4096
 

@@ -6,12 +6,15 @@ which shares nothing with recveil. Nothing here needs a fuzzer, so that `make te
 file of the corpus through its target.
 """
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import tempfile
 import warnings
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +24,14 @@ from typing import Any
 import forging
 import independent
 import numpy as np
+import pyarrow as pa
 
 from recveil.anonymize.drawing_options import catalogue_given
 from recveil.decoding import decoded_table, decoding
 from recveil.errors import MOST_CHARACTERS, RecveilError
-from recveil.io import FORMATS, read_levels, read_trust, understand
+from recveil.io import FORMATS, read_levels, read_ratings, read_trust, understand
 from recveil.io.files import naming
+from recveil.ratings import Ratings
 from recveil.verify import Verification, verify
 
 TESTS = Path(__file__).parents[1] / "tests" / "verify"
@@ -95,6 +100,77 @@ def zipped(data: bytes) -> None:
     """Read gzipped text, damaged or not."""
     text(b"\x1f\x8b" + data)
     text(gzip.compress(data, 1, mtime=0))
+
+
+def packed(data: bytes) -> None:
+    """Read text that is packed in other ways, damaged or not."""
+    ways = {
+        b"BZh9": bz2.compress(data, 1),
+        b"\xfd7zXZ\x00": lzma.compress(data, preset=0),
+        b"\x28\xb5\x2f\xfd": pa.compress(data, "zstd", asbytes=True),
+        b"PK\x03\x04": _in_zip(data),
+    }
+    known = next((magic for magic in ways if data.startswith(magic)), None)
+    with folder_of(whole=data if known else ways[sorted(ways)[len(data) % 4]]) as folder:
+        reading = answer(understand, folder / "whole")
+        if known or reading is None:
+            return
+        (folder / "plain").write_bytes(data)
+        if understand(folder / "plain").ratings != reading.ratings:
+            raise FoundError("what was packed is read otherwise than it is")
+
+
+def _in_zip(data: bytes) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ratings.csv", data)
+    return held.getvalue()
+
+
+def objects(data: bytes) -> None:
+    """Read JSON, found and named: nobody's rating is another one than Python's own reader says."""
+    with folder_of(ratings=data) as folder:
+        path = folder / "ratings"
+        answer(understand, path)
+        named = {"user": "user", "item": "item", "rating": "rating"}
+        ratings = answer(read_ratings, path, format="json", times=False, **named)
+        if ratings is not None:
+            compare_with_objects(ratings, data.decode("utf-8-sig"))
+
+
+def compare_with_objects(ratings: Ratings, content: str) -> None:
+    """Look up each rating among the objects."""
+    exactly: dict[str, Any] = {"parse_int": str, "parse_float": str}
+    if content.lstrip(" \t\r\n").startswith("["):
+        found = json.loads(content, **exactly)
+    else:
+        found = [json.loads(line, **exactly) for line in content.split("\n") if line.strip()]
+    given = {tuple(str(each.get(name)).strip() for name in _COLUMNS) for each in found}
+    told = {(user, item, float(rating)) for user, item, rating in given if _is_number(rating)}
+    for place, user in enumerate(ratings.users.tolist()):
+        for at, value in zip(*ratings.row(place), strict=True):
+            if (str(user), str(ratings.items[at]), float(value)) not in told:
+                raise FoundError(
+                    f"{user!a} rated {ratings.items[at]!a} with {value}: nobody says so"
+                )
+
+
+_COLUMNS = ("user", "item", "rating")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def wide(data: bytes) -> None:
+    """Read a matrix, with and without a value that stands for no rating."""
+    with folder_of(ratings=data) as folder:
+        answer(understand, folder / "ratings", wide=True)
+        answer(understand, folder / "ratings", wide=True, null="99", decimal=".")
 
 
 def netflix(data: bytes) -> None:
@@ -194,6 +270,9 @@ def _stored_in(base: str, name: str) -> Callable[[bytes], None]:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "text": text,
     "gzip": zipped,
+    "packed": packed,
+    "json": objects,
+    "wide": wide,
     "netflix": netflix,
     "catalogue": catalogue,
     "levels": levels,

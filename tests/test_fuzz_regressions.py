@@ -6,6 +6,7 @@ from pathlib import Path
 import forging
 import independent
 import mutating
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent_parquet import problems_of_parquet
 
+from recveil.ratings import Ratings
 from recveil.release import form
 from recveil.verify import drawn_release, release_folder, stored, verify
 from recveil.verify.classes import Classes
@@ -89,6 +91,38 @@ class TestTheFuzzersOwnEyes:
         monkeypatch.setattr(targets, "verify", generous)
         with pytest.raises(targets.FoundError, match="2 people share a row by verify, 1 by"):
             targets.text(table)
+
+    def test_objects_that_are_read_as_others_are_found(self, monkeypatch):
+        """A rating that slips to the next object."""
+        objects = (CORPUS / "json" / "array.json").read_bytes()
+        targets.objects(objects)
+        good = targets.read_ratings
+
+        def slipped(path, **given):
+            told = good(path, **given)
+            held = (told.users, told.items, told.indptr, told.indices)
+            return Ratings(*held, np.roll(told.values, 1), told.days, told.scale)
+
+        monkeypatch.setattr(targets, "read_ratings", slipped)
+        with pytest.raises(targets.FoundError, match="nobody says so"):
+            targets.objects(objects)
+
+    def test_a_packed_table_that_is_cut_is_found(self, monkeypatch):
+        table = (CORPUS / "packed" / "plain.csv").read_bytes()
+        for rest in range(4):  # each of the four ways
+            targets.packed(table[:-1] + b"\n" * rest)
+        good = targets.understand
+
+        def cut(path, **given):
+            if path.name == "whole":
+                plain = path.with_name("cut")
+                plain.write_bytes(table[: table.rindex(b"ann")])
+                return good(plain, **given)
+            return good(path, **given)
+
+        monkeypatch.setattr(targets, "understand", cut)
+        with pytest.raises(targets.FoundError, match="packed"):
+            targets.packed(table)
 
     def found(self, target, change, data, tries):
         """Whether a target raises for one of many changes; each begins anew."""
