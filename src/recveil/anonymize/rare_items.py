@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Items whose probability is worked out for each class: all that the Netflix Prize has.
-MOST_COMMON = 20_000
+from recveil.release.sparse_words import MOST_COMMON
 
 
 def split_items(support: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

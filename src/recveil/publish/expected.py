@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recveil.errors import MachineError, RecveilError
 from recveil.publish.amounts import say_bytes, say_number, say_time
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.sparse_words import MOST_COMMON
 
 Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
 # More labels than so many times the ratings are refused, unless somebody wants them.
@@ -33,10 +34,11 @@ _DOUBT = 1.3
 # Of a person in the private twin, beside their id; of a group's digest in classes.csv.
 _BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
 # Seconds, on two cores: to start; to read and learn from a rating; to predict a cell; to write,
-# digest and verify a label; to draw whether somebody rates an item.
+# digest and verify a label; to draw whether somebody rates an item; to find out how likely a class
+# is to hold one.
 _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
-_DRAW = 2e-7
-_WRITE = {"parquet": 7.5e-8, "csv": 6e-7}
+_DRAW, _CHOOSE = 2.5e-8, 7e-8
+_WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
 
 
 # What takes less where people are drawn.
@@ -196,6 +198,8 @@ def expect(
         around += ratings.n_users * _BYTES_OF_PERSON  # their pseudonyms
     predicted = ratings.n_users * ratings.n_items if kind == "padded" else 0
     seconds = _START + _LEARN * ratings.n_ratings + _PREDICT * predicted
+    if kind == "sparse":
+        seconds += _CHOOSE * widths.size * min(ratings.n_items, MOST_COMMON)
     return Expected(
         labels=labels,
         ratings=ratings.n_ratings,

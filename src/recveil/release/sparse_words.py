@@ -5,6 +5,9 @@ from recveil.release.method import Method, Option, PublicSetting, Variant
 
 # Tastes are never taken from fewer people than this; the larger number bounds what can be asked.
 LEAST_CROWD, MOST_CROWD = 20, 256
+# How likely each class is to hold them is worked out for so many items, more than the Netflix Prize
+# has; the rare ones beyond them are dealt by their counts.
+MOST_COMMON = 20_000
 
 # Rows are drawn from sums over people without any noise. What that tells of who is in the data was
 # measured with forty releases of 471 of the 943 people of MovieLens 100K, k = 5: for each person,
