@@ -1,6 +1,8 @@
 """A release of drawn people is an ordinary table of ratings: others read it as it is.
 
-What is not installed is skipped; the extra `bench` brings surprise, cornac and implicit.
+What is not installed is skipped; the extra `bench` brings surprise, cornac and implicit. LensKit
+0.14, the last without torch, needs an older numba and so an environment of its own:
+pip install lenskit==0.14.4 "pyarrow<22", and recveil without its dependencies.
 """
 
 import numpy as np
@@ -78,3 +80,12 @@ def test_implicit(drawn):
     model = als.AlternatingLeastSquares(factors=4, iterations=2, random_state=1)
     model.fit(table, show_progress=False)
     assert len(model.recommend(0, table[0], N=5)[0]) == 5
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_lenskit(drawn):
+    als = pytest.importorskip("lenskit.algorithms.als", reason="LensKit is not installed")
+    table = drawn[1].rename(columns={"user_id": "user", "item_id": "item"})
+    model = als.BiasedMF(4, iterations=2, rng_spec=1).fit(table)
+    told = model.predict_for_user(table["user"][0], table["item"].unique()[:5])
+    assert np.isfinite(told).all()
