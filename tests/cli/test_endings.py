@@ -12,7 +12,7 @@ import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.cli import main
-from recveil.cli.endings import Terminated, orderly_signals
+from recveil.cli.endings import Terminated, code_of, orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
@@ -167,6 +167,39 @@ class TestTerminated:
         again.stderr.close()
         names = sorted(path.name for path in large.iterdir())
         assert names == ["large.parquet", "out", "out.private"]
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+    def test_one_that_comes_while_something_is_thrown_away_ends_the_run_too(self, number, capfd):
+        """Python ignores what `__del__` raises, and shows a traceback instead."""
+
+        class Thrown:
+            def __del__(self):
+                signal.raise_signal(number)
+
+        def work():
+            with orderly_signals():
+                Thrown()
+                time.sleep(20)
+
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup hides it
+        hook = sys.unraisablehook
+        try:
+            with pytest.raises(KeyboardInterrupt) as stop:
+                work()
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        assert code_of(stop.value) == 128 + number
+        assert capfd.readouterr().err == ""
+        assert sys.unraisablehook == hook
+
+    def test_one_that_comes_as_the_last_thing_is_thrown_away_is_too_late(self):
+        class Thrown:
+            def __del__(self):
+                signal.raise_signal(signal.SIGTERM)
+
+        with orderly_signals():
+            Thrown()
+        time.sleep(0.2)
 
     def test_what_the_caller_ignores_stays_ignored(self):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -19,6 +19,8 @@ from recveil.errors import RecveilError, refuse_interruption
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
 _NAMES = "standard output", "standard error"
+# Seconds after which a signal that was ignored is sent again.
+_SOON = 0.05
 
 
 class Terminated(KeyboardInterrupt):
@@ -57,7 +59,8 @@ def orderly_signals() -> Iterator[None]:
     """Let SIGTERM, and SIGHUP of a closed terminal, end a run as Ctrl-C does: nothing is left.
 
     By default they end a program at once, and with it what it would have cleaned up. What somebody
-    chose to ignore, as nohup does, stays ignored.
+    chose to ignore, as nohup does, stays ignored. One that comes while Python throws something away
+    ends the run a moment later.
     """
     if threading.current_thread() is not threading.main_thread():  # no other may ask for signals
         yield
@@ -68,7 +71,8 @@ def orderly_signals() -> Iterator[None]:
         for number, handler in before.items():
             if handler == signal.SIG_DFL:
                 signal.signal(number, _terminate)
-        yield
+        with _nothing_ignored():
+            yield
     finally:
         for number, handler in before.items():
             if handler is not None:
@@ -77,6 +81,32 @@ def orderly_signals() -> Iterator[None]:
 
 def _terminate(number: int, _: object) -> None:
     raise Terminated(number)
+
+
+@contextmanager
+def _nothing_ignored() -> Iterator[None]:
+    """Send a signal again that was raised where Python ignores what is raised, as in `__del__`.
+
+    Else the run would go on, beside a traceback.
+    """
+    tell_ignored, again = sys.unraisablehook, list[threading.Timer]()
+
+    def told(ignored: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(ignored.exc_type, KeyboardInterrupt):
+            tell_ignored(ignored)
+            return
+        number = code_of(ignored.exc_value) - _ENDED_BY
+        again.append(threading.Timer(_SOON, os.kill, (os.getpid(), number)))
+        again[-1].daemon = True
+        again[-1].start()
+
+    sys.unraisablehook = told
+    try:
+        yield
+    finally:
+        sys.unraisablehook = tell_ignored
+        for each in again:
+            each.cancel()
 
 
 def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
