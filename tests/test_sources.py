@@ -17,7 +17,8 @@ from recveil.compare import compare
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
-from recveil.io import convert, understand, write_ratings
+from recveil.io import understand, write_ratings
+from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 

@@ -16,7 +16,7 @@ TWINS = {
     "anonymize": "recveil.anonymize",
     "audit": "recveil.audit",
     "compare": "recveil.compare",
-    "convert": "recveil.io",
+    "convert": "recveil.publish",
     "demo": "recveil.demo",
     "evaluate": "recveil.evaluate",
     "generate": "recveil.datasets",

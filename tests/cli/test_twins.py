@@ -16,7 +16,7 @@ TWINS = {
     "anonymize": ("recveil.anonymize", ["r.csv", "-o", "out", "--k", "5"]),
     "audit": ("recveil.audit", ["r.csv"]),
     "compare": ("recveil.compare", ["r.csv", "-o", "out"]),
-    "convert": ("recveil.io", ["r.csv", "r.parquet"]),
+    "convert": ("recveil.publish", ["r.csv", "r.parquet"]),
     "demo": ("recveil.demo", []),
     "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),

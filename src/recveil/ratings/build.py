@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
-from recveil.ratings.columns import Locate, parse_ratings
+from recveil.ratings.columns import GROUP_SIZE, Locate, parse_ratings, refuse_groups
 from recveil.ratings.dates import Look, look_for_times, one_date_each
 from recveil.ratings.frame import frame_of
 from recveil.ratings.instants import sort_keys
@@ -331,6 +331,8 @@ def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) 
     look = Look() if time_is_known else look_for_times(table.slice(0, _LOOKED_AT), found)
     if look.name is not None:
         found["time"] = look.name
+    if GROUP_SIZE in table.column_names:
+        refuse_groups(taken.name)
     columns = {role: table[name] for role, name in found.items()}
     return Framed(columns, found, look, taken.name, taken.locate, taken.note)
 
