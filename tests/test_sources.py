@@ -1,9 +1,15 @@
-"""Every verb that reads a table takes a path, Ratings, or a data frame."""
+"""Every verb that reads a table takes a path, Ratings, or any table in memory."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import duckdb
+import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from recveil.anonymize import anonymize
 from recveil.audit import audit, selftest
@@ -11,38 +17,141 @@ from recveil.compare import compare
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
-from recveil.io import convert, understand, write_ratings
+from recveil.io import understand, write_ratings
+from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
+from recveil.verify import verify
 
 STARS = RatingScale(1, 5, 1)
-MADE = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=4)
+GENERATED = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=4)
+# Labels are places, from 0 on, as those of a matrix are.
+MADE = Ratings.from_columns(
+    GENERATED.user_positions(), GENERATED.indices, GENERATED.values, scale=STARS
+)
+QUICK = {"targets": 5, "with_membership": False}
 
 
-@pytest.fixture(params=["path", "text", "ratings", "pandas", "arrow"])
-def source(request, tmp_path: Path):
-    """The same ratings in every shape."""
-    table = MADE.to_arrow()
-    if request.param in ("path", "text"):
-        write_ratings(MADE, tmp_path / "ratings.parquet")
-        path = tmp_path / "ratings.parquet"
-        return path if request.param == "path" else str(path)
-    return {"ratings": MADE, "pandas": table.to_pandas(), "arrow": table}[request.param]
+class OnlyTheInterchangeProtocol:
+    """What some libraries have that do not speak Arrow."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __dataframe__(self, **options):
+        return self.table.__dataframe__(**options)
 
 
-def test_every_verb_takes_it(source, tmp_path: Path):
-    scale = {} if isinstance(source, Ratings) else {"scale": STARS}
-    made = anonymize(source, tmp_path / "out", k=4, seed=1, **scale)
-    assert made.ratings.n_ratings == MADE.n_ratings
-    assert made.verification.holds
-    found = audit(source, targets=5, curves=False, release=tmp_path / "out", **scale)
-    assert found.ratings.n_users == 60
-    assert len(selftest(source, **scale)) == 4
-    quick = {"targets": 5, "with_membership": False}
-    judged = evaluate(tmp_path / "out", source, split=0.3, **quick, **scale)
-    assert judged.readings[0].ratings.n_ratings == MADE.n_ratings
-    compared = compare(source, tmp_path / "comparison", methods=["raw"], targets=5, **scale)
-    assert compared.ratings.n_users == 60
-    assert convert(source, tmp_path / "other.csv", **scale).ratings.n_users == 60
+class OnlyTheArray:
+    """One batch of Arrow's, as its C interface hands it over."""
+
+    def __init__(self, batch):
+        self.batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.batch.__arrow_c_array__(requested_schema)
+
+
+def of_surprise(table):
+    surprise = pytest.importorskip("surprise", reason="scikit-surprise is not installed")
+    frame = table.to_pandas()
+    return surprise.Dataset.load_from_df(frame, surprise.Reader(rating_scale=(1, 5)))
+
+
+def of_cornac(table):
+    data = pytest.importorskip("cornac.data", reason="cornac is not installed")
+    rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return data.Dataset.from_uir(rows)
+
+
+def matrix_of(table, kind=sparse.csr_array):
+    users, items, ratings = (column.to_numpy() for column in table.columns)
+    return kind(sparse.coo_array((ratings, (users, items))))
+
+
+# What holds the same ratings: each made of an Arrow table, in a folder that it may use.
+KINDS = {
+    "path": lambda table, folder: folder / "ratings.csv",
+    "text": lambda table, folder: str(folder / "ratings.csv"),
+    "ratings": lambda table, folder: MADE,
+    "pandas": lambda table, folder: table.to_pandas(),
+    "pyarrow table": lambda table, folder: table,
+    "pyarrow batch": lambda table, folder: table.combine_chunks().to_batches()[0],
+    "pyarrow reader": lambda table, folder: table.to_reader(),
+    "arrow array": lambda table, folder: OnlyTheArray(table.combine_chunks().to_batches()[0]),
+    "interchange": lambda table, folder: OnlyTheInterchangeProtocol(table),
+    "polars": lambda table, folder: pl.from_arrow(table),
+    "polars, lazy": lambda table, folder: pl.scan_csv(folder / "ratings.csv"),
+    "duckdb": lambda table, folder: duckdb.from_arrow(table),
+    "csr array": lambda table, folder: matrix_of(table),
+    "csc matrix": lambda table, folder: matrix_of(table, sparse.csc_matrix),
+    "coo matrix": lambda table, folder: matrix_of(table, sparse.coo_matrix),
+    "dok array": lambda table, folder: matrix_of(table, sparse.dok_array),
+    "surprise data set": lambda table, folder: of_surprise(table),
+    "surprise training set": lambda table, folder: of_surprise(table).build_full_trainset(),
+    "cornac data set": lambda table, folder: of_cornac(table),
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A folder with the CSV, and with a release of it."""
+    folder = tmp_path_factory.mktemp("plain")
+    write_ratings(MADE, folder / "ratings.csv")
+    anonymize(folder / "ratings.csv", folder / "out", k=4, seed=1, scale=STARS)
+    return folder
+
+
+def reading_of(kind):
+    """Return what has to be said of a source: which way a matrix is to be taken, too."""
+    if kind == "ratings":
+        return {}
+    is_matrix = kind.endswith(("array", "matrix")) and "arrow" not in kind
+    return {"scale": STARS} | ({"user": "row", "item": "column"} if is_matrix else {})
+
+
+def results(kind, source, plain, folder):
+    """Return what each verb makes of a source; it is made anew for each, as a reader is used up."""
+    scale = reading_of(kind)
+    made = anonymize(source(), folder / "out", k=4, seed=1, **scale)
+    found = audit(source(), targets=5, curves=False, release=plain / "out", **scale).to_dict()
+    judged = evaluate(plain / "out", source(), split=0.3, **QUICK, **scale).to_json()
+    compared = compare(source(), folder / "all", methods=["raw"], targets=5, **scale).to_dict()
+    understood = understand(source(), **scale)
+    convert(source(), folder / "other.csv", **scale)
+    told = verify(source(), k=1, **{name: scale[name] for name in scale if name != "scale"})
+    return {
+        "understand": understood.ratings,
+        "anonymize": [
+            (folder / "out" / name).read_bytes() for name in ("classes.csv", "README.md")
+        ],
+        "anonymized": made.verification.to_dict(),
+        "audit": {name: part for name, part in found.items() if name not in ("data", "reading")},
+        "selftest": [str(check) for check in selftest(source(), **scale)],
+        "evaluate": {name: part for name, part in judged.items() if name != "readings"},
+        "compare": compared["rows"],
+        "convert": (folder / "other.csv").read_bytes(),
+        "verify": (told.holds, told.k_achieved, told.users, told.records, told.classes),
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(plain, tmp_path_factory):
+    return results("path", lambda: plain / "ratings.csv", plain, tmp_path_factory.mktemp("path"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestEveryKind:
+    def test_gives_the_same_ratings(self, kind, plain):
+        source = KINDS[kind](MADE.to_arrow(), plain)
+        assert understand(source, **reading_of(kind)).ratings == MADE
+
+    def test_goes_through_every_verb_as_the_csv_does(self, kind, plain, expected, tmp_path):
+        def source():
+            return KINDS[kind](MADE.to_arrow(), plain)
+
+        found = results(kind, source, plain, tmp_path)
+        for verb, result in expected.items():
+            assert found[verb] == result, verb
 
 
 def test_the_same_release_from_each(tmp_path: Path):
@@ -63,5 +172,42 @@ def test_what_means_nothing_for_finished_ratings_is_refused(option):
 def test_what_is_no_source_is_refused_by_its_kind():
     with pytest.raises(RecveilError, match="got list"):
         understand([1, 2, 3])
+    with pytest.raises(RecveilError, match="got ndarray of 2 dimensions"):
+        understand(np.eye(3))
     with pytest.raises(RecveilError, match="no user column"):
         understand(pd.DataFrame({"a": [1], "b": [2]}))
+
+
+@pytest.mark.parametrize("verb", [understand, selftest, lambda thing: audit(thing, curves=False)])
+@pytest.mark.parametrize("thing", [None, 7, object(), {"user": [1]}, np.zeros(3), pa.array([1])])
+def test_every_verb_refuses_what_it_does_not_know_in_one_line(verb, thing):
+    with pytest.raises(RecveilError) as refused:
+        verb(thing)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+class TestLazyFrames:
+    def test_what_cannot_be_collected_is_told_in_one_line(self, tmp_path):
+        broken = pl.scan_csv(tmp_path / "gone.csv")
+        with pytest.raises(RecveilError, match="the lazy frame cannot be collected"):
+            understand(broken)
+
+    def test_a_plan_is_carried_out_once(self, plain):
+        runs = []
+        lazy = pl.scan_csv(plain / "ratings.csv").map_batches(
+            lambda frame: runs.append(1) or frame, streamable=False
+        )
+        assert understand(lazy, scale=STARS).ratings == MADE
+        assert len(runs) == 1
+
+
+def test_times_of_frames_are_those_of_the_csv(tmp_path):
+    dated = Ratings.from_columns(
+        MADE.user_positions(), MADE.indices, MADE.values, MADE.indices * 7 + 9_000, scale=STARS
+    )
+    write_ratings(dated, tmp_path / "dated.csv")
+    for frame in (dated.to_arrow(), pl.scan_csv(tmp_path / "dated.csv")):
+        read = understand(frame, scale=STARS)
+        assert read.ratings == dated
+        assert replace(read, ratings=dated).notes == ()

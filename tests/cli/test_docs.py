@@ -17,7 +17,7 @@ TWINS = {
     "audit": "recveil.audit",
     "compare": "recveil.compare",
     "config": "recveil.cli.settings_file",
-    "convert": "recveil.io",
+    "convert": "recveil.publish",
     "demo": "recveil.demo",
     "evaluate": "recveil.evaluate",
     "generate": "recveil.datasets",

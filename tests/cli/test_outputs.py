@@ -37,7 +37,7 @@ def ground(tmp_path, monkeypatch):
     for place in (
         *("recveil.audit.audit", "recveil.audit.selftest", "recveil.anonymize.anonymize"),
         *("recveil.anonymize.sample", "recveil.verify.verify", "recveil.evaluate.evaluate"),
-        *("recveil.compare.compare", "recveil.io.convert", "recveil.datasets.generate"),
+        *("recveil.compare.compare", "recveil.publish.convert", "recveil.datasets.generate"),
         *("recveil.demo.demo", "recveil.io.understand"),
     ):
         monkeypatch.setattr(place, work)

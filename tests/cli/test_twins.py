@@ -17,7 +17,7 @@ TWINS = {
     "audit": ("recveil.audit", ["r.csv"]),
     "compare": ("recveil.compare", ["r.csv", "-o", "out"]),
     "config": ("recveil.cli.settings_file", []),
-    "convert": ("recveil.io", ["r.csv", "r.parquet"]),
+    "convert": ("recveil.publish", ["r.csv", "r.parquet"]),
     "demo": ("recveil.demo", []),
     "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),

@@ -7,7 +7,7 @@ from recveil.audit import audit, selftest
 from recveil.compare import compare
 from recveil.datasets import make_ratings
 from recveil.evaluate import evaluate
-from recveil.io import convert
+from recveil.publish import convert
 
 RATINGS = make_ratings(n_users=30, n_items=20, n_ratings=300, seed=1)
 CALLS = {

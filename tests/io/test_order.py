@@ -8,8 +8,9 @@ import pytest
 
 from recveil.anonymize import anonymize
 from recveil.errors import RecveilError, UnknownOrderError
-from recveil.io import convert, read_ratings, understand
+from recveil.io import read_ratings, understand
 from recveil.io.positions import choose_positions
+from recveil.publish import convert
 from recveil.ratings import RatingScale
 from recveil.verify import verify
 

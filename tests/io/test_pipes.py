@@ -23,7 +23,6 @@ from recveil.datasets import generate, make_ratings
 from recveil.errors import MachineError, RecveilError
 from recveil.evaluate import evaluate
 from recveil.io import (
-    convert,
     pipes,
     read_levels,
     read_ratings,
@@ -32,6 +31,7 @@ from recveil.io import (
     spooled,
     write_ratings,
 )
+from recveil.publish import convert
 from recveil.verify import verify
 
 # Longer than what is looked into to find the format, and than what a pipe holds at once.

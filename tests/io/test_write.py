@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, write_ratings
-from recveil.io.converting import convert
 from recveil.io.write import refuse_to_replace
+from recveil.publish.converting import convert
 from recveil.ratings import Ratings, RatingScale
 
 RATINGS = Ratings.from_columns(
@@ -119,7 +119,7 @@ def test_failure_midway_leaves_the_old_file(
 
     path = tmp_path / "r.csv"
     path.write_text("old")
-    monkeypatch.setattr("recveil.io.write.arrow_csv.write_csv", fill_the_disk)
+    monkeypatch.setattr("recveil.io.written_text.arrow_csv.write_csv", fill_the_disk)
     with pytest.raises(RecveilError, match=r"r\.csv: cannot be written in .* \(No space left"):
         write_ratings(RATINGS, path)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from recveil.anonymize import Synthesizer
 from recveil.datasets import make_ratings
-from recveil.io import convert, understand
+from recveil.io import understand
+from recveil.publish import convert
 from recveil.ratings import RatingScale
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recveil
-from recveil.io import convert, understand
+from recveil.io import understand
 from recveil.memory import MemoryLimitError, memory_limited
+from recveil.publish import convert
 from recveil.ratings.dictionaries import cast_each, in_turn, tidied, written_out
 from recveil.ratings.plain_types import plain_column, python_values
 from recveil.verify import verify

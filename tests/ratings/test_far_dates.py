@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from recveil.errors import RecveilError
-from recveil.io import convert, read_ratings, understand
+from recveil.io import read_ratings, understand
+from recveil.publish import convert
 from recveil.ratings.times import parse_days
 
 KNOWN = datetime.date(2005, 12, 31)

@@ -25,12 +25,13 @@ def convert(
 ) -> None:
     """Read a file of ratings and write it in another format.
 
-    Nothing is anonymized. Rows come out sorted by user and item, and times are kept to the day.
+    Nothing is anonymized. Rows come out sorted by user and item, and times are kept to the day. Of
+    the folder of a release, the published rows are read, one for each person.
 
     Example: `recveil convert ratings.dat ratings.parquet`
     """
     from recveil.cli.show import describe, show_read, write_json
-    from recveil.io import convert
+    from recveil.publish import convert
 
     found = convert(
         source,

@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
 _INPUT = "Input"
 SOURCE = "A file of ratings, packed or not, or a folder of parts; - reads standard input."
-TARGET = "What to write: .parquet, .csv or .inter; - writes to standard output."
-TARGET_FORMAT = "parquet, csv or inter; by the ending if not given, csv for -."
+TARGET = (
+    "What to write: .parquet, .csv or .inter, or a new folder for recbole and lenskit; - writes to "
+    "standard output."
+)
+TARGET_FORMAT = (
+    "parquet, csv, inter, surprise, recbole or lenskit; by the ending if not given, csv for -."
+)
 
 
 Format = Annotated[

@@ -1,6 +1,5 @@
 """Readers and writers of rating files."""
 
-from recveil.io.converting import convert
 from recveil.io.formats import FORMATS
 from recveil.io.intake import read_ratings, understand
 from recveil.io.level_file import read_levels
@@ -17,7 +16,6 @@ __all__ = [
     "Reading",
     "Source",
     "StatedTrust",
-    "convert",
     "frame_table",
     "read_levels",
     "read_ratings",

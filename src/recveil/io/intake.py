@@ -57,8 +57,9 @@ def understand(
     Parameters
     ----------
     source : path, Ratings, or data frame
-        A file that `read_ratings` reads, a frame for `Ratings.from_frame`, or finished ratings, of
-        which all else here must be left at its default.
+        A file that `read_ratings` reads; a table in memory for `Ratings.from_frame`, which takes
+        data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
+        all else here must be left at its default.
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
     delimiter, decimal, wide, null
         See `read_ratings`.
@@ -137,10 +138,13 @@ def _take(
     if not isinstance(source, str | PathLike):
         _refuse_options({"format": format, **_said(layout)}, "a data frame")
         is_written = time_format is not None
-        columns, names, look = frame_columns(source, is_written=is_written, **given)
+        framed = frame_columns(source, is_written=is_written, **given)
         if not how.reads_times:
-            columns.pop("time", None)
-        return _read(columns, names, "the data frame", "named", "row {}".format, how, look)
+            framed.columns.pop("time", None)
+        reading = _read(
+            framed.columns, framed.names, framed.name, "named", framed.locate, how, framed.look
+        )
+        return replace(reading, notes=(*filter(None, [framed.note]), *reading.notes))
     with busy("Reading ratings"), spooled(source) as path:
         read = read_source(
             path, format, given, times=how.reads_times, time_format=time_format, layout=layout

@@ -25,7 +25,7 @@ from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
 from recveil.io.wide_matrix import read_wide
 from recveil.ratings.dates import Look, look_for_times
-from recveil.ratings.frame import table_of
+from recveil.ratings.frame import frame_of
 
 
 def read_table(
@@ -86,19 +86,19 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
     >>> frame_table(frame, {}).table.column_names
     ['user', 'item', 'rating', 'town']
     """
-    table = table_of(frame, **given)
-    # A column that is left out may tell people apart.
-    n_columns = len(getattr(frame, "columns", table.column_names))
-    if table.num_columns != n_columns:
+    taken = frame_of(frame, **given)
+    table = taken.table
+    if not taken.is_whole:  # a column that is left out may tell people apart
         raise RecveilError(
-            f"the data frame: only {table.num_columns} of {n_columns} columns can be "
+            f"{taken.name}: only {table.num_columns} of {len(frame.columns)} columns can be "
             f"compared; expected numbers, text or times in each; convert the others to text"
         )
     if table.num_rows == 0:
-        raise RecveilError("the data frame has no rows; expected at least one rating")
-    chosen = Selection(given, extras=True).choose(table.column_names, "the data frame")
+        raise RecveilError(f"{taken.name} has no rows; expected at least one rating")
+    named = {role: name for role, name in given.items() if name is not None}
+    chosen = Selection({**taken.roles, **named}, extras=True).choose(table.column_names, taken.name)
     columns = {name: table[own] for name, own in chosen.items()}
-    return Source(pa.table(columns), "row {}".format, "data frame", chosen)
+    return Source(pa.table(columns), taken.locate, "data frame", chosen)
 
 
 def read_source(

@@ -10,7 +10,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
-from recveil.ratings.columns import Locate
+from recveil.ratings.columns import GROUP_SIZE, Locate, refuse_groups
 from recveil.ratings.dates import Look
 
 COLUMNS = ("user", "item", "rating", "time")
@@ -116,11 +116,8 @@ class Selection:
         """
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
         found = find_columns(names, where, **given)
-        if "group_size" in names and not self.extras:
-            raise RecveilError(
-                f"{where}: a column group_size says that one row stands for several people, and "
-                f"plain ratings cannot keep that; write the release with layout (--layout) users"
-            )
+        if GROUP_SIZE in names and not self.extras:
+            refuse_groups(where)
         chosen = {"user": found.user, "item": found.item, "rating": found.rating}
         if self.times and found.time is not None:
             chosen["time"] = found.time

@@ -1,31 +1,30 @@
-"""Writers of rating files: to a temporary file beside the target, then renamed into place."""
+"""Writers of ratings: to a temporary file or folder beside the target, then renamed into place."""
 
-import gzip
 import re
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import csv as arrow_csv
 
-from recveil.beside import refuse_in_release, sweep_beside, write_beside
+from recveil.beside import (
+    folder_beside,
+    placing,
+    refuse_in_release,
+    sweep,
+    sweep_beside,
+    write_beside,
+)
 from recveil.errors import RecveilError, quoted
+from recveil.io.other_layouts import write_lenskit, write_recbole
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
+from recveil.io.written_text import write_csv, write_inter, write_plain
 from recveil.ratings import Ratings
 
-RECBOLE_TYPES = {
-    "user_id": "user_id:token",
-    "item_id": "item_id:token",
-    "rating": "rating:float",
-    "timestamp": "timestamp:float",
-}
-_BATCH_ROWS = 1 << 16
+# Takes the ratings, where to write, and what that will be called.
+_Writer: TypeAlias = Callable[[Ratings, Path, Path], Any]
 
 
 def write_ratings(
@@ -44,14 +43,15 @@ def write_ratings(
     path : str or path
         The file to write, or "-" for standard output. A text file whose name ends in ``.gz`` is
         gzipped.
-    format : {"parquet", "csv", "inter"}, optional
-        By the ending of `path` if not given; CSV for standard output.
+    format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
+        By the ending of `path` if not given; CSV for standard output. The last two are folders,
+        which must not exist; "surprise" is text between tabs, without a header.
 
     Raises
     ------
     RecveilError
-        For an unknown format or ending, Parquet for a terminal, a place that cannot be written or
-        stands in a release, or a label that an ``.inter`` file cannot hold.
+        For an unknown format or ending, Parquet for a terminal, a folder for standard output, a
+        place that cannot be written or stands in a release, or a label that the format cannot hold.
 
     Examples
     --------
@@ -68,9 +68,14 @@ def write_ratings(
         _write_to_standard_output(ratings, resolve_target(path, format))
         return
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
+    chosen = resolve_target(target, format)
+    if chosen in FOLDERS:
+        refuse_in_release(target)
+        _write_folder(FOLDERS[chosen], ratings, target)
+        return
     if target.exists() and not target.is_file():
         raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
-    write = _WRITERS[resolve_target(target, format)]
+    write = _WRITERS[chosen]
     write_beside(target, lambda beside: write(ratings, beside, target))
 
 
@@ -117,13 +122,16 @@ def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
     name = Path(path).name
     ending = ".csv" if is_standard(path) else Path(name.lower().removesuffix(".gz")).suffix
     chosen = ending.removeprefix(".") if format is None else format
-    if chosen not in _WRITERS:
+    known = (*_WRITERS, *FOLDERS)
+    if chosen not in (known if format else _BY_ENDING):
         what = f"format {quoted(format)}" if format else f"{name}: ending {quoted(ending)}"
         raise RecveilError(
-            f"{what}: expected one of {', '.join(_WRITERS)}; end the name in .parquet, .csv, "
+            f"{what}: expected one of {', '.join(known)}; end the name in .parquet, .csv, "
             f".inter, .csv.gz or .inter.gz, or name it: format (--format), target_format "
             f"(--target-format)"
         )
+    if chosen in FOLDERS and (is_standard(path) or name.lower().endswith(".gz")):
+        raise RecveilError(f"{name}: {chosen} is a folder; name one that does not exist yet")
     if chosen == "parquet" and name.lower().endswith(".gz"):
         raise RecveilError(f"{name}: Parquet is compressed within; leave out .gz")
     return chosen
@@ -133,54 +141,34 @@ def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
     pq.write_table(ratings.to_arrow(), str(temporary), compression="zstd")
 
 
-def _write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
-    table = ratings.to_arrow()
-    _write_text(table, ",".join(table.column_names), ",", temporary, target)
+def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
+    """Write a folder beside its target, and rename it once it is whole."""
+    if target.exists():
+        raise RecveilError(f"{target} exists; name another target for a folder")
+    prefix = f".{target.name}.layout-"
+    try:
+        sweep(target.parent, rf"{re.escape(prefix)}[0-9a-f]{{8}}")
+        with folder_beside(target.parent, prefix) as staging:
+            new = staging / "new"
+            new.mkdir(mode=0o700)
+            write(ratings, new, target)
+            for file in new.iterdir():
+                file.chmod(0o600)
+            with placing(target, new):
+                new.rename(target)
+    except OSError as error:
+        raise RecveilError(
+            f"{target}: cannot be written ({error.strerror or error}); choose another target"
+        ) from error
 
 
-def _write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
-    for label in (*ratings.users, *ratings.items):
-        if isinstance(label, str) and re.search(r"[\t\r\n]", label):
-            raise RecveilError(
-                f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
-                f".inter cannot carry; write Parquet or CSV"
-            )
-    table = ratings.to_arrow()
-    header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)
-    _write_text(table, header, "\t", temporary, target)
-
-
-def _write_text(
-    table: pa.Table, header: str, delimiter: str, temporary: Path, target: Path
-) -> None:
-    # pyarrow quotes all text or none; most labels need no quotes.
-    quotes = any(_needs_quotes(table[name], delimiter) for name in ("user_id", "item_id"))
-    options = arrow_csv.WriteOptions(
-        include_header=False,
-        batch_size=_BATCH_ROWS,
-        delimiter=delimiter,
-        quoting_style="needed" if quotes else "none",
-    )
-    with temporary.open("wb") as file, _zipped(file, target) as stream:
-        stream.write(f"{header}\n".encode())
-        arrow_csv.write_csv(table, stream, options)
-
-
-def _zipped(file: IO[bytes], target: Path) -> Any:
-    if not target.name.lower().endswith(".gz"):
-        return nullcontext(file)
-    # No name and no time in the gzip header: equal ratings give equal bytes.
-    return gzip.GzipFile("", "wb", 6, file, mtime=0)
-
-
-def _needs_quotes(column: pa.ChunkedArray, delimiter: str) -> bool:
-    if not pa.types.is_string(column.type):
-        return False
-    return bool(pc.any(pc.match_substring_regex(column, f'["\r\n{delimiter}]')).as_py())
-
-
-_WRITERS: dict[str, Callable[[Ratings, Path, Path], Any]] = {
+_WRITERS: dict[str, _Writer] = {
     "parquet": _write_parquet,
-    "csv": _write_csv,
-    "inter": _write_inter,
+    "csv": write_csv,
+    "inter": write_inter,
+    "surprise": write_plain,
 }
+# Those that the ending of a name may tell.
+_BY_ENDING = ("parquet", "csv", "inter")
+# Those that are folders, and have no ending.
+FOLDERS: dict[str, _Writer] = {"lenskit": write_lenskit, "recbole": write_recbole}

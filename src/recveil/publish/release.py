@@ -5,12 +5,35 @@ from pathlib import Path
 
 from recveil.errors import RecveilError
 from recveil.publish.folder import write_release
+from recveil.publish.written_release import WrittenRelease
 from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.verify import Verification
 
 
 class Release(Sides):
     """Anonymized ratings: `published` for the world, `private` for the owner alone."""
+
+    @staticmethod
+    def read(folder: str | PathLike[str]) -> WrittenRelease:
+        """Read the published side of a release that was written; nothing private is looked at.
+
+        Parameters
+        ----------
+        folder : path
+            The published folder.
+
+        Returns
+        -------
+        WrittenRelease
+            `.to_arrow()`, `.to_pandas()`, `.to_polars()` and `.to_csr()` give its rows. Whether it
+            keeps its claim is for `verify` to say.
+
+        Raises
+        ------
+        RecveilError
+            If it is no release, or one that this recveil does not know.
+        """
+        return WrittenRelease(folder)
 
     def write(
         self,

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
-from recveil.ratings.columns import Locate, find_columns, parse_ratings
+from recveil.ratings.columns import GROUP_SIZE, Locate, parse_ratings, refuse_groups
 from recveil.ratings.dates import Look, look_for_times, one_date_each
-from recveil.ratings.frame import table_of
+from recveil.ratings.frame import frame_of
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import RatingScale, refuse_off_scale
@@ -279,11 +279,20 @@ class Framed(NamedTuple):
         What the frame calls them.
     look : Look
         What was found where no column is called times, or the one that is holds none.
+    name : str
+        What to call the frame in messages.
+    locate : callable
+        Turns a row's position into the place that an error names.
+    note : str
+        What somebody must know who relies on the roles of the columns.
     """
 
     columns: dict[str, pa.ChunkedArray]
     names: dict[str, str]
     look: Look
+    name: str
+    locate: Locate
+    note: str
 
 
 def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) -> Framed:
@@ -291,7 +300,8 @@ def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) 
 
     Parameters
     ----------
-    frame : object with ``__arrow_c_stream__``
+    frame : object
+        What `frame_of` takes.
     is_written : bool
         Whether the caller says how times are written; then a column called times is not judged.
     **given : str or None
@@ -312,8 +322,8 @@ def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) 
     >>> found.names
     {'user': 'uid', 'item': 'iid', 'rating': 'score'}
     """
-    table = table_of(frame, **given)
-    names = find_columns(table.column_names, "the table", **given)
+    taken = frame_of(frame, **given)
+    table, names = taken.table, taken.find(**given)
     found = {"user": names.user, "item": names.item, "rating": names.rating}
     time_is_known = given.get("time") is not None or (is_written and names.time is not None)
     if names.time is not None:
@@ -321,7 +331,10 @@ def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) 
     look = Look() if time_is_known else look_for_times(table.slice(0, _LOOKED_AT), found)
     if look.name is not None:
         found["time"] = look.name
-    return Framed({role: table[name] for role, name in found.items()}, found, look)
+    if GROUP_SIZE in table.column_names:
+        refuse_groups(taken.name)
+    columns = {role: table[name] for role, name in found.items()}
+    return Framed(columns, found, look, taken.name, taken.locate, taken.note)
 
 
 def _drop_off_scale(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,8 @@ USUAL_NAMES = {
     ),
 }
 
+# A column of releases: how many people a row stands for.
+GROUP_SIZE = "group_size"
 # A table of so many columns, none of them known, is more likely a row for each user.
 WIDE = 20
 _ROWS_AT_ONCE = 1 << 20
@@ -51,6 +54,14 @@ class Columns:
     item: str
     rating: str
     time: str | None = None
+
+
+def refuse_groups(where: str) -> NoReturn:
+    """Raise the RecveilError for a table whose rows stand for several people each."""
+    raise RecveilError(
+        f"{where}: a column {GROUP_SIZE} says that one row stands for several people, and plain "
+        f"ratings cannot keep that; write the release with layout (--layout) users"
+    )
 
 
 def find_columns(names: Sequence[str], where: str = "the table", **given: str | None) -> Columns:

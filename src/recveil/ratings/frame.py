@@ -5,15 +5,21 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
+from pyarrow.interchange import from_dataframe
 
+from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of, quoted
-from recveil.ratings.columns import find_columns
+from recveil.ratings.columns import Columns, Locate, find_columns
+from recveil.ratings.data_sets import data_set_of, is_data_set
 from recveil.ratings.plain_types import plain_table
+
+# How a table hands itself over, the best way first.
+_WAYS = ("arrow_c_stream", "arrow_c_array", "dataframe")
 
 # What conversion to Arrow raises, by itself or through pandas and numpy.
 _FAILURES = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -30,48 +36,88 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def table_of(frame: Any, **given: str | None) -> pa.Table:
-    """Turn any data frame with the Arrow capsule into a table.
+@brief
+class Frame(NamedTuple):
+    """A table in memory, whatever it was.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        All columns; those that Arrow cannot hold are left out, unless they are needed.
+    name : str
+        What to call it in messages.
+    roles : mapping of str to str
+        Which column is taken for what, where the caller names none and its name does not tell.
+    locate : callable
+        Says where the row with a given position stands.
+    is_whole : bool
+        Whether all columns are in the table.
+    note : str
+        What somebody must know who relies on the roles.
+    """
+
+    table: pa.Table
+    name: str = "the data frame"
+    roles: Mapping[str, str] = {}
+    locate: Locate = "row {}".format
+    is_whole: bool = True
+    note: str = ""
+
+    def find(self, **given: str | None) -> Columns:
+        """Find the columns, of which the caller may name some; see `find_columns`."""
+        named = {role: name for role, name in given.items() if name is not None}
+        return find_columns(self.table.column_names, self.name, **{**self.roles, **named})
+
+
+def is_frame(source: object) -> bool:
+    """Say whether something may be a table in memory that `frame_of` takes.
+
+    Examples
+    --------
+    >>> is_frame(pa.table({"user": [1]})), is_frame([1, 2])
+    (True, False)
+    """
+    speaks_arrow = any(hasattr(source, f"__{way}__") for way in _WAYS)
+    return speaks_arrow or _is_lazy(source) or is_data_set(source)
+
+
+def frame_of(source: Any, **given: str | None) -> Frame:
+    """Turn any table in memory into an Arrow table.
 
     Parameters
     ----------
-    frame : object with ``__arrow_c_stream__``
-        A pandas, polars, pyarrow or duckdb table.
+    source : object
+        What has the Arrow capsule, as tables of pandas, polars, pyarrow and duckdb do, or the older
+        interchange protocol; a lazy frame of polars, which is collected; and what `data_set_of`
+        takes: a sparse matrix of scipy, or a data set of surprise or cornac.
     **given : str or None
         Columns named by the caller, as for `find_columns`.
-
-    Returns
-    -------
-    pyarrow.Table
-        All columns; those that Arrow cannot hold are left out, unless they are users, items,
-        ratings or times.
 
     Raises
     ------
     RecveilError
-        For an object that is no data frame, and for a column that is needed and mixes kinds.
+        For any other object, and for a column that is needed and mixes kinds.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"user": [1, "ann"], "item": [7, 7], "rating": [4, 5]})
-    >>> table_of(frame)
+    >>> frame_of(frame)
     Traceback (most recent call last):
     ...
     recveil.errors.RecveilError: column 'user' mixes whole numbers (row 0: 1) and text (row 1:
     'ann'); make them all one kind, such as text: frame['user'].astype('string')
     """
-    if not hasattr(frame, "__arrow_c_stream__"):
-        raise RecveilError(
-            f"expected a data frame with the Arrow capsule (pandas, polars, pyarrow, duckdb), "
-            f"got {type(frame).__name__}; use Ratings.from_columns for plain arrays"
-        )
-    is_pandas = hasattr(frame, "iloc")
-    names = [str(name) for name in frame.columns] if is_pandas else []
+    if _is_lazy(source):
+        source = _collected(source)
+    if not any(hasattr(source, f"__{way}__") for way in _WAYS):
+        return _frame_of_data_set(source, given)
+    is_pandas = hasattr(source, "iloc")
+    names = [str(name) for name in source.columns] if is_pandas else []
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise RecveilError(f"two columns are called {quoted(twice)}; rename one")
     try:
-        return plain_table(pa.table(frame))
+        return Frame(plain_table(_arrow_table(source)))
     except _FAILURES as error:
         if not is_pandas:  # which alone holds what Arrow cannot
             raise RecveilError(
@@ -82,13 +128,57 @@ def table_of(frame: Any, **given: str | None) -> pa.Table:
     columns = {}
     for at, name in enumerate(names):
         try:
-            columns[name] = pa.chunked_array(pa.table(frame.iloc[:, [at]]).column(0))
+            columns[name] = pa.chunked_array(pa.table(source.iloc[:, [at]]).column(0))
         except _FAILURES as error:
             if name in needed:
                 remedy = f"frame[{quoted(name, 30)}].astype('string')"
-                problem = _problem(frame.iloc[:, at], error, remedy)
+                problem = _problem(source.iloc[:, at], error, remedy)
                 raise RecveilError(f"column {quoted(name)} {problem}") from None
-    return plain_table(pa.table(columns))
+    return Frame(plain_table(pa.table(columns)), is_whole=len(columns) == len(names))
+
+
+def _arrow_table(source: Any) -> pa.Table:
+    """Take a table by the best way that it offers."""
+    if hasattr(source, "__arrow_c_stream__"):
+        return pa.table(source)
+    if hasattr(source, "__arrow_c_array__"):
+        return pa.Table.from_batches([pa.record_batch(source)])
+    return from_dataframe(source)
+
+
+def _is_lazy(source: object) -> bool:
+    """Say whether something is a plan for a frame, of polars or of who copies it."""
+    return type(source).__name__ == "LazyFrame" and hasattr(source, "collect")
+
+
+def _collected(lazy: Any) -> Any:
+    """Carry a plan out; polars can do so bit by bit, without holding all that it starts from."""
+    try:
+        if type(lazy).__module__.startswith("polars."):
+            return lazy.collect(engine="streaming")
+        return lazy.collect()
+    except MemoryError:
+        raise
+    except Exception as error:  # a plan can fail in as many ways as there are files and functions
+        raise RecveilError(
+            f"the lazy frame cannot be collected ({first_line_of(error)}); see whether its "
+            f"collect() works by itself"
+        ) from None
+
+
+def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
+    found = data_set_of(source)
+    if found is None:
+        kind = type(source).__name__
+        what = f"{kind} of {source.ndim} dimensions" if isinstance(source, np.ndarray) else kind
+        raise RecveilError(
+            f"expected a path, Ratings, a data frame with the Arrow capsule (pandas, polars, "
+            f"pyarrow, duckdb), a sparse matrix of scipy, or a data set of surprise or cornac, got "
+            f"{what}; use Ratings.from_columns for plain arrays"
+        )
+    table = pa.table({name: _arrow(name, column) for name, column in found.columns.items()})
+    note = "" if any(given.values()) else found.note
+    return Frame(plain_table(table), found.name, found.roles, found.locate, note=note)
 
 
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:

@@ -136,17 +136,20 @@ class Ratings:
         scale: RatingScale | None = None,
         duplicates: Duplicates = "error",
         drop_off_scale: bool = False,
-        locate: Locate = "row {}".format,
+        locate: Locate | None = None,
     ) -> Self:
-        """Build ratings from any data frame with the Arrow capsule.
+        """Build ratings from any table in memory: what speaks Arrow, and a few others.
 
         Parameters
         ----------
-        frame : object with ``__arrow_c_stream__``
-            A pandas, polars, pyarrow or duckdb table, one rating a row.
+        frame : object with ``__arrow_c_stream__``, sparse matrix, or data set
+            A pandas, polars, pyarrow or duckdb table, one rating a row; a lazy frame of polars,
+            which is collected; a sparse matrix of scipy, a row for each person and a column for
+            each item, whose places are the labels; or a data set of surprise or cornac.
         user, item, rating, time : str, optional
             Names of the columns; found by the usual names if not given. Times that nobody called so
-            are taken if one column beyond doubt holds dates.
+            are taken if one column beyond doubt holds dates. Of a matrix, ``user="column"`` and
+            ``item="row"`` take it the other way round.
         time_format : str, optional
             How times are written that are neither ISO dates nor Unix times, in the signs of
             ``datetime.strptime``, such as ``%d/%m/%Y``.
@@ -158,15 +161,17 @@ class Ratings:
             scale's step).
         drop_off_scale : bool
             Leave out what is not on the given `scale`, rather than raise.
-        locate : callable
-            Turns a row's position into the place that an error names.
+        locate : callable, optional
+            Turns a row's position into the place that an error names; by its number if not given.
 
         Raises
         ------
         RecveilError
-            For missing columns or values, ratings that are not finite or off the scale, times that
-            are missing or unreadable in a column that was named with `time`, or whose `time_format`
-            was given, duplicates, or no rows at all. The message names the first such row.
+            For what is none of these, a matrix that stores zeros, of which nobody can tell whether
+            they are ratings, missing columns or values, ratings that are not finite or off the
+            scale, times that are missing or unreadable in a column that was named with `time`, or
+            whose `time_format` was given, duplicates, or no rows at all. The message names the
+            first such row.
 
         Warns
         -----
@@ -183,12 +188,12 @@ class Ratings:
         """
         given = {"user": user, "item": item, "rating": rating, "time": time}
         is_written = time_format is not None
-        columns, names, look = frame_columns(frame, is_written=is_written, **given)
+        columns, names, look, _, place, _ = frame_columns(frame, is_written=is_written, **given)
         built = build(
             columns,
             scale,
             duplicates,
-            locate,
+            locate or place,
             drop_off_scale=drop_off_scale,
             time_format=time_format,
             time_is_doubtful=look.name is not None,

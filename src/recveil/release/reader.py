@@ -69,17 +69,37 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
         If the ratings are not those that were written, or cannot be read, or an item is unknown:
         but for drawn people, whose labels of such items are left out.
     """
+    file = folder / str(manifest.ratings_file)
+    for table in read_rows(folder, manifest):
+        with reading_release(folder):
+            # A public catalogue may name items that nobody rated.
+            missing = None if manifest.holds_people else -1
+            yield _named_records(table, items, file, missing)
+
+
+def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
+    """Yield the published rows as they stand, piece by piece, each record in one piece.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    manifest : Manifest
+        Its own.
+
+    Raises
+    ------
+    RecveilError
+        If the release holds a model and no people, or its ratings are not those that were written,
+        or cannot be read.
+    """
     if manifest.layout == "model":
         raise RecveilError(
             f"{folder.name}: it holds a model and no people; draw some (recveil sample "
             f"{folder.name} --people N -o OUT), and take these"
         )
     with reading_release(folder):
-        file = _ratings_file(folder, manifest)
-        for table in _whole_records(_batches(file, manifest)):
-            # A public catalogue may name items that nobody rated.
-            missing = None if manifest.holds_people else -1
-            yield _named_records(table, items, file, missing)
+        yield from _whole_records(_batches(_ratings_file(folder, manifest), manifest))
 
 
 def read_model(folder: Path, manifest: Manifest) -> pa.Table:
@@ -316,7 +336,7 @@ def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
     carried = None
     for batch in batches:
         table = batch if carried is None else pa.concat_tables([carried, batch])
-        whole = int(_starts(table)[-2]) if table.num_rows else 0
+        whole = int(record_starts(table)[-2]) if table.num_rows else 0
         if whole:
             yield table.slice(0, whole)
         carried = table.slice(whole)
@@ -324,8 +344,14 @@ def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield carried
 
 
-def _starts(table: pa.Table) -> NDArray[np.int64]:
-    """Return where each record begins, and the number of rows."""
+def record_starts(table: pa.Table) -> NDArray[np.int64]:
+    """Return where each record of published rows begins, and the number of rows.
+
+    Examples
+    --------
+    >>> record_starts(pa.table({"user_id": ["p0-1", "p0-1", "p0-2"]}))
+    array([0, 2, 3])
+    """
     codes = table["user_id"].combine_chunks().dictionary_encode().indices.to_numpy()
     return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [codes.size]])
 
@@ -334,7 +360,7 @@ def _named_records(
     table: pa.Table, items: NDArray[Any], file: Path, missing: int | None
 ) -> NamedRecords:
     """Return published ids and records; without the column, one person stands behind each."""
-    starts = _starts(table)
+    starts = record_starts(table)
     firsts = pa.array(starts[:-1])
     sizes = np.ones(starts.size - 1, np.int64)
     if "group_size" in table.column_names:

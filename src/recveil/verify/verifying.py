@@ -9,6 +9,7 @@ from recveil.io import spooled
 from recveil.io.pipes import refuse_no_path
 from recveil.io.positions import as_text
 from recveil.ratings import Ratings
+from recveil.ratings.frame import is_frame
 from recveil.release.claim import published_claims
 from recveil.release.manifest import MANIFEST
 from recveil.verify.private_side import read_private_side
@@ -135,7 +136,7 @@ def _verify_frame(
     given: dict[str, str | None],
 ) -> Verification:
     """Check a table in memory, as it would stand in a file."""
-    if not isinstance(frame, Ratings) and not hasattr(frame, "__arrow_c_stream__"):
+    if not isinstance(frame, Ratings) and not is_frame(frame):
         raise RecveilError(
             f"path: expected the path of a release or a file, Ratings or a data frame, got "
             f"{type(frame).__name__}; write a release first, and give its path"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from recveil.errors import RecveilError
-from recveil.io import convert, read_ratings
+from recveil.io import read_ratings
+from recveil.publish import convert
 from recveil.ratings import RatingScale
 
 

@@ -1,0 +1,96 @@
+"""Ratings as delimited text: how each kind of text is written."""
+
+import gzip
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from recveil.errors import RecveilError, quoted
+from recveil.ratings import Ratings
+
+RECBOLE_TYPES = {
+    "user_id": "user_id:token",
+    "item_id": "item_id:token",
+    "rating": "rating:float",
+    "timestamp": "timestamp:float",
+}
+_BATCH_ROWS = 1 << 16
+
+
+def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
+    """Write a header, and a rating a line, between commas."""
+    table = ratings.to_arrow()
+    _write_text(table, ",".join(table.column_names), ",", temporary, target)
+
+
+def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
+    """Write RecBole's atomic file.
+
+    Raises
+    ------
+    RecveilError
+        If a label holds a tab or a line break.
+    """
+    for label in (*ratings.users, *ratings.items):
+        if isinstance(label, str) and re.search(r"[\t\r\n]", label):
+            raise RecveilError(
+                f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
+                f".inter cannot carry; write Parquet or CSV"
+            )
+    table = ratings.to_arrow()
+    header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)
+    _write_text(table, header, "\t", temporary, target)
+
+
+def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
+    """Write a rating a line, between tabs, without a header, as surprise reads it.
+
+    Raises
+    ------
+    RecveilError
+        If a label holds a tab or a line break, or begins or ends with a space, which surprise
+        leaves out, so that two labels might become one.
+    """
+    for label in (*ratings.users, *ratings.items):
+        if isinstance(label, str) and (label != label.strip() or re.search(r"[\t\r\n]", label)):
+            raise RecveilError(
+                f"{target.name}: the label {quoted(label)} holds a tab, a line break, or a space "
+                f"at an end, which this layout cannot carry; write Parquet or CSV"
+            )
+    table = ratings.to_arrow()
+    with temporary.open("wb") as file, _zipped(file, target) as stream:
+        arrow_csv.write_csv(table, stream, _options("\t", "none"))
+
+
+def _write_text(
+    table: pa.Table, header: str, delimiter: str, temporary: Path, target: Path
+) -> None:
+    # pyarrow quotes all text or none; most labels need no quotes.
+    quotes = any(_needs_quotes(table[name], delimiter) for name in ("user_id", "item_id"))
+    with temporary.open("wb") as file, _zipped(file, target) as stream:
+        stream.write(f"{header}\n".encode())
+        arrow_csv.write_csv(table, stream, _options(delimiter, "needed" if quotes else "none"))
+
+
+def _options(delimiter: str, quoting: str) -> Any:
+    return arrow_csv.WriteOptions(
+        include_header=False, batch_size=_BATCH_ROWS, delimiter=delimiter, quoting_style=quoting
+    )
+
+
+def _zipped(file: IO[bytes], target: Path) -> Any:
+    if not target.name.lower().endswith(".gz"):
+        return nullcontext(file)
+    # No name and no time in the gzip header: equal ratings give equal bytes.
+    return gzip.GzipFile("", "wb", 6, file, mtime=0)
+
+
+def _needs_quotes(column: pa.ChunkedArray, delimiter: str) -> bool:
+    if not pa.types.is_string(column.type):
+        return False
+    return bool(pc.any(pc.match_substring_regex(column, f'["\r\n{delimiter}]')).as_py())

@@ -1,0 +1,214 @@
+"""A release as it was written, for those who use it: its published side, and nothing else."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.io.pipes import refuse_no_path
+from recveil.memory import refuse_beyond_limit
+from recveil.release.form import known_manifest
+from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import PREFIX, pseudonyms
+from recveil.release.reader import read_rows, reading_release, record_starts
+
+# Of a row: what id, item and rating take, and a second time while pieces are joined.
+_BYTES_A_ROW = 80
+
+
+@brief
+class WrittenRelease:
+    """The published side of a release, read from its folder.
+
+    It is a table that speaks Arrow, so that whatever takes one takes it, too. The private folder
+    beside it is never looked at.
+
+    Parameters
+    ----------
+    folder : path
+        The published folder.
+
+    Raises
+    ------
+    RecveilError
+        If it is no release, or one that this recveil does not know.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.ratings import Ratings, RatingScale
+    >>> scale = RatingScale(1, 5, 1)
+    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [4, 2, 5, 1], scale=scale)
+    >>> release = PredictiveAnonymizer(2, seed=1).anonymize(ratings)
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = release.write(Path(folder, "out"))
+    ...     written = WrittenRelease(Path(folder, "out"))
+    ...     table, rows = written.to_arrow(), written.to_csr(people=True)
+    >>> table.column_names, rows.shape
+    (['user_id', 'item_id', 'rating', 'group_size'], (4, 1))
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        refuse_no_path("a release folder", folder=folder)
+        self._folder = Path(folder).resolve()  # its name is needed, and "." has none
+        self.manifest: Manifest = known_manifest(self._folder)
+
+    @property
+    def name(self) -> str:
+        """What the folder is called."""
+        return self._folder.name
+
+    def to_arrow(self, *, people: bool = False) -> pa.Table:
+        """Return the published rows: user_id, item_id, rating, and what else the layout has.
+
+        Parameters
+        ----------
+        people : bool
+            Whether to repeat the rows of a group for each of its people, under an id for each, as
+            the layout "users" would have written them. Otherwise they are as they stand.
+
+        Raises
+        ------
+        RecveilError
+            If the release holds a model and no people, its ratings are not the ones that were
+            written, or they would take too much memory.
+        """
+        pieces = list(self._rows(people=people))
+        types = self.manifest.columns
+        if people and self.manifest.in_groups:
+            types = types.remove(types.get_field_index("group_size"))
+        return pa.concat_tables(pieces) if pieces else types.empty_table()
+
+    def to_pandas(self, *, people: bool = False) -> Any:
+        """Return the same as a frame of pandas, which must be installed."""
+        _needed("pandas")
+        return self.to_arrow(people=people).to_pandas()
+
+    def to_polars(self, *, people: bool = False) -> Any:
+        """Return the same as a frame of polars, which must be installed."""
+        return _needed("polars").from_arrow(self.to_arrow(people=people))
+
+    def to_csr(self, *, people: bool = False) -> sparse.csr_array:
+        """Return the labels as a scipy matrix, float64, a row for each of `ids`.
+
+        Its columns are `items`. A label of 0 is stored like any other; do not call
+        ``eliminate_zeros`` on it.
+        """
+        table = self.to_arrow(people=people)
+        items = _distinct(table["item_id"])
+        columns = np.searchsorted(items, _labels(table["item_id"]))
+        starts = record_starts(table) if table.num_rows else np.zeros(1, np.int64)
+        shape = (starts.size - 1, items.size)
+        matrix = sparse.csr_array((table["rating"].to_numpy(), columns, starts), shape=shape)
+        matrix.sort_indices()
+        return matrix
+
+    def ids(self, *, people: bool = False) -> list[str]:
+        """Return the published ids: the rows of `to_csr`, in their order."""
+        table = self.to_arrow(people=people).select(["user_id"])
+        if not table.num_rows:
+            return []
+        found: list[str] = table["user_id"].take(pa.array(record_starts(table)[:-1])).to_pylist()
+        return found
+
+    @property
+    def items(self) -> NDArray[Any]:
+        """The published ids of items, ascending: the columns of `to_csr`."""
+        return _distinct(self.to_arrow()["item_id"])
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _rows(self, *, people: bool) -> Iterator[pa.Table]:
+        counts, repeated = self.manifest.counts, people and self.manifest.in_groups
+        if not repeated:
+            what = f"{self.name}: its {counts.get('labels', 0):,} rows"
+            refuse_beyond_limit(what, _BYTES_A_ROW * counts.get("labels", 0))
+            yield from read_rows(self._folder, self.manifest)
+            return
+        first, n_rows = 0, 0
+        for table in read_rows(self._folder, self.manifest):
+            with reading_release(self._folder):
+                starts = record_starts(table)
+                sizes = table["group_size"].take(pa.array(starts[:-1])).to_numpy()
+                self._check_sizes(sizes, first)
+                n_rows += int((sizes * np.diff(starts)).sum())
+                refuse_beyond_limit(f"{self.name}: a row for each person", _BYTES_A_ROW * n_rows)
+                yield self._repeated(table, starts, sizes, first)
+                first += int(sizes.sum())
+        if first != counts["users"]:
+            self._refuse_count()
+
+    def _check_sizes(self, sizes: NDArray[np.int64], before: int) -> None:
+        """Refuse groups of more people than the release has, before they are written out."""
+        n_users = self.manifest.counts["users"]
+        if (sizes < 1).any() or (sizes > n_users).any() or before + sizes.sum() > n_users:
+            self._refuse_count()
+
+    def _refuse_count(self) -> None:
+        raise RecveilError(
+            f"{self.name}: its groups are not of as many people as it counts; ask recveil verify "
+            f"what is wrong with it"
+        )
+
+    def _repeated(
+        self, table: pa.Table, starts: NDArray[np.int64], sizes: NDArray[np.int64], first: int
+    ) -> pa.Table:
+        """Return the rows of each record once for each of its people."""
+        record_of = np.repeat(np.arange(sizes.size), sizes)
+        lengths = np.diff(starts)[record_of]
+        # Position in the table of each row: a run of neighbours for each person.
+        places = np.repeat(starts[record_of] - np.cumsum(lengths) + lengths, lengths)
+        places += np.arange(lengths.sum())
+        prefix = PREFIX.match(table["user_id"][0].as_py())
+        if prefix is None:
+            raise RecveilError(
+                f"{self.name}: its ids are no pseudonyms; ask recveil verify what is wrong with it"
+            )
+        names = pseudonyms(prefix[0], self.manifest.counts["users"], first, first + record_of.size)
+        own = np.repeat(np.arange(record_of.size, dtype=np.int32), lengths)
+        ids = pa.DictionaryArray.from_arrays(pa.array(own), pa.array(names)).cast(pa.string())
+        rows = table.drop_columns(["user_id", "group_size"]).take(pa.array(places))
+        return rows.add_column(0, "user_id", ids)
+
+    def _facts(self) -> dict[str, object]:
+        counts, claim = self.manifest.counts, self.manifest.claim
+        return {
+            "": self.manifest.settings.get("method"),
+            "claim": claim.kind,
+            "k": claim.k,
+            "people": counts.get("users"),
+            "rows": counts.get("records"),
+            "labels": counts.get("labels"),
+            "items": counts.get("items"),
+            "scale": str(self.manifest.scale),
+            "layout": self.manifest.layout,
+        }
+
+
+def _needed(package: str) -> Any:
+    """Import what only some people have."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise RecveilError(
+            f"{package} is not installed; install it (pip install {package}), or take to_arrow(), "
+            f"which needs nothing more"
+        ) from None
+
+
+def _labels(column: pa.ChunkedArray) -> NDArray[Any]:
+    return np.asarray(column.to_numpy())
+
+
+def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
+    return np.asarray(np.sort(_labels(column.unique())))

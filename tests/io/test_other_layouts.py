@@ -1,0 +1,165 @@
+"""What surprise, RecBole and LensKit load."""
+
+import json
+import stat
+
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, write_ratings
+from recveil.ratings import Ratings, RatingScale
+
+DATED = Ratings.from_columns(
+    ["ann", "ben", "ann"],
+    [9, 7, 7],
+    [4, 2.5, 1],
+    [9001, 9000, 11_000],
+    scale=RatingScale(0.5, 5, 0.5),
+)
+PLAIN = Ratings.from_columns([1, 2, 1], ["heat", "alien", "alien"], [4, 2, 1])
+LAYOUTS = ["recbole", "lenskit"]
+
+
+def modes(folder):
+    return {stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.iterdir()]}
+
+
+class TestRecBole:
+    def test_by_hand(self, tmp_path):
+        write_ratings(DATED, tmp_path / "shop", format="recbole")
+        assert sorted(file.name for file in (tmp_path / "shop").iterdir()) == [
+            "shop.inter",
+            "shop.yaml",
+        ]
+        assert (tmp_path / "shop" / "shop.yaml").read_text().splitlines()[1:] == [
+            "data_path: .",
+            'dataset: "shop"',
+            'field_separator: "\\t"',
+            "USER_ID_FIELD: user_id",
+            "ITEM_ID_FIELD: item_id",
+            "RATING_FIELD: rating",
+            "TIME_FIELD: timestamp",
+            "load_col:",
+            "  inter: [user_id, item_id, rating, timestamp]",
+        ]
+        assert read_ratings(tmp_path / "shop" / "shop.inter", scale=DATED.scale) == DATED
+
+    def test_without_times(self, tmp_path):
+        write_ratings(PLAIN, tmp_path / "shop", format="recbole")
+        text = (tmp_path / "shop" / "shop.yaml").read_text()
+        assert "timestamp" not in text
+        assert text.endswith("  inter: [user_id, item_id, rating]\n")
+
+    @pytest.mark.parametrize("name", ["shop", "on", "a: b # c", 'a"b', "été", "1e3"])
+    def test_any_name_stays_one_text(self, tmp_path, name):
+        yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+        write_ratings(PLAIN, tmp_path / name, format="recbole")
+        told = yaml.safe_load((tmp_path / name / f"{name}.yaml").read_text("utf-8"))
+        assert (told["dataset"], told["data_path"]) == (name, ".")
+        assert told["field_separator"] == "\t"
+
+    def test_its_own_table_is_not_taken_for_ours(self, tmp_path):
+        with pytest.raises(RecveilError, match="RecBole takes its own small table"):
+            write_ratings(PLAIN, tmp_path / "ml-100k", format="recbole")
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestLensKit:
+    def test_by_hand(self, tmp_path):
+        write_ratings(DATED, tmp_path / "shop", format="lenskit")
+        tables = {
+            name: pq.read_table(tmp_path / "shop" / f"{name}.parquet")
+            for name in ("user", "item", "rating")
+        }
+        assert tables["user"].to_pydict() == {"user_id": ["ann", "ben"]}
+        assert tables["item"].to_pydict() == {"item_id": [7, 9]}
+        rows = tables["rating"].to_pydict()
+        assert (rows["user_num"], rows["item_num"]) == ([0, 0, 1], [0, 1, 0])
+        assert rows["rating"] == [1, 4, 2.5]
+        assert [time.year for time in rows["timestamp"]] == [2000, 1994, 1994]
+        schema = json.loads((tmp_path / "shop" / "schema.json").read_text())
+        assert schema["entities"]["user"]["id_type"] == "str"
+        assert schema["entities"]["item"]["id_type"] == "int"
+        assert set(schema["relationships"]["rating"]["attributes"]) == {"rating", "timestamp"}
+
+    def test_lenskit_reads_it(self, tmp_path):
+        data = pytest.importorskip("lenskit.data", reason="LensKit is not installed")
+        write_ratings(DATED, tmp_path / "shop", format="lenskit")
+        loaded = data.Dataset.load(tmp_path / "shop")
+        assert (loaded.user_count, loaded.item_count, loaded.interaction_count) == (2, 2, 3)
+
+
+class TestSurprise:
+    def test_by_hand(self, tmp_path):
+        write_ratings(DATED, tmp_path / "u.data", format="surprise")
+        assert (tmp_path / "u.data").read_text().splitlines() == [
+            "ann\t7\t1\t950400000",
+            "ann\t9\t4\t777686400",
+            "ben\t7\t2.5\t777600000",
+        ]
+
+    def test_surprise_reads_it_as_the_note_says(self, tmp_path, monkeypatch):
+        surprise = pytest.importorskip("surprise", reason="scikit-surprise is not installed")
+        from recveil.publish import convert
+
+        monkeypatch.chdir(tmp_path)
+        for ratings in (DATED, PLAIN):
+            note = convert(ratings, "u.data", target_format="surprise", force=True).notes[-1]
+            data = eval(note.removeprefix("To load it: "), {"surprise": surprise})
+            assert len(data.raw_ratings) == 3
+            assert data.reader.rating_scale == (ratings.scale.low, ratings.scale.high)
+            back = Ratings.from_frame(data, scale=ratings.scale)
+            assert (back.values == ratings.values).all()
+            assert list(map(str, back.users)) == list(map(str, ratings.users))
+
+    @pytest.mark.parametrize("label", ["a\tb", "a\nb", " a", "a "])
+    def test_labels_that_would_change_are_refused(self, tmp_path, label):
+        ratings = Ratings.from_columns([label, "b"], [1, 2], [3, 4])
+        with pytest.raises(RecveilError, match="which this layout cannot carry"):
+            write_ratings(ratings, tmp_path / "u.data", format="surprise")
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+class TestFolders:
+    def test_for_the_owner_alone(self, tmp_path, layout):
+        write_ratings(PLAIN, tmp_path / "shop", format=layout)
+        assert modes(tmp_path / "shop") == {0o700, 0o600}
+        assert [path.name for path in tmp_path.iterdir()] == ["shop"]
+
+    def test_nothing_is_replaced(self, tmp_path, layout):
+        (tmp_path / "shop").mkdir()
+        (tmp_path / "shop" / "mine").write_text("mine")
+        with pytest.raises(RecveilError, match="exists; name another target"):
+            write_ratings(PLAIN, tmp_path / "shop", format=layout)
+        assert [path.name for path in (tmp_path / "shop").iterdir()] == ["mine"]
+
+    def test_neither_a_stream_nor_packed(self, tmp_path, layout):
+        for target in ("-", tmp_path / "shop.gz"):
+            with pytest.raises(RecveilError, match=f"{layout} is a folder"):
+                write_ratings(PLAIN, target, format=layout)
+
+    def test_what_fails_leaves_nothing(self, tmp_path, layout):
+        with pytest.raises(RecveilError, match="cannot be written"):
+            write_ratings(PLAIN, tmp_path / "gone" / "shop", format=layout)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_a_killed_run_left_is_removed(self, tmp_path, layout):
+        (tmp_path / ".shop.layout-0123abcd").mkdir()
+        (tmp_path / ".shop.layout-0123abcd" / "lock").write_text("locked")
+        write_ratings(PLAIN, tmp_path / "shop", format=layout)
+        assert [path.name for path in tmp_path.iterdir()] == ["shop"]
+
+    def test_the_same_ratings_give_the_same_bytes(self, tmp_path, layout):
+        made = make_ratings(n_users=30, n_items=20, n_ratings=300, seed=1)
+        for place in ("a", "b"):
+            (tmp_path / place).mkdir()
+            write_ratings(made, tmp_path / place / "shop", format=layout)
+        for file in (tmp_path / "a" / "shop").iterdir():
+            assert file.read_bytes() == (tmp_path / "b" / "shop" / file.name).read_bytes()
+
+    def test_no_ending_means_a_folder(self, tmp_path, layout):
+        with pytest.raises(RecveilError, match="ending"):
+            write_ratings(PLAIN, tmp_path / f"shop.{layout}")

@@ -1,0 +1,144 @@
+"""Sparse matrices and data sets of other libraries, as columns."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from recveil.errors import RecveilError
+from recveil.io import understand
+from recveil.ratings import Ratings
+from recveil.ratings.data_sets import data_set_of
+
+# ann rates the second film 4, ben the first 2.5.
+BY_HAND = sparse.csr_array([[0, 4.0], [2.5, 0]])
+
+
+class TestMatrices:
+    def test_by_hand(self):
+        ratings = Ratings.from_frame(BY_HAND)
+        assert ratings == Ratings.from_columns([0, 1], [1, 0], [4, 2.5])
+
+    def test_the_other_way_round(self):
+        turned = Ratings.from_frame(BY_HAND.T, user="column", item="row")
+        assert turned == Ratings.from_frame(BY_HAND)
+
+    def test_which_way_it_was_taken_is_told_unless_somebody_said_so(self):
+        (note,) = [note for note in understand(BY_HAND).notes if "matrix" in note]
+        assert note.startswith("The rows of the matrix were taken for people")
+        said = understand(BY_HAND, user="row", item="column")
+        assert not [note for note in said.notes if "matrix" in note]
+        assert said.mapping().startswith("user: column 'row'; item: column 'column'")
+
+    def test_stored_zeros_are_refused(self):
+        matrix = sparse.csr_array((np.array([0.0, 3.0, -0.0]), ([0, 0, 1], [0, 1, 1])))
+        with pytest.raises(RecveilError, match="stores 2 zeros: are they ratings, or nothing"):
+            Ratings.from_frame(matrix)
+        matrix.eliminate_zeros()
+        assert Ratings.from_frame(matrix).n_ratings == 1
+
+    def test_a_pair_that_stands_twice_is_no_sum(self):
+        twice = sparse.coo_array(([2.0, 3.0], ([0, 0], [1, 1])), shape=(1, 2))
+        with pytest.raises(RecveilError, match="row 0, column 1 of the matrix"):
+            Ratings.from_frame(twice)
+        with pytest.warns(UserWarning, match="1 row was left out"):
+            assert Ratings.from_frame(twice, duplicates="last").values.tolist() == [3]
+
+    def test_people_without_ratings_are_not_there(self):
+        matrix = sparse.csr_array(([5.0, 1.0], ([1, 3], [0, 2])), shape=(6, 4))
+        ratings = Ratings.from_frame(matrix)
+        assert (ratings.users.tolist(), ratings.items.tolist()) == ([1, 3], [0, 2])
+
+    def test_errors_name_row_and_column(self):
+        matrix = sparse.coo_array(([4.0, np.nan], ([0, 7], [1, 2])))
+        with pytest.raises(RecveilError, match="row 7, column 2 of the matrix"):
+            Ratings.from_frame(matrix)
+
+    @pytest.mark.parametrize("kind", ["int8", "uint64", "float32", "float64", "longdouble"])
+    def test_any_numbers(self, kind):
+        ratings = Ratings.from_frame(sparse.csr_array(np.array([[1, 0, 3]], dtype=kind)))
+        assert ratings.values.tolist() == [1, 3]
+
+    @pytest.mark.parametrize(
+        ("matrix", "problem"),
+        [
+            (sparse.csr_array(np.array([[1j, 0]])), "sparse matrix of complex128; expected num"),
+            (sparse.csr_array(np.array([[True, False]])), "expected numbers, got bool"),
+            (sparse.coo_array(np.array([1.0, 2.0])), "sparse array of 1 dimension"),
+            (sparse.csr_array((3, 4)), "no rows"),
+        ],
+    )
+    def test_what_makes_no_sense(self, matrix, problem):
+        with pytest.raises(RecveilError, match=problem):
+            Ratings.from_frame(matrix)
+
+    @given(st.dictionaries(st.tuples(st.integers(0, 9), st.integers(0, 9)), st.integers(1, 5)))
+    def test_as_columns_say(self, cells):
+        if not cells:
+            return
+        (users, items), values = zip(*cells, strict=True), list(cells.values())
+        matrix = sparse.coo_array((values, (users, items)))
+        assert Ratings.from_frame(matrix.tocsc()) == Ratings.from_columns(users, items, values)
+
+
+def fake_surprise(rows):
+    return SimpleNamespace(raw_ratings=rows, reader=None)
+
+
+class TestSurprise:
+    """By what its data sets have; `tests/test_sources.py` has the library itself."""
+
+    def test_times_as_it_reads_them_from_a_file(self):
+        rows = [("196", "242", 3.0, "881250949"), ("186", "302", 3.0, "891717742")]
+        expected = Ratings.from_columns([196, 186], [242, 302], [3, 3], [10199, 10320])
+        found = Ratings.from_frame(fake_surprise(rows))
+        assert found.days.tolist() == [10320, 10199]
+        assert found == expected
+
+    def test_without_times(self):
+        data = data_set_of(fake_surprise([("ann", "heat", 3.0, None)]))
+        assert set(data.columns) == {"user", "item", "rating"}
+
+    def test_mixed_labels_are_told(self):
+        rows = [("ann", 1, 3.0, None), (7, 1, 3.0, None)]
+        with pytest.raises(RecveilError, match=r"user: mixes text .* and whole numbers"):
+            Ratings.from_frame(fake_surprise(rows))
+
+    def test_a_training_set(self):
+        trained = SimpleNamespace(
+            all_ratings=lambda: iter([(0, 1, 4.0), (1, 0, 2.5)]),
+            to_raw_uid=["ann", "ben"].__getitem__,
+            to_raw_iid=["alien", "heat"].__getitem__,
+        )
+        expected = Ratings.from_columns(["ann", "ben"], ["heat", "alien"], [4, 2.5])
+        assert Ratings.from_frame(trained) == expected
+
+
+class TestCornac:
+    def data(self, **more):
+        triples = np.array([0, 1, 0]), np.array([1, 0, 0]), np.array([4, 2.5, 1])
+        labels = {"uid_map": {"ann": 0, "ben": 1, "nobody": 2}, "iid_map": {7: 0, 9: 1}}
+        return SimpleNamespace(**{"uir_tuple": triples, "timestamps": None, **labels, **more})
+
+    def test_by_hand(self):
+        expected = Ratings.from_columns(["ann", "ben", "ann"], [9, 7, 7], [4, 2.5, 1])
+        assert Ratings.from_frame(self.data()) == expected
+
+    def test_times(self):
+        dated = self.data(timestamps=10**9 + np.array([86_400, 0, 90_000]))
+        assert Ratings.from_frame(dated).days.tolist() == [11_575, 11_575, 11_574]
+
+    def test_baskets_are_no_ratings(self):
+        with pytest.raises(RecveilError, match="baskets or sessions, which are no ratings"):
+            Ratings.from_frame(self.data(num_baskets=3))
+
+
+def test_a_frame_with_such_columns_is_a_frame():
+    import pandas as pd
+
+    names = ("uir_tuple", "uid_map", "iid_map")
+    columns = {"user": [1], "item": [2], "rating": [3]} | {name: [0] for name in names}
+    assert Ratings.from_frame(pd.DataFrame(columns)).n_ratings == 1
