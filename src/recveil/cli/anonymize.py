@@ -17,7 +17,7 @@ _MOST_WARNINGS = 3
 
 
 def anonymize(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     output: Annotated[
         Path,
         typer.Option(
