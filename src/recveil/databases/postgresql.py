@@ -25,21 +25,22 @@ _TABLES = (
     "SELECT table_name::text FROM information_schema.tables "
     "WHERE table_schema = ANY (current_schemas(false))"
 )
-# What the driver says where it cannot connect, and what to do; its own words name the host.
+# How it begins what it says where it cannot connect, and what to do; the rest names who and where.
 _REFUSALS = {
-    r"authentication|no password": "the user or password was refused; set PGUSER and PGPASSWORD, "
-    "or write the password into ~/.pgpass",
-    r"database .* does not exist": "the server has no database of that name; check the address",
-    r"role .* does not exist|no PostgreSQL user": "the server knows no such user; name another in "
-    "the address or with PGUSER",
-    r"service": "no such service is known; check PGSERVICE and the service file "
-    "(~/.pg_service.conf)",
-    r"pg_hba": "the server lets nobody in from here as that user; ask who runs it (pg_hba.conf)",
-    r"SSL|sslmode|certificate": "server and client do not agree about encryption; see sslmode",
-    r"too many|starting up|shutting down": "the server takes nobody in at the moment; try again "
-    "later",
-    r"URI|percent|spaces|invalid|missing|option": "its address is not understood; expected "
-    "postgresql://USER@HOST/DATABASE, with odd characters as %20",
+    r"fe_sendauth|.{0,20}authentication": "the user or password was refused; set PGUSER and "
+    "PGPASSWORD, or write the password into ~/.pgpass",
+    r"database ": "the server has no database of that name; check the address",
+    r"role |no PostgreSQL user": "the server knows no such user; name another in the address or "
+    "with PGUSER",
+    r"definition of service|service file": "no such service is known; check PGSERVICE and the "
+    "service file (~/.pg_service.conf)",
+    r"no pg_hba": "the server lets nobody in from here as that user; ask who runs it (pg_hba.conf)",
+    r"server does not support SSL|SSL|sslmode|root certificate": "server and client do not agree "
+    "about encryption; see sslmode",
+    r"sorry|too many|remaining connection|the database system": "the server takes nobody in at the "
+    "moment; try again later",
+    r"unexpected|invalid|missing|extra|end of string|forbidden": "its address is not understood; "
+    "expected postgresql://USER@HOST/DATABASE, with odd characters as %20",
 }
 _UNREACHABLE = "no server answers there; check the address, and that it runs and lets you in"
 _SAID = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
@@ -176,9 +177,10 @@ def why_not_connected(message: str) -> str:
     'no server answers there; check the address, and that it runs and lets you in'
     """
     said = message.partition("Failed to connect:")[2] or message
-    # What the server itself says stands behind FATAL; before it stands where it is.
-    said = said.rpartition("FATAL:")[2]
-    for pattern, words in _REFUSALS.items():
-        if re.search(pattern, said):
+    # What the server itself says stands at the end; before it stands where it is.
+    for mark in ("FATAL:", " failed: "):
+        said = said.rpartition(mark)[2]
+    for beginning, words in _REFUSALS.items():
+        if re.match(rf"\s*({beginning})", said):
             return words
     return _UNREACHABLE

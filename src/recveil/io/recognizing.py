@@ -91,8 +91,8 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     check_format(format)
     with naming(path):
         packing = packing_of(path)
-        if found := _of_several(path, packing):
-            return _within(*found, layout, path, format)
+        if of_several := _of_several(path, packing):
+            return _within(*of_several, layout, path, format)
         _refuse_within(layout, path)
         with path.open("rb") as file:
             is_empty_zip = file.read(len(_EMPTY_ZIP)) == _EMPTY_ZIP
