@@ -1,6 +1,14 @@
-"""Inputs whose answers are obvious."""
+"""Inputs whose answers are obvious, and a database server."""
 
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -178,3 +186,67 @@ def synthetic():
     yield DrawnByShares
     forget(maker)
     register(own)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    """A PostgreSQL server of our own, in a temporary folder; its socket is all that leads to it.
+
+    Everybody who gets to the socket may come in as the user "shop"; "guarded" needs a password.
+    """
+    pytest.importorskip("adbc_driver_postgresql")
+    programs = _postgresql_programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL server is installed (Debian: apt-get install postgresql)")
+    user = _unprivileged()
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path must be short
+    os.chown(folder, *user)
+    as_user = {"user": user[0], "group": user[1], "extra_groups": []} if os.getuid() == 0 else {}
+    as_user |= {"cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    data = folder / "data"
+    make = ["-D", data, "--auth=trust", "--username=shop", "--no-sync", "--encoding=UTF8"]
+    subprocess.run([programs / "initdb", *make], check=True, **quiet, **as_user)
+    hba = data / "pg_hba.conf"
+    hba.write_text("local all guarded scram-sha-256\n" + hba.read_text())
+    settings = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}", "-F"]
+    server = subprocess.Popen([programs / "postgres", "-D", data, *settings], **quiet, **as_user)
+    try:
+        _wait_for(folder / ".s.PGSQL.5432", server)
+        yield f"postgresql://shop@/postgres?host={folder}"
+    finally:
+        server.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
+        server.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _postgresql_programs() -> Path | None:
+    """Return the folder of the server's programs, if it is installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    known = shutil.which("postgres") or (found[-1] if found else None)
+    folder = None if known is None else Path(known).resolve().parent
+    return folder if folder and (folder / "initdb").exists() else None
+
+
+def _unprivileged() -> tuple[int, int]:
+    """Return who runs the server, which refuses to be run by root."""
+    if os.getuid() != 0:
+        return os.getuid(), os.getgid()
+    found = pwd.getpwnam("nobody")
+    return found.pw_uid, found.pw_gid
+
+
+def _wait_for(socket: Path, server: subprocess.Popen) -> None:
+    from adbc_driver_manager import Error
+    from adbc_driver_postgresql import dbapi
+
+    for _ in range(600):
+        assert server.poll() is None, "the PostgreSQL server ended"
+        if socket.exists():
+            try:
+                dbapi.connect(f"postgresql://shop@/postgres?host={socket.parent}").close()
+                return
+            except Error:
+                pass
+        time.sleep(0.05)
+    raise AssertionError("the PostgreSQL server did not start")

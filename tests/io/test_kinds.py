@@ -135,6 +135,13 @@ class TestEveryReader:
         assert len(message) < 300
 
     def test_ratings(self, path, kind, inside_gzip, ratings):
+        if kind == "a SQLite database" and not inside_gzip:
+            pytest.importorskip("adbc_driver_sqlite")
+            with pytest.raises(RecveilError, match=r"^download\.csv: it has .*; say which one"):
+                read_ratings(path)
+            with pytest.raises(RecveilError, match="there are no ratings in it"):
+                read_ratings(path, table="ratings")
+            return
         if kind not in READ or (kind in PACKED and inside_gzip):
             self.refused(kind, read_ratings, path)
         elif kind.endswith("decimal commas"):

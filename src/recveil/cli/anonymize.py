@@ -17,7 +17,7 @@ _MOST_WARNINGS = 3
 
 
 def anonymize(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     output: Annotated[
         Path,
         typer.Option(
@@ -118,7 +118,7 @@ def anonymize(
         show_release(made, output)
 
 
-def _run_dry(source: Path, output: Path, json: Path | None, given: dict[str, Any]) -> None:
+def _run_dry(source: str, output: Path, json: Path | None, given: dict[str, Any]) -> None:
     """Say what would be done."""
     from recveil.anonymize import dry_run
     from recveil.cli.show import describe, show_read, write_json

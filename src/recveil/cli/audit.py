@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @reading_options
 @adversary_options
 def audit(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     release: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Attack this release of the same people, too."),

@@ -17,7 +17,7 @@ _LIMITS = "Question"
 
 @reading_options
 def compare(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     out: Annotated[
         Path,
         typer.Option(

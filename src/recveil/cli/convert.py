@@ -12,7 +12,7 @@ from recveil.cli.outputs import is_stdout
 
 @reading_options
 def convert(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     target: Annotated[Path, typer.Argument(help=options.TARGET)],
     target_format: Annotated[
         str | None,

@@ -14,8 +14,10 @@ _GROUND = "Held-out ratings"
 @reading_options
 def evaluate(
     source: Annotated[
-        Path | None,
-        typer.Argument(help="A file of ratings, for --split; - reads standard input."),
+        str | None,
+        options.table_argument(
+            "A file of ratings, or an address, for --split; - reads standard input."
+        ),
     ] = None,
     release: Annotated[
         Path | None,
@@ -94,7 +96,7 @@ def evaluate(
 
 
 def _check_ground(
-    source: Path | None, train: Path | None, test: Path | None, split: float | None
+    source: str | None, train: Path | None, test: Path | None, split: float | None
 ) -> None:
     """Refuse files that leave open what is held out."""
     given = {"SOURCE": source, "--split": split, "--train": train, "--test": test}

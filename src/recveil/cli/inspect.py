@@ -1,6 +1,5 @@
 """recveil inspect."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from recveil.cli.options import Json, reading_options
 
 @reading_options
 def inspect(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     rows: Annotated[
         int | None,
         typer.Option(

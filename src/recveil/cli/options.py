@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from recveil.ratings import RatingScale
 
 _INPUT = "Input"
-SOURCE = "A file of ratings, packed or not, or a folder of parts; - reads standard input."
+SOURCE = (
+    "A file of ratings, packed or not, a folder of parts, or an address, such as sqlite:///shop.db "
+    "or s3://bucket/ratings.csv; - reads standard input."
+)
 TARGET = (
     "What to write: .parquet, .csv or .inter, or a new folder for recbole and lenskit; - writes to "
     "standard output."
@@ -21,6 +24,19 @@ TARGET_FORMAT = (
 )
 
 
+def _files(incomplete: str) -> list[str]:
+    """List the files and folders whose paths begin so, for the shell."""
+    found = Path(incomplete).parent.glob("*") if "://" not in incomplete else []
+    return sorted(f"{each}/" if each.is_dir() else str(each) for each in found)
+
+
+def table_argument(help: str) -> Any:
+    """Return an argument that takes a path or an address, which as a path would lose a slash."""
+    return typer.Argument(help=help, autocompletion=_files)
+
+
+# A table of ratings, where it is the first that a verb takes.
+Source = Annotated[str, table_argument(SOURCE)]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -111,6 +127,30 @@ Null = Annotated[
         help="What stands in a matrix for no rating, such as 99; an empty cell always does.",
     ),
 ]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SELECT",
+        rich_help_panel=_INPUT,
+        help="The ratings in a database: the rows of this query.",
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=_INPUT,
+        help="The ratings in a database: all rows of this table or view.",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=_INPUT,
+        help="The sheet of a workbook that holds the ratings, if several could.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -161,6 +201,9 @@ reading_options = add_options(
         "decimal": (Decimal, None),
         "wide": (Wide, False),
         "null": (Null, None),
+        "query": (Query, None),
+        "table": (Table, None),
+        "sheet": (Sheet, None),
     },
     _as_understood,
 )

@@ -1,6 +1,5 @@
 """recveil selftest."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from recveil.cli.options import Json, reading_options
 
 @reading_options
 def selftest(
-    source: Annotated[Path, typer.Argument(help=options.SOURCE)],
+    source: options.Source,
     seed: Annotated[int, options.seed_of("checks")] = 0,
     json: Json = None,
     **reading: Any,

@@ -1,4 +1,4 @@
-"""Reading Parquet and Arrow files from anybody: another process decodes them, and may die of it."""
+"""Reading files with types from anybody: another process decodes them, and may die of it."""
 
 from recveil.decoding.decoder import Decoded, decoded_table, decoding
 from recveil.decoding.packing import PACKINGS, opened_unpacked, packing_of, tables_in

@@ -1,4 +1,4 @@
-"""Child: the process that decodes Parquet and Arrow files, and answers with what is in them.
+"""Child: the process that decodes files with types, and answers with what is in them.
 
 A damaged file can make the decoder crash, and a small one can become many gigabytes. So it is
 decoded here, where nothing is lost if the process dies or runs out of memory. Each value is
@@ -18,21 +18,16 @@ import pyarrow as pa
 import pyarrow.compute  # casts need it, and each copy of the process would load it
 import pyarrow.parquet as pq
 
+from recveil.decoding.held import Held, TooLargeError, each_small
 from recveil.decoding.packing import DAMAGED, opened_unpacked
+from recveil.errors import RecveilError
 from recveil.lifeline import hold_on
 from recveil.memory import MemoryLimitError
 
 _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
-# For each row that is kept: what becomes of it beside the decoded values, while it is put in order.
-_BESIDE_A_ROW = 16
-# Of batches, one is held there, and a few by the process that asked; such a one always may be.
-_HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
-
-
-class TooLargeError(Exception):
-    """What is decoded takes more memory than it may: so many bytes, and of how many rows."""
+_OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
 
 
 def serve(lifeline: int = -1) -> None:
@@ -109,6 +104,8 @@ def _told(error: Exception) -> dict[str, Any]:
         return {"error": "large", "needed": needed, "rows": rows}
     if isinstance(error, MemoryError | MemoryLimitError):
         return {"error": "memory"}
+    if isinstance(error, RecveilError):
+        return {"error": "refused", "message": str(error)}
     if isinstance(error, DAMAGED):
         return {"error": "packed", "message": str(error)}
     if isinstance(error, OSError) and error.errno:
@@ -138,13 +135,27 @@ def _limit(n_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (min([most, *ends]), hard))
 
 
-def _open(request: dict[str, Any]) -> "_Parquet | _Arrow":
+def _open(request: dict[str, Any]) -> "_Parquet | _Arrow | _Within":
+    if request["format"] in _OF_SEVERAL_TABLES:
+        return _Within(_table_within(request))
     path = os.fsencode(request["path"])  # it may be no UTF-8
     if request["packed"]:
         source: Any = pa.BufferReader(_unpacked(path, request["limit"]))
     else:
         source = pa.OSFile(path)  # not mapped: a file may shrink while it is read
     return (_Parquet if request["format"] == "parquet" else _Arrow)(source)
+
+
+def _table_within(request: dict[str, Any]) -> Any:
+    """Open a file that may hold several tables; what reads it is loaded where it is needed."""
+    path = Path(request["path"])
+    if request["format"] == "workbook":
+        from recveil.decoding.workbook import Workbook
+
+        return Workbook(path, request["limit"], **request["within"])
+    from recveil.decoding.database_file import DatabaseFile
+
+    return DatabaseFile(request["format"], path, request["within"], request["limit"])
 
 
 def _unpacked(path: bytes, limit: int) -> pa.Buffer:
@@ -178,15 +189,15 @@ class _Parquet:
         if request["wanted"] == "first":
             batches = self.parquet.iter_batches(request["rows"])
             first = _first(batches, request["rows"], schema)
-            return head, _flat(schema), _each_small(first, request["limit"])
+            return head, _flat(schema), each_small(first, request["limit"])
         self.parquet = pq.ParquetFile(self.file, read_dictionary=request["dictionary"])
         schema = _chosen(self.parquet.schema_arrow, request["columns"])
         if request["wanted"] == "batches":
             batches = self._by_group(request["rows"], schema)
-            return head, schema, _each_small(batches, request["limit"])
+            return head, schema, each_small(batches, request["limit"])
         if request["narrow"]:
             schema = self._narrowed(schema)
-        held = _Held(request["limit"])
+        held = Held(request["limit"])
         held.refuse_rows(sum(groups), schema)
         return head, schema, held.counting(self._all(groups, schema))
 
@@ -241,12 +252,12 @@ class _Arrow:
         if request["wanted"] == "first":
             batches = _batches(reader)
             first = _first(batches, request["rows"], reader.schema)
-            return head, _flat(reader.schema), _each_small(first, request["limit"])
+            return head, _flat(reader.schema), each_small(first, request["limit"])
         names = reader.schema.names
         included = sorted({names.index(name) for name in request["columns"]})
         reader = self._reader(pa.ipc.IpcReadOptions(included_fields=included))
         batches = _batches(reader)
-        held = _Held(request["limit"])
+        held = Held(request["limit"])
         return head, reader.schema, held.counting((batch, 0) for batch in batches)
 
     def _reader(self, options: Any = None) -> Any:
@@ -255,6 +266,33 @@ class _Arrow:
         self.file.seek(0)
         opened = pa.ipc.open_stream if is_stream else pa.ipc.open_file
         return opened(self.file, options=options)
+
+
+class _Within:
+    """One table of a file that may hold several."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def answer(self, request: dict[str, Any]) -> Answer:
+        """Return what to tell first, the schema, and the batches; there are no groups."""
+        head: dict[str, Any] = {"groups": []}
+        if request["wanted"] == "schema":
+            schema = pa.schema([(name, pa.null()) for name in self.table.names()])
+            return head, schema, self._closing(iter(()))
+        if request["wanted"] == "first":
+            schema, batches = self.table.first(request["rows"])
+            small = each_small(((batch, 0) for batch in batches), request["limit"])
+            return head, schema, self._closing(small)
+        schema, batches = self.table.rows(request["columns"], request["dictionary"])
+        held = Held(request["limit"])
+        return head, schema, self._closing(held.counting((batch, 0) for batch in batches))
+
+    def _closing(
+        self, batches: Iterator[tuple[pa.RecordBatch, int]]
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        yield from batches
+        self.table.close()
 
 
 def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
@@ -307,50 +345,3 @@ def _first(
             for field, column in zip(schema, rows.columns, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=_flat(schema)), 0
-
-
-def _each_small(
-    batches: Iterator[tuple[pa.RecordBatch, int]], limit: int
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield batches of which a few are held at a time; refuse one that is too large for that."""
-    most = max(limit // _HELD_AT_A_TIME, _SMALL_BATCH)
-    for batch, group in batches:
-        if batch.nbytes > most:
-            raise TooLargeError(_HELD_AT_A_TIME * batch.nbytes, None)
-        yield batch, group
-
-
-class _Held:
-    """Counts what the asking process will hold of all that is read."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.rows = 0
-        self.bytes = 0
-
-    def refuse_rows(self, n_rows: int, schema: pa.Schema) -> None:
-        """Refuse so many rows, as the file tells them, before any is read."""
-        a_row = sum(_bits(field.type) for field in schema) // 8 + _BESIDE_A_ROW
-        if n_rows * a_row > self.limit:
-            raise TooLargeError(n_rows * a_row, n_rows)
-
-    def counting(
-        self, batches: Iterator[tuple[pa.RecordBatch, int]]
-    ) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches until they are too many."""
-        for batch, group in batches:
-            self.rows += batch.num_rows
-            self.bytes += batch.nbytes + _BESIDE_A_ROW * batch.num_rows
-            if self.bytes > self.limit:
-                raise TooLargeError(self.bytes, None)
-            yield batch, group
-
-
-def _bits(kind: pa.DataType) -> int:
-    """Return how many bits a value takes at least."""
-    if pa.types.is_dictionary(kind):
-        return _bits(kind.index_type)
-    try:
-        return int(kind.bit_width)
-    except ValueError:  # text: where it begins
-        return 32

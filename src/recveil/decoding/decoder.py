@@ -1,4 +1,4 @@
-"""Decoder: asks another process what is in a Parquet or Arrow file."""
+"""Decoder: asks another process what is in a file with types, such as Parquet."""
 
 import atexit
 import json
@@ -42,7 +42,7 @@ Wanted = Literal["schema", "first", "table", "batches"]
 
 @brief
 class Decoded(NamedTuple):
-    """What is in a Parquet or Arrow file.
+    """What is in a file with types, such as Parquet.
 
     Attributes
     ----------
@@ -75,6 +75,7 @@ def decoding(
     narrow: bool = False,
     rows: int = 0,
     packings: Collection[str] = ("gzip",),
+    within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Iterator[Decoded]:
     """Let another process decode a file, which this one could die of.
 
@@ -82,7 +83,7 @@ def decoding(
     ----------
     path : Path
         The file, packed (see `packing_of`) or not.
-    format : {"parquet", "arrow"}
+    format : {"parquet", "arrow", "sqlite", "duckdb", "workbook"}
     wanted : {"schema", "first", "table", "batches"}
         Which values: none, the first rows (without those of nested columns), all of some columns,
         or these in batches that keep to row groups, of which few are held at a time.
@@ -97,13 +98,15 @@ def decoding(
     packings : collection of str
         How the file may be packed. An archive has room for more than a table, so that whoever
         looks into what others wrote does not want it opened.
+    within : mapping of str to (str or None)
+        Which table it is, of a file that may hold several: its `query`, `table` or `sheet`.
 
     Raises
     ------
     MemoryLimitError
         If it takes more memory than may be taken.
     RecveilError
-        If the other process dies of it.
+        If the other process dies of it, or says what is wrong with it.
     OSError, pyarrow.ArrowInvalid
         As if it were read here.
 
@@ -128,6 +131,7 @@ def decoding(
         "narrow": narrow,
         "rows": rows,
         "limit": memory_limit(),
+        "within": dict(within),
     }
     child = _Child.take()
     try:
@@ -304,6 +308,8 @@ def _raise(told: dict[str, Any], name: str) -> None:
         refuse_for_memory(f"{name}: {rows}", told["needed"], at_least=not told["rows"])
     if told["error"] == "memory":
         refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)
+    if told["error"] == "refused":
+        raise RecveilError(message)
     if told["error"] == "packed":
         raise BadGzipFile(message)
     if told["error"] == "system":

@@ -15,7 +15,8 @@ from recveil.io.part_files import parts_of
 from recveil.io.reading import Reading
 from recveil.io.recognizing import recognize
 from recveil.io.sample import first_rows
-from recveil.ratings.frame import table_of
+from recveil.io.table_within import OF_SEVERAL_TABLES
+from recveil.ratings.frame import frame_of
 from recveil.ratings.plain_types import python_values
 
 MOST_ROWS = 1_000
@@ -69,7 +70,7 @@ def rows_as_read(reading: Reading, values: Mapping[str, Sequence[str]]) -> First
 def rows_of_frame(frame: Any, reading: Reading) -> FirstRows | None:
     """Return the first rows of a data frame, with all of its columns that Arrow can hold."""
     try:
-        table = table_of(frame).slice(0, MOST_ROWS)
+        table = frame_of(frame).table.slice(0, MOST_ROWS)
     except RecveilError:
         return None
     return _with_roles(reading, table.column_names, _columns_as_text(table))
@@ -91,7 +92,7 @@ def rows_of_file(
     layout : Layout
         What they said of how it is written.
     """
-    if layout.wide or reading.format in ("netflix", "wide"):
+    if layout.wide or reading.format in (*OF_SEVERAL_TABLES, "netflix", "wide"):
         return None
     parts = parts_of(path)
     path = parts[0].path if parts else path

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from recveil.databases import Address
 from recveil.inspect.column_order import order_seen
 from recveil.inspect.counts import spread_of
 from recveil.inspect.date_grain import Dates, dates_of
@@ -21,7 +22,8 @@ from recveil.inspect.first_rows import (
 )
 from recveil.inspect.identifying import identifiers_of
 from recveil.inspect.inspection import Inspection
-from recveil.io import Reading, spooled, understand
+from recveil.io import Reading, understand
+from recveil.io.at_hand import at_hand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.layout import layout_of
 from recveil.io.raw_columns import raw_columns_shown
@@ -38,7 +40,7 @@ def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Insp
 
     Parameters
     ----------
-    source : path, Ratings, or data frame
+    source : path, address, Ratings, or data frame
         In any format that `recveil.io` reads.
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, names or places of
@@ -102,12 +104,12 @@ class _Seen:
 
 @contextmanager
 def _stable(source: Any) -> Iterator[Any]:
-    """Give what can be read twice: of a pipe, a copy."""
+    """Give what can be read twice: of a pipe, and of what lies with a service, a copy."""
     if not isinstance(source, str | PathLike):
         yield source
         return
-    with spooled(source) as path:
-        yield path
+    with at_hand(source) as found:
+        yield source if isinstance(found, Address) else found
 
 
 def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) -> FirstRows:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from recveil.errors import RecveilError
+from recveil.io.at_hand import at_hand
 from recveil.io.layout import Layout, layout_of
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
-from recveil.io.pipes import spooled
 from recveil.io.positions import as_text
 from recveil.io.raw_columns import show_raw_columns
 from recveil.io.read import read_source
@@ -49,6 +49,9 @@ def understand(
     decimal: str | None = None,
     wide: bool = False,
     null: str | float | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -61,7 +64,7 @@ def understand(
         data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
         all else here must be left at its default.
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
-    delimiter, decimal, wide, null
+    delimiter, decimal, wide, null, query, table, sheet
         See `read_ratings`.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
@@ -104,7 +107,7 @@ def understand(
         item=item,
         rating=rating,
         time=time,
-        layout=layout_of(delimiter, decimal, wide, null),
+        layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
         k=k,
         people_in=people_in,
     )
@@ -145,7 +148,7 @@ def _take(
             framed.columns, framed.names, framed.name, "named", framed.locate, how, framed.look
         )
         return replace(reading, notes=(*filter(None, [framed.note]), *reading.notes))
-    with busy("Reading ratings"), spooled(source) as path:
+    with busy("Reading ratings"), at_hand(source) as path:
         read = read_source(
             path, format, given, times=how.reads_times, time_format=time_format, layout=layout
         )
@@ -183,14 +186,18 @@ def read_ratings(
     decimal: str | None = None,
     wide: bool = False,
     null: str | float | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
 ) -> Ratings:
     r"""Read a file of ratings, packed or not.
 
     Parameters
     ----------
     path : str or path
-        The file, a folder or pattern of part files, the folder of the Netflix Prize, a pipe, or
-        "-" for standard input.
+        The file, a folder or pattern of part files, the folder of the Netflix Prize, a pipe, "-"
+        for standard input, or an address: of a database (``sqlite:///shop.db``,
+        ``postgresql://host/shop``), or of what lies elsewhere (``s3://bucket/ratings.csv``).
     format : str, optional
         A key of `FORMATS`; found by looking into the file if not given.
     scale : RatingScale, optional
@@ -220,6 +227,11 @@ def read_ratings(
         Whether the table is a matrix: a row for each user, and a column for each item.
     null : str or float, optional
         What stands in a matrix for "no rating", beside nothing at all: 99 in Jester's.
+    query, table : str, optional
+        What to read of a database: the rows of one SELECT, or a table or view; one of both. It is
+        opened for reading alone.
+    sheet : str, optional
+        Which sheet of a workbook to read, if several hold a table.
 
     Returns
     -------
@@ -259,7 +271,7 @@ def read_ratings(
         item=item,
         rating=rating,
         time=time,
-        layout=layout_of(delimiter, decimal, wide, null),
+        layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
     )
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)

@@ -4,6 +4,7 @@ import json
 import pickletools
 import re
 import zipfile
+import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
@@ -71,10 +72,13 @@ _PICKLE = _BINARY[b"\x80\x02"]
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
 # What the names within a zip archive tell of it.
 _ZIPPED = {
+    r"xl/workbook\.bin$": Kind("a binary Excel workbook (.xlsb)", _SHEET),
     r"xl/": Kind("an Excel workbook", _SHEET),
     r"content\.xml$": Kind("an OpenDocument spreadsheet", _SHEET),
     r".*\.npy$": Kind("numpy arrays (.npz)", _FRAME),
 }
+_OF_EXCEL, _OF_OPEN_DOCUMENT = "xl/workbook.xml", "content.xml"
+_SHEETS = b"application/vnd.oasis.opendocument.spreadsheet"
 _JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
 # Excel is told by this line what stands between columns.
 _SEP_LINE = re.compile(r'"?sep=(.?)"?', re.IGNORECASE)
@@ -224,6 +228,25 @@ def _is_old_pickle(head: bytes) -> bool:
     except Exception:  # whatever it is, it is no pickle; of text, any word may be an instruction
         return False
     return False
+
+
+def workbook_in(path: Path) -> str | None:
+    """Say what a zip archive is, if it is a workbook of Excel (.xlsx) or OpenDocument (.ods).
+
+    Parameters
+    ----------
+    path : Path
+        A zip archive, or what begins as one.
+    """
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            names = set(archive.namelist())
+            if _OF_EXCEL in names:
+                return "an Excel workbook"
+            is_one = _OF_OPEN_DOCUMENT in names and _SHEETS in archive.open("mimetype").read(80)
+            return "an OpenDocument spreadsheet" if is_one else None
+    except (zipfile.BadZipFile, NotImplementedError, KeyError, zlib.error, RuntimeError):
+        return None  # whoever unpacks it will say what is wrong
 
 
 def _archive(path: Path) -> Kind:

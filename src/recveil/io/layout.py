@@ -1,7 +1,9 @@
-"""Layout: what the owner of a text says of how it is written, where that is not certain."""
+"""Layout: what the owner of a file says of how it is written, and of which table in it is meant."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from recveil.databases import Wanted
 from recveil.errors import RecveilError, quoted
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}
@@ -9,7 +11,7 @@ _NEVER = '"\r\n\0'
 
 
 class Layout(NamedTuple):
-    """What was said of how a text is written; nothing, as a rule, for it is found by looking.
+    """What was said of how a file is written; nothing, as a rule, for it is found by looking.
 
     Attributes
     ----------
@@ -21,12 +23,28 @@ class Layout(NamedTuple):
         Whether each row is a user and each column an item.
     null : str or None
         What stands in a wide table for "no rating", beside nothing at all.
+    query, table : str or None
+        What to read of a database: the rows of one SELECT, or of a table.
+    sheet : str or None
+        Which sheet of a workbook to read.
     """
 
     delimiter: str | None = None
     decimal: str | None = None
     wide: bool = False
     null: str | None = None
+    query: str | None = None
+    table: str | None = None
+    sheet: str | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """What to read of a database."""
+        return Wanted(self.query, self.table)
+
+    def within(self, format: str) -> Mapping[str, str | None]:
+        """Say which table of a file of this format is meant."""
+        return {"sheet": self.sheet} if format == "workbook" else self.wanted._asdict()
 
     @property
     def is_said(self) -> bool:
@@ -39,6 +57,9 @@ def layout_of(
     decimal: str | None = None,
     wide: bool = False,
     null: str | float | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
 ) -> Layout:
     r"""Check what was said of how a text is written.
 
@@ -50,6 +71,8 @@ def layout_of(
     wide : bool
     null : str or float, optional
         Means nothing without `wide`.
+    query, table, sheet : str, optional
+        At most one of both, `query` and `table`.
 
     Raises
     ------
@@ -59,7 +82,7 @@ def layout_of(
     Examples
     --------
     >>> layout_of("tab", ",")
-    Layout(delimiter='\t', decimal=',', wide=False, null=None)
+    Layout(delimiter='\t', decimal=',', ...)
     """
     mark = None if delimiter is None else _WORDS.get(delimiter, delimiter)
     if mark is not None and not _can_split(mark):
@@ -78,7 +101,13 @@ def layout_of(
             f"table; give wide (--wide), too, or leave out such ratings with drop_off_scale "
             f"(--drop-off-scale)"
         )
-    return Layout(mark, decimal, wide, None if null is None else str(null))
+    if query is not None and table is not None:
+        raise RecveilError(
+            "query (--query) and table (--table) are both given; expected one of them: a table is "
+            "read whole"
+        )
+    none = None if null is None else str(null)
+    return Layout(mark, decimal, wide, none, query, table, sheet)
 
 
 def _can_split(mark: str) -> bool:

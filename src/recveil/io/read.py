@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from recveil.databases import Address
 from recveil.errors import RecveilError
 from recveil.io.columnar import read_columnar
 from recveil.io.decimal_commas import with_points
@@ -17,14 +18,16 @@ from recveil.io.formats import resolve_format
 from recveil.io.json_objects import read_json
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.layout import Layout
+from recveil.io.looking import looked
 from recveil.io.netflix import read_netflix
 from recveil.io.part_files import Part, naming_part, parts_of, read_parts, time_key
 from recveil.io.pipes import is_pipe, name_of
 from recveil.io.recognizing import Recognized, recognize, recognize_wide
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
+from recveil.io.table_within import OF_SEVERAL_TABLES, read_server, read_within
 from recveil.io.wide_matrix import read_wide
-from recveil.ratings.dates import Look, look_for_times
+from recveil.ratings.dates import Look
 from recveil.ratings.frame import frame_of
 
 
@@ -102,7 +105,7 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
 
 
 def read_source(
-    path: Path,
+    path: Path | Address,
     format: str | None,
     given: Mapping[str, str | None],
     *,
@@ -114,7 +117,9 @@ def read_source(
 
     Parameters
     ----------
-    path, format
+    path : Path or Address
+        As for `read_table`, or the address of a database server.
+    format : str or None
         As for `read_table`.
     given : mapping
         Names or places of those columns, where the caller knows them.
@@ -125,6 +130,8 @@ def read_source(
         What was said of how the text is written.
     """
     layout = layout or Layout()
+    if isinstance(path, Address):
+        return _read_server(path, format, given, times, time_format, layout)
     selection = Selection(given, times=times, time_is_text=time_format is not None)
     parts = parts_of(path)
     if layout.wide:
@@ -133,19 +140,41 @@ def read_source(
         source = _read_parts(path, parts, format, selection, layout)
     else:
         found = _recognize(path, format, layout)
-        look, selection = _with_look(path, found, selection)
+        look, selection = _looked(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
     return with_points(_refuse_empty(source, path), layout.decimal)
 
 
-def _with_look(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
+def _read_server(
+    address: Address,
+    format: str | None,
+    given: Mapping[str, str | None],
+    times: bool,
+    time_format: str | None,
+    layout: Layout,
+) -> Source:
+    """Read a table that a server keeps."""
+    said = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
+    said |= {"sheet": layout.sheet}
+    for name, value in said.items():
+        if value is not None:
+            raise RecveilError(
+                f"{address.name}: {name} (--{name}) is given, but a database has columns with "
+                f"types; leave that out"
+            )
+    selection = Selection(given, times=times, time_is_text=time_format is not None)
+    source = read_server(address, selection, layout.wanted)
+    return with_points(source, layout.decimal)
+
+
+def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
     """Look for the column of times, where nobody named it."""
-    if not selection.times or selection.given.get("time") is not None:
-        return Look(), selection
-    look = _look(path, found, selection)
-    if look.name is None:
-        return look, selection
-    return look, replace(selection, given={**selection.given, "time": look.name})
+    with naming(path):
+        return looked(
+            selection,
+            path.name,
+            lambda: first_rows(path, found.format, found.dialect, found.within),
+        )
 
 
 def _read_parts(
@@ -159,7 +188,7 @@ def _read_parts(
     selection = replace(selection, time_is_text=True)
     with naming_part(parts[0]):
         first = _recognize(parts[0].path, format, layout)
-        look, selection = _with_look(parts[0].path, first, selection)
+        look, selection = _looked(parts[0].path, first, selection)
 
     def read(part: Path) -> Source:
         return _read_recognized(part, _recognize(part, format, layout), selection)
@@ -196,24 +225,14 @@ def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     return recognize(path, format, layout)
 
 
-def _look(path: Path, found: Recognized, selection: Selection) -> Look:
-    """Look for dates where no column is called times, or the one that is holds none."""
-    with naming(path):
-        rows = first_rows(path, found.format, found.dialect)
-        if rows is None:
-            return Look()
-        chosen = selection.choose(rows.column_names, path.name)
-    if "time" in chosen and selection.time_is_text:
-        return Look()  # a format says how it is written
-    return look_for_times(rows, chosen)
-
-
 def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Source:
     with naming(path):
         if found.dialect is not None:
             source = read_delimited(path, found.format, selection, found.dialect)
         elif found.format == "json":
             source = read_json(path, selection)
+        elif found.format in OF_SEVERAL_TABLES:
+            source = read_within(path, found.format, selection, found.within)
         elif found.format == "netflix":
             source = read_netflix(path, selection)
         else:

@@ -2,10 +2,13 @@
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
+from recveil.databases import kind_of_file
+from recveil.databases.address import NAMES
 from recveil.decoding import packing_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.delimited import DIALECTS, Dialect
@@ -18,8 +21,15 @@ from recveil.io.formats import (
     refuse_unknown_text,
     text_format,
 )
-from recveil.io.kinds import HEAD_BYTES, is_json, refuse_archive, refuse_unreadable
+from recveil.io.kinds import (
+    HEAD_BYTES,
+    is_json,
+    refuse_archive,
+    refuse_unreadable,
+    workbook_in,
+)
 from recveil.io.layout import Layout
+from recveil.io.table_within import refuse_missing_reader
 from recveil.ratings import find_columns
 
 _LOOKED_AT = 20
@@ -41,11 +51,14 @@ class Recognized(NamedTuple):
         How text is split into columns; None for what is no delimited text.
     said : tuple of str
         What its owner should know of how it was read.
+    within : mapping of str to (str or None)
+        Which table it is, of a file that may hold several.
     """
 
     format: str
     dialect: Dialect | None = None
     said: tuple[str, ...] = ()
+    within: Mapping[str, str | None] = MappingProxyType({})
 
 
 def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
@@ -78,6 +91,9 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     check_format(format)
     with naming(path):
         packing = packing_of(path)
+        if of_several := _of_several(path, packing):
+            return _within(*of_several, layout, path, format)
+        _refuse_within(layout, path)
         with path.open("rb") as file:
             is_empty_zip = file.read(len(_EMPTY_ZIP)) == _EMPTY_ZIP
         if packing == "zip" or is_empty_zip:
@@ -117,6 +133,40 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
         mark = mark if line.count(mark) else " "
     found = recognize(path, format, layout._replace(delimiter=mark))
     return found._replace(said=tuple(each for each in found.said if " between " not in each))
+
+
+def _of_several(path: Path, packing: str | None) -> tuple[str, str] | None:
+    """Say what a file is that may hold several tables, and its name for people."""
+    if packing == "zip" and (book := workbook_in(path)) is not None:
+        return "workbook", book
+    kind = kind_of_file(path)
+    return None if kind is None else (kind, f"a {NAMES[kind]} database")
+
+
+def _within(found: str, what: str, layout: Layout, path: Path, format: str | None) -> Recognized:
+    """Return which table is meant, of a file that may hold several."""
+    if format is not None:
+        raise RecveilError(
+            f"{path.name}: {what}, as is found by looking, but format (--format) is {format}; "
+            f"leave that out, or name another file"
+        )
+    refuse_missing_reader(found, f"{path.name}: {what}")
+    _refuse_layout(layout, path, "text")
+    _refuse_within(layout, path, found)
+    return Recognized(found, None, (what,), layout.within(found))
+
+
+def _refuse_within(layout: Layout, path: Path, format: str = "") -> None:
+    """Refuse what names a table of a file that does not hold several of that kind."""
+    given = {"query": layout.query, "table": layout.table, "sheet": layout.sheet}
+    for name, value in given.items():
+        expected = "workbook" if name == "sheet" else "database"
+        fits = bool(format) and (format == "workbook") == (name == "sheet")
+        if value is not None and not fits:
+            raise RecveilError(
+                f"{path.name}: {name} (--{name}) is given, {quoted(value, 40)}, but the file is no "
+                f"{expected}; leave that out, or name another file"
+            )
 
 
 def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Recognized:
@@ -251,7 +301,7 @@ def _between(mark: str) -> str:
 
 
 def _refuse_layout(layout: Layout, path: Path, expected: str) -> None:
-    given = {"delimiter": layout.delimiter, "wide": layout.wide or None}
+    given = {"wide": layout.wide or None, "delimiter": layout.delimiter}
     for name, value in given.items():
         if value is not None:
             raise RecveilError(

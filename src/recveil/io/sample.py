@@ -1,19 +1,27 @@
 """The first rows of a table, to look into its columns before any is read."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 
 from recveil.decoding import PACKINGS, decoded_table
 from recveil.io.delimited import DIALECTS, Dialect, read_records
 from recveil.io.json_objects import first_objects
+from recveil.io.table_within import OF_SEVERAL_TABLES, first_within
 from recveil.ratings.plain_types import plain_table
 
 _ROWS = 1_000
 
 
-def first_rows(path: Path, format: str, dialect: Dialect | None = None) -> pa.Table | None:
+def first_rows(
+    path: Path,
+    format: str,
+    dialect: Dialect | None = None,
+    within: Mapping[str, str | None] = MappingProxyType({}),
+) -> pa.Table | None:
     r"""Return the first rows of a table that names its columns, with all of these.
 
     Parameters
@@ -23,6 +31,8 @@ def first_rows(path: Path, format: str, dialect: Dialect | None = None) -> pa.Ta
         A key of `FORMATS`.
     dialect : Dialect, optional
         How text is split, if it is not as usual for the format.
+    within : mapping
+        Which table it is, of a file that may hold several.
 
     Returns
     -------
@@ -43,6 +53,8 @@ def first_rows(path: Path, format: str, dialect: Dialect | None = None) -> pa.Ta
         return plain_table(
             decoded_table(path, format, wanted="first", rows=_ROWS, packings=PACKINGS)
         )
+    if format in OF_SEVERAL_TABLES:
+        return first_within(path, format, within)
     if format == "json":
         found = first_objects(path)
         return found if found.num_columns else None

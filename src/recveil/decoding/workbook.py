@@ -1,0 +1,162 @@
+"""Workbooks of Excel and OpenDocument, for the child: a small one can unpack to many gigabytes."""
+
+import itertools
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from recveil.errors import RecveilError, first_line_of, listed, quoted
+from recveil.memory import MemoryLimitError
+
+_ROWS_AT_ONCE = 1 << 16
+# Beyond, a number no longer tells neighbours apart, and two people may be one.
+_EXACT = 2.0**53
+# What has fewer columns or rows is no table, but a title or a note.
+_LEAST_COLUMNS, _LEAST_ROWS = 2, 2
+_ENCODED = pa.dictionary(pa.int32(), pa.string())
+# The column that says in which row of the sheet each one stands.
+PLACE = "row"
+
+
+class Workbook:
+    """One sheet of a workbook, as text: dates in ISO's way, numbers as short as they are.
+
+    Parameters
+    ----------
+    path : Path
+    limit : int
+        How many bytes of memory it may take.
+    sheet : str or None
+        Its name; if None, the only sheet that holds a table.
+    header : str
+        "yes" if its first row holds the names of its columns.
+    """
+
+    def __init__(self, path: Path, limit: int, sheet: str | None, header: str = "") -> None:
+        from python_calamine import CalamineError, CalamineWorkbook
+
+        self.name, self.has_header = path.name, header == "yes"
+        with zipfile.ZipFile(path) as archive:
+            is_excel = "xl/workbook.xml" in archive.namelist()
+            if sum(each.file_size for each in archive.infolist()) > limit:
+                raise MemoryLimitError
+        try:
+            self.book = CalamineWorkbook.from_path(path)
+            self.sheet = self._sheet(sheet)
+        except CalamineError as error:
+            raise RecveilError(
+                f"{self.name}: {'an Excel' if is_excel else 'an OpenDocument'} workbook that "
+                f"cannot be read ({first_line_of(error)}); open it and save it again, or save the "
+                f"sheet as CSV (UTF-8)"
+            ) from None
+
+    def names(self) -> list[str]:
+        """Return the texts of the first row."""
+        _, cells = next(self._rows(), (0, []))
+        return [_text(cell) or "" for cell in cells]
+
+    def first(self, n_rows: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the first rows under their names, without those columns that have none."""
+        names = self.names()
+        rows = [cells for _, cells in itertools.islice(self._rows(), 1, n_rows + 1)]
+        kept = [at for at, name in enumerate(names) if name]
+        columns = [pa.array([_text(cells[at]) for cells in rows], pa.string()) for at in kept]
+        batch = pa.RecordBatch.from_arrays(columns, [names[at] for at in kept])
+        return batch.schema, iter([batch])
+
+    def rows(
+        self, columns: list[str], dictionary: list[str]
+    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return some columns, by their places from 1 on, of all rows, and where each row stands.
+
+        Parameters
+        ----------
+        columns : list of str
+        dictionary : list of str
+            Those of ids.
+        """
+        fields = [(place, _ENCODED) for place in columns]
+        schema = pa.schema([*fields, (PLACE, pa.int32())])
+        return schema, self._blocks(schema, [int(place) - 1 for place in columns], dictionary)
+
+    def _blocks(
+        self, schema: pa.Schema, places: list[int], ids: list[str]
+    ) -> Iterator[pa.RecordBatch]:
+        rows = itertools.islice(self._rows(), int(self.has_header), None)
+        while block := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+            columns: list[pa.Array] = []
+            for at in places:
+                if str(at + 1) in ids:
+                    self._refuse_inexact(block, at)
+                texts = pa.array([_text(cells[at]) for _, cells in block], pa.string())
+                columns.append(texts.dictionary_encode())
+            columns.append(pa.array([number for number, _ in block], pa.int32()))
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _refuse_inexact(self, block: Sequence[tuple[int, list[Any]]], at: int) -> None:
+        for number, cells in block:
+            if isinstance(cells[at], float) and abs(cells[at]) > _EXACT:
+                raise RecveilError(
+                    f"{self.name} row {number}: an id of more digits than a cell holds exactly, "
+                    f"so that two may be one; write ids as text where they come from"
+                )
+
+    def _rows(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield each row that is not empty, with its number."""
+        for number, cells in enumerate(self.sheet.iter_rows(), 1):
+            if any(cell != "" for cell in cells):
+                yield number, cells
+
+    def _sheet(self, wanted: str | None) -> Any:
+        """Return the sheet of a name, or the only one that holds a table."""
+        from python_calamine import SheetTypeEnum
+
+        names = [m.name for m in self.book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
+        if wanted is not None:
+            if wanted not in names:
+                self._ask(f"no sheet {quoted(wanted, 40)}", names)
+            return self.book.get_sheet_by_name(wanted)
+        found = None
+        for name in names:
+            sheet = self.book.get_sheet_by_name(name)
+            if sheet.width >= _LEAST_COLUMNS and sheet.height >= _LEAST_ROWS:
+                if found is not None:
+                    self._ask("several sheets hold a table", names)
+                found = sheet
+        if found is None:
+            raise RecveilError(f"{self.name}: no sheet of it holds a table; expected ratings")
+        return found
+
+    def _ask(self, problem: str, names: list[str]) -> None:
+        raise RecveilError(
+            f"{self.name}: {problem}; it has {listed(names, 120)}; name one with sheet (--sheet)"
+        )
+
+    def close(self) -> None:
+        """Close the workbook."""
+        self.book.close()
+
+
+def _text(cell: Any) -> str | None:
+    """Return what is in a cell as a text file would have it; nothing for an empty one.
+
+    Examples
+    --------
+    >>> [_text(cell) for cell in (7.0, 3.5, "007", date(2020, 1, 15), True, "")]
+    ['7', '3.5', '007', '2020-01-15', 'TRUE', None]
+    """
+    if isinstance(cell, str):
+        return cell or None
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) <= _EXACT else repr(cell)
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ")
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell)

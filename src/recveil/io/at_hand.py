@@ -1,0 +1,75 @@
+"""At hand: from the address of a table to something that can be opened, whatever it names."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from recveil.databases import Address, address_of, is_given_as_path, kind_of_file, scheme_of
+from recveil.databases.address import NAMES
+from recveil.errors import RecveilError, shortened
+from recveil.io.files import naming
+from recveil.io.pipes import spooled
+from recveil.io.remote import SERVICES, fetched, local_path
+
+
+@contextmanager
+def at_hand(source: str | PathLike[str]) -> Iterator[Path | Address]:
+    """Give a path that can be opened again and again, or the address of a database server.
+
+    Parameters
+    ----------
+    source : str or path
+        What `spooled` takes, or an address: of a database (``sqlite:///shop.db``,
+        ``postgresql://ann@host/shop``), of a file (``file:///data/ratings.csv``), or of what lies
+        with a service (``s3://bucket/ratings/``), which is copied for as long as it is read.
+
+    Raises
+    ------
+    RecveilError
+        For an address that leads nowhere, or is of another kind.
+
+    Examples
+    --------
+    >>> with at_hand("file:///data/ratings.csv") as path:
+    ...     path.name
+    'ratings.csv'
+    """
+    scheme = scheme_of(source)
+    if scheme is None:
+        _refuse_lost_slash(source)
+        with spooled(source) as path:
+            yield path
+    elif scheme in SERVICES:
+        with fetched(str(source)) as path:
+            yield path
+    elif scheme == "file":
+        yield local_path(str(source))
+    elif (address := address_of(source)) is None:
+        raise RecveilError(
+            f"{shortened(scheme, 20)}://: such addresses are not read; expected a file, "
+            f"{', '.join(f'{name}://' for name in (*NAMES, *SERVICES, 'file'))}, or a copy of "
+            f"what lies there"
+        )
+    else:
+        yield address if address.is_server else _database_file(address)
+
+
+def _database_file(address: Address) -> Path:
+    """Return the path of a database's file, if it is one of that kind."""
+    path = Path(address.place)
+    with naming(path):
+        if kind_of_file(path) != address.kind:
+            raise RecveilError(
+                f"{path.name}: no {address.name} database; give its path alone, and what it is "
+                f"will be found by looking"
+            )
+    return path
+
+
+def _refuse_lost_slash(source: str | PathLike[str]) -> None:
+    if is_given_as_path(source):
+        raise RecveilError(
+            "an address such as sqlite:///shop.db was given as a path, which loses one of its "
+            "slashes; give it as text"
+        )

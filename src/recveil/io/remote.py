@@ -1,0 +1,191 @@
+"""Remote files: what lies with a service, by way of pyarrow's file systems.
+
+Credentials are the service's own business: its environment variables and files. Neither they nor
+the service's words, which may name them, stand in an error.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.fs
+
+from recveil.errors import MachineError, RecveilError, first_line_of, shortened
+from recveil.io.pipes import temporary_folder
+from recveil.memory import in_words
+
+SERVICES = {"s3": "S3", "gs": "Google Cloud Storage"}
+_PIECE = 1 << 20
+_PROBLEMS = {
+    r"ACCESS_DENIED|INVALID_(ACCESS|SIG)|UNRECOGNIZED|[Cc]redential|\b40[13]\b|[Ff]orbid": (
+        "you may not read it; give credentials in the service's own way (AWS_PROFILE, "
+        "AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS)"
+    ),
+    r"NO_SUCH|RESOURCE_NOT_FOUND|\b404\b|[Nn]ot found|does not exist|No such": (
+        "there is no such bucket or file; check the address"
+    ),
+    r"Cannot parse|[Ii]nvalid URI|Unexpected query|[Ii]nvalid.*option": (
+        "its address is not understood; expected one such as s3://bucket/folder/ratings.csv"
+    ),
+}
+
+
+def local_path(address: str) -> Path:
+    """Return the path that an address of a file names.
+
+    Examples
+    --------
+    >>> local_path("file:///data/my%20ratings.csv").name
+    'my ratings.csv'
+    """
+    parts = urlsplit(address)
+    if parts.netloc not in ("", "localhost") or not parts.path.strip("/"):
+        raise RecveilError(
+            "file://: expected the path of a file behind three slashes, such as "
+            "file:///data/ratings.csv"
+        )
+    return Path(unquote(parts.path))
+
+
+@contextmanager
+def fetched(address: str) -> Iterator[Path]:
+    """Copy what an address names to a temporary folder, which is gone at the end.
+
+    Nobody else may read the copy. It takes disk, in the folder that ``TMPDIR`` names, and no
+    memory.
+
+    Parameters
+    ----------
+    address : str
+        Of a file, a folder, or a pattern with ``*`` in its last parts.
+
+    Yields
+    ------
+    Path
+        Under its own name.
+
+    Raises
+    ------
+    RecveilError
+        If it cannot be reached or read, or if there is nothing.
+    MachineError
+        If there is no room for the copy.
+    """
+    base, pattern = _split(address)
+    name = PurePosixPath(unquote(base.partition("?")[0].rstrip("/"))).name or "bucket"
+    with temporary_folder() as folder:
+        target = folder / _safe(name, name)
+        with _telling(name, address):
+            system, path = pa.fs.FileSystem.from_uri(base)
+            files = _files(system, path, pattern)
+            if not files:
+                raise RecveilError(
+                    f"{name}: there is nothing at this address; check it, or list what is there"
+                )
+            _refuse_without_room(name, [info.size for info, _ in files], folder)
+            for info, inner in files:
+                _copy(system, info.path, target / inner if inner else target)
+        yield target / pattern if pattern else target
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Split an address into what has no star in it, and the pattern behind."""
+    main, mark, options = address.partition("?")
+    head, slashes, rest = main.partition("://")
+    parts = rest.split("/")
+    at = next((at for at, part in enumerate(parts) if "*" in part), len(parts))
+    base = "/".join(parts[:at])
+    return f"{head}{slashes}{base}{mark}{options}", "/".join(parts[at:])
+
+
+def _files(system: Any, path: str, pattern: str) -> list[tuple[Any, str]]:
+    """List files, each with its path within the folder; a file that is named itself has none."""
+    info = system.get_file_info(path)
+    if info.type == pa.fs.FileType.File:
+        return [] if pattern else [(info, "")]
+    if info.type == pa.fs.FileType.NotFound:
+        return []
+    found = system.get_file_info(pa.fs.FileSelector(path, recursive=True))
+    start = path.rstrip("/") + "/"
+    pairs = [(each, each.path.removeprefix(start)) for each in found if each.is_file and each.size]
+    kept = [(each, _safe(inner, path)) for each, inner in pairs if _is_part(inner, pattern)]
+    return sorted(kept, key=lambda pair: pair[1])
+
+
+def _is_part(inner: str, pattern: str) -> bool:
+    """Say whether a file fits the pattern, part by part, and is none that is passed over."""
+    names = inner.split("/")
+    if not pattern:
+        return not any(name.startswith((".", "_")) for name in names)
+    wanted = pattern.split("/")
+    return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))
+
+
+def _safe(inner: str, name: str) -> str:
+    """Refuse a name that would lead out of the folder: a service's names may hold anything."""
+    if any(part in ("", ".", "..") or "\0" in part for part in inner.split("/")):
+        raise RecveilError(
+            f"{PurePosixPath(name).name}: a file there has a name that no folder can hold; name "
+            f"one file, or a pattern that leaves it out"
+        )
+    return inner
+
+
+def _refuse_without_room(name: str, sizes: list[int], folder: Path) -> None:
+    room = shutil.disk_usage(folder).free
+    if sum(sizes) > room:
+        raise MachineError(
+            f"{name}: its {in_words(sum(sizes))} are copied while they are read, but "
+            f"{shortened(str(folder.parent.parent), 60)} has room for {in_words(room)}; make room, "
+            f"or name another folder with TMPDIR"
+        )
+
+
+def _copy(system: Any, path: str, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with (
+        os.fdopen(descriptor, "wb") as copy,
+        system.open_input_stream(path, compression=None) as stream,
+    ):
+        while piece := stream.read(_PIECE):
+            copy.write(piece)
+
+
+@contextmanager
+def _telling(name: str, address: str) -> Iterator[None]:
+    """Turn what pyarrow raises into one line, without the service's words."""
+    service = SERVICES[address.partition("://")[0].lower()]
+    try:
+        yield
+    except RecveilError:
+        raise
+    except (pa.ArrowNotImplementedError, AttributeError):
+        problem = (
+            f"the installed pyarrow was built without {service}; install its own wheel (pip "
+            f"install pyarrow), or copy the file"
+        )
+    except (OSError, pa.ArrowException, ValueError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise MachineError(
+                f"{name}: cannot be copied ({error.strerror}); make room, or name another folder "
+                f"with TMPDIR"
+            ) from None
+        problem = _why(first_line_of(error), service)
+    else:
+        return
+    raise RecveilError(f"{name}: {problem}") from None
+
+
+def _why(message: str, service: str) -> str:
+    for pattern, words in _PROBLEMS.items():
+        if re.search(pattern, message):
+            return words
+    return f"{service} cannot be reached or does not answer; check the address and the network"

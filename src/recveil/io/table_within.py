@@ -1,0 +1,172 @@
+"""One table of several: in a database, by its name or a query, or a sheet of a workbook."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from recveil.databases import Address, Wanted, opened_database, query_of
+from recveil.databases.connecting import refuse_missing_packages
+from recveil.databases.queries import sample_of, with_dictionaries
+from recveil.decoding import decoded_table, decoding
+from recveil.errors import RecveilError
+from recveil.io.files import naming
+from recveil.io.formats import looks_like_data
+from recveil.io.looking import looked
+from recveil.io.source import Selection, Source
+from recveil.memory import memory_limit, refuse_beyond_limit
+from recveil.ratings.plain_types import plain_table
+
+OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
+_SAMPLE_ROWS = 1_000
+# What a row takes beside its values while it is put in order.
+_BESIDE_A_ROW = 16
+
+Within = Mapping[str, str | None]
+
+
+def read_within(path: Path, format: str, selection: Selection, within: Within) -> Source:
+    """Read the selected columns of one table of a file.
+
+    Parameters
+    ----------
+    path : Path
+    format : {"sqlite", "duckdb", "workbook"}
+    selection : Selection
+    within : mapping
+        Which table: `query` and `table` of a database, `sheet` of a workbook.
+
+    Raises
+    ------
+    RecveilError
+        For a table that is not there or not named, a missing column, and a damaged file.
+    """
+    with naming(path):
+        if format == "workbook":
+            return _read_workbook(path, selection, within)
+        with decoding(path, format, within=within) as found:
+            chosen = selection.choose(found.schema.names, path.name)
+        raw = decoded_table(
+            path,
+            format,
+            columns=list(chosen.values()),
+            dictionary=[chosen["user"], chosen["item"]],
+            within=within,
+        )
+        table = plain_table(pa.table({name: raw[own] for name, own in chosen.items()}))
+    return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
+
+
+def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
+    """Return the first rows of one table of a file; None if it names no columns.
+
+    Parameters
+    ----------
+    path, format, within
+        As for `read_within`.
+    """
+    if format == "workbook" and not _has_header(path, within)[0]:
+        return None
+    return plain_table(
+        decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
+    )
+
+
+def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
+    has_header, names = _has_header(path, within)
+    chosen: Mapping[str, str | int]
+    if has_header:
+        chosen = selection.choose(names, path.name)
+        places = {role: names.index(str(name)) + 1 for role, name in chosen.items()}
+    else:
+        chosen = places = selection.choose_places(len(names), path.name)
+    raw = decoded_table(
+        path,
+        "workbook",
+        columns=[str(place) for place in places.values()],
+        dictionary=[str(places["user"]), str(places["item"])],
+        within={**within, "header": "yes" if has_header else ""},
+    )
+    columns = {role: raw[str(place)] for role, place in places.items()}
+    if "time" in columns:
+        columns["time"] = columns["time"].cast(pa.string())
+    rows = raw["row"].to_numpy().astype(np.int32)
+    n_columns = 0 if has_header else len(names)
+    return Source(
+        pa.table(columns),
+        lambda row: f"{path.name} row {rows[row]}",
+        "workbook",
+        chosen,
+        n_columns=n_columns,
+    )
+
+
+def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
+    """Say whether the first row of a sheet names its columns, and what stands there."""
+    with decoding(path, "workbook", within=within) as found:
+        names = list(found.schema.names)
+    return not looks_like_data(names), names
+
+
+def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
+    """Read the selected columns of what is wanted of a database that a server keeps.
+
+    Parameters
+    ----------
+    address : Address
+    selection : Selection
+    wanted : Wanted
+
+    Raises
+    ------
+    RecveilError
+        If the server cannot be reached, or what is wanted is not there.
+    MemoryLimitError
+        If its rows take more memory than may be taken.
+    """
+    name = address.name
+    with opened_database(address.kind, address.place, name, memory_limit()) as database:
+        query = query_of(database, wanted, name)
+        columns = database.columns(query)
+
+        def first() -> pa.Table:
+            schema, batches = database.batches(sample_of(query, columns, _SAMPLE_ROWS))
+            return plain_table(pa.Table.from_batches(list(batches), schema))
+
+        look, selection = looked(selection, name, first)
+        chosen = selection.choose([column.name for column in columns], name)
+        of = {column.name: column for column in columns}
+        ids = [chosen["user"], chosen["item"]]
+        own = dict.fromkeys(chosen.values())
+        _, rows = database.rows(query, [of[each] for each in own])
+        batches, held = [], 0
+        for batch in rows:
+            encoded = with_dictionaries(batch, ids)
+            batches.append(encoded)
+            held += encoded.nbytes + _BESIDE_A_ROW * encoded.num_rows
+            refuse_beyond_limit(f"{name}: its rows", held, at_least=True)
+    if not batches:
+        raise RecveilError(f"{name}: there are no ratings in it; expected at least one")
+    raw = pa.Table.from_batches(batches)
+    table = plain_table(pa.table({role: raw[each] for role, each in chosen.items()}))
+    return Source(table, lambda row: f"{name} row {row + 1}", address.kind, chosen, look)
+
+
+def refuse_missing_reader(format: str, what: str) -> None:
+    """Raise a RecveilError if the packages that read a kind of file are not installed.
+
+    Parameters
+    ----------
+    format : {"sqlite", "duckdb", "workbook"}
+    what : str
+        The file and its kind, as the start of a sentence.
+    """
+    if format != "workbook":
+        refuse_missing_packages(format, what)
+    elif find_spec("python_calamine") is None:
+        raise RecveilError(
+            f"{what}, which python-calamine reads; install it (pip install 'recveil[excel]'), or "
+            f"save the sheet as CSV (UTF-8), and name that file"
+        )

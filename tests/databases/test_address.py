@@ -1,0 +1,59 @@
+"""Addresses lead to databases, and show nothing that is secret."""
+
+from pathlib import Path
+
+import pytest
+
+from recveil.databases import address_of, is_given_as_path, scheme_of
+from recveil.errors import RecveilError
+from recveil.io import understand
+
+SECRET = "postgresql://ann:geheim@db.example.org:5433/shop"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "place"),
+    [
+        ("sqlite:///shop.db", "sqlite", "shop.db"),
+        ("sqlite:////data/shop.db", "sqlite", "/data/shop.db"),
+        ("SQLite:///my%20shop.db", "sqlite", "my shop.db"),
+        ("duckdb:///../shop.duckdb", "duckdb", "../shop.duckdb"),
+        ("postgresql://ann@host/shop", "postgresql", "postgresql://ann@host/shop"),
+        ("postgres:///shop", "postgresql", "postgres:///shop"),
+    ],
+)
+def test_where_it_leads(text, kind, place):
+    assert address_of(text)[:2] == (kind, place)
+
+
+@pytest.mark.parametrize("path", ["shop.db", "a:b/c.csv", "C:/shop.db", "-", Path("x.db"), 7])
+def test_paths_are_no_addresses(path):
+    assert scheme_of(path) is None
+    assert address_of(path) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["sqlite://shop.db", "sqlite:///", "duckdb://host/shop.db", "sqlite:///a.db?mode=rw"]
+)
+def test_what_names_no_file_is_refused(text):
+    with pytest.raises(RecveilError, match=r"expected (sqlite|duckdb):/// and the path"):
+        address_of(text)
+
+
+def test_nothing_of_it_is_shown():
+    address = address_of(SECRET)
+    for shown in (repr(address), str(address), address.name, address._repr_html_()):
+        assert not any(word in shown for word in ("ann", "geheim", "example", "5433", "//"))
+
+
+def test_a_path_loses_a_slash_and_is_refused_without_the_password():
+    assert is_given_as_path(Path(SECRET))
+    with pytest.raises(RecveilError, match="give it as text") as refused:
+        understand(Path(SECRET))
+    assert "geheim" not in str(refused.value)
+
+
+def test_other_addresses_are_refused_by_their_scheme_alone():
+    with pytest.raises(RecveilError, match=r"^mysql://: such addresses are not read") as refused:
+        understand("mysql://ann:geheim@host/shop")
+    assert "geheim" not in str(refused.value)

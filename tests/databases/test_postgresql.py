@@ -1,0 +1,243 @@
+"""PostgreSQL: who may ask, what is said of it, and the same release as from the CSV."""
+
+import json
+import logging
+import traceback
+from pathlib import Path
+
+import pytest
+
+from recveil.anonymize import anonymize
+from recveil.audit import audit
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError, chain_of
+from recveil.io import read_ratings, understand, write_ratings
+from recveil.ratings import RatingScale
+
+dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+
+STARS = RatingScale(0.5, 5, 0.5)
+MADE = make_ratings(n_users=80, n_items=40, n_ratings=1_500, seed=8)
+PASSWORD = "geheim:§7@x"
+QUOTED = "geheim%3A%C2%A77%40x"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exported") / "ratings.csv"
+    write_ratings(MADE, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(postgresql_server):
+    rows = zip(*[column.to_pylist() for column in MADE.to_arrow().columns], strict=True)
+    values = ", ".join(f"({u}, {i}, {r}, to_timestamp({t}))" for u, i, r, t in rows)
+    run(
+        postgresql_server,
+        "CREATE TABLE votes (userid int, itemid bigint, rating numeric(2,1), time timestamptz)",
+        f"INSERT INTO votes SELECT * FROM (VALUES {values}) AS v ORDER BY random()",
+        "CREATE SEQUENCE counter",
+        f"CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'",
+        "GRANT SELECT ON votes TO guarded",
+    )
+    return postgresql_server
+
+
+def run(server, *statements):
+    with dbapi.connect(server) as connection:
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+        connection.commit()
+
+
+def guarded(server, password=None):
+    who = "guarded" if password is None else f"guarded:{password}"
+    return server.replace("//shop@", f"//{who}@")
+
+
+def files_of(folder):
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+class TestTheSameRelease:
+    """A release from the database is that of the exported CSV, to the byte."""
+
+    @pytest.mark.parametrize("options", [{}, {"layout": "users"}, {"hide_items": True}])
+    def test_published(self, server, exported, tmp_path, options):
+        for name, source, given in (
+            ("a", exported, {}),
+            ("b", server, {"table": "votes"}),
+            ("c", server, {"query": "SELECT * FROM votes ORDER BY rating, userid"}),
+        ):
+            anonymize(source, tmp_path / name, k=5, seed=11, scale=STARS, **given, **options)
+        first = files_of(tmp_path / "a")
+        assert "release.json" in first
+        assert first == files_of(tmp_path / "b") == files_of(tmp_path / "c")
+
+    def test_nothing_tells_where_it_comes_from(self, server, tmp_path, capsys, caplog):
+        caplog.set_level(logging.DEBUG)
+        source = guarded(server, QUOTED)
+        folder = tmp_path / "out"
+        given = ["--table", "votes", "--scale", "0.5:5:0.5"]
+        with pytest.raises(SystemExit) as ended:
+            main(["anonymize", source, "--output", str(folder), "--k", "5", *given])
+        assert not ended.value.code
+        pages = [tmp_path / "audit.html", tmp_path / "audit.json"]
+        written = ["--html", str(pages[0]), "--json", str(pages[1])]
+        with pytest.raises(SystemExit) as ended:
+            main(["audit", source, *given, "--targets", "5", *written])
+        assert not ended.value.code
+        told = capsys.readouterr()
+        texts = [told.out, told.err, caplog.text, repr(understand(source, table="votes"))]
+        texts += [
+            file.read_bytes().decode("utf-8", "replace")
+            for file in tmp_path.rglob("*")
+            if file.is_file()
+        ]
+        place = server.partition("host=")[2]
+        for secret in ("guarded", "geheim", "postgresql://", place):
+            assert not any(secret in text for text in texts), secret
+        assert json.loads(pages[1].read_text())["data"]["source"] == "PostgreSQL"
+
+
+class TestWhoAsks:
+    def test_a_password_in_the_address(self, server):
+        assert read_ratings(guarded(server, QUOTED), table="votes") == read_ratings(
+            server, table="votes"
+        )
+
+    def test_a_password_in_the_environment(self, server, monkeypatch):
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+        assert read_ratings(guarded(server), table="votes").n_ratings == MADE.n_ratings
+
+    def test_a_password_file_and_a_service_file(self, server, monkeypatch, tmp_path):
+        place = server.partition("host=")[2]
+        (tmp_path / "pass").write_text("*:*:*:guarded:" + PASSWORD.replace(":", "\\:") + "\n")
+        (tmp_path / "pass").chmod(0o600)
+        (tmp_path / "service").write_text(f"[shop]\nhost={place}\nuser=guarded\ndbname=postgres\n")
+        monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "service"))
+        source = "postgresql:///?service=shop"
+        assert read_ratings(source, table="votes").n_ratings == MADE.n_ratings
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("postgresql://ann:geheim@127.0.0.1:1/shop", "no server answers there"),
+        ("postgresql://ann:geheim@no-such-host.invalid/shop", "no server answers there"),
+        ("postgresql://ann:geheim@/shop?host=/nowhere", "no server answers there"),
+        ("postgresql://ann:ge heim@/shop?host=/nowhere", "its address is not understood"),
+        ("postgresql://ann:geheim@/shop?colour=geheim", "its address is not understood"),
+        ("postgresql://ann:geheim@h:geheim/shop", "its address is not understood"),
+        ("postgresql:///?service=geheim", "no such service is known"),
+    ],
+)
+def test_what_cannot_be_reached_ends_in_one_line_without_secrets(address, told):
+    with pytest.raises(RecveilError, match=f"^PostgreSQL: {told}") as refused:
+        understand(address, table="votes")
+    chain = " ".join(f"{each} {each.args}" for each in chain_of(refused.value))
+    text = str(refused.value) + chain
+    for secret in ("ann", "heim", "127.0.0.1", "invalid", "nowhere", "colour"):
+        assert secret not in text.replace("channel", "")
+    assert "\n" not in str(refused.value)
+
+
+def test_whoever_is_not_let_in_is_told_how_to_be(server, monkeypatch):
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    for source, told in (
+        (guarded(server), "the user or password was refused; set PGUSER and PGPASSWORD"),
+        (guarded(server, "wrong"), "the user or password was refused"),
+        (server.replace("/postgres?", "/geheim?"), "no database of that name"),
+        (server.replace("//shop@", "//geheim@"), "knows no such user"),
+    ):
+        with pytest.raises(RecveilError, match=told) as refused:
+            understand(source, table="votes")
+        shown = "".join(traceback.format_exception(refused.value))
+        assert "guarded" not in str(refused.value)
+        assert "geheim" not in str(refused.value)
+        assert "FATAL" not in shown
+
+
+def test_a_table_that_one_may_not_read(server):
+    run(server, "CREATE TABLE closed (a int)")
+    with pytest.raises(RecveilError, match="permission denied for table closed"):
+        understand(guarded(server, QUOTED), query="SELECT * FROM closed")
+
+
+def test_a_function_that_writes_is_refused(server):
+    query = "SELECT nextval('counter') AS \"user\", 1 AS item, 2 AS rating"
+    with pytest.raises(RecveilError, match="read-only transaction"):
+        understand(server, query=query)
+
+
+def test_types_are_read_as_their_text(server, tmp_path):
+    run(
+        server,
+        "CREATE TYPE mood AS ENUM ('low', 'high')",
+        "CREATE TABLE kinds AS SELECT md5(g::text)::uuid AS user_id, "
+        "(g % 2 + 1)::numeric(30, 0) AS item_id, (g % 5)::float4 + 0.5 AS rating, "
+        "timestamptz '2020-01-15 23:30:00+00' + g * interval '1 hour' AS time, "
+        "(ARRAY['low', 'high'])[g % 2 + 1]::mood AS mood, g % 2 = 0 AS flag, ARRAY[g] AS tags, "
+        "'{}'::jsonb AS detail, g::money AS paid FROM generate_series(1, 40) AS g",
+    )
+    rows = "\n".join(
+        f"{row['user_id']},{row['item_id']},{row['rating']},{row['time'].isoformat()},{row['mood']}"
+        for row in fetched(
+            server, "SELECT user_id::text, item_id::text, rating, time, mood FROM kinds"
+        )
+    )
+    plain = tmp_path / "plain.csv"
+    plain.write_text(f"user_id,item_id,rating,time,mood\n{rows}\n")
+    assert read_ratings(server, table="kinds") == read_ratings(plain)
+    by_mood = read_ratings(server, table="kinds", item="mood")
+    assert by_mood == read_ratings(plain, item="mood")
+    for column, kind in (("tags", "_int4"), ("detail", "jsonb")):
+        with pytest.raises(
+            RecveilError, match=f"column '{column}' holds {kind}, which is not read"
+        ):
+            understand(server, table="kinds", item=column)
+    with pytest.raises(RecveilError, match="rating column: expected numbers, got bool"):
+        understand(server, table="kinds", rating="flag")
+    with pytest.raises(RecveilError, match=r"PostgreSQL row 1: rating '\$1\.00' is not a number"):
+        understand(server, table="kinds", rating="paid")
+
+
+def fetched(server, query):
+    with dbapi.connect(server) as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        return cursor.fetch_arrow_table().to_pylist()
+
+
+def test_a_schema_is_separated_by_a_point(server):
+    run(server, "CREATE SCHEMA old", "CREATE TABLE old.votes AS SELECT * FROM votes LIMIT 3")
+    assert read_ratings(server, table="old.votes").n_ratings == 3
+    with pytest.raises(RecveilError, match="does not exist"):
+        understand(server, table="old.nope")
+
+
+def test_every_verb_takes_an_address(server, tmp_path):
+    given = {"table": "votes", "scale": STARS}
+    anonymize(server, tmp_path / "out", k=4, **given)
+    found = audit(server, release=tmp_path / "out", targets=5, curves=False, **given)
+    assert found.ratings.n_users == MADE.n_users
+
+
+def test_the_driver_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr("recveil.databases.connecting.find_spec", lambda name: None)
+    with pytest.raises(
+        RecveilError, match=r"PostgreSQL.*adbc-driver-manager.*recveil\[databases\]"
+    ):
+        understand("postgresql://ann@host/shop", table="votes")
+
+
+def test_the_files_of_a_release_are_all_compared():
+    assert files_of(Path(__file__).parent)
