@@ -1,5 +1,6 @@
 """Readers and writers of rating files."""
 
+from recveil.io.at_hand import file_at
 from recveil.io.converting import convert
 from recveil.io.formats import FORMATS
 from recveil.io.intake import read_ratings, understand
@@ -18,6 +19,7 @@ __all__ = [
     "Source",
     "StatedTrust",
     "convert",
+    "file_at",
     "frame_table",
     "read_levels",
     "read_ratings",
