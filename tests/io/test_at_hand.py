@@ -73,5 +73,5 @@ class TestNothingDestroysTheSource:
         (inner / "release.json").write_text("{}")
         (inner / "shop.db").write_bytes((tmp_path / "shop.db").read_bytes())
         source = source.replace("shop.db", "out/shop.db")
-        with pytest.raises(RecveilError, match=r"shop\.db stands in the output"):
+        with pytest.raises(RecveilError, match=r"holds more than a release \(shop\.db\)"):
             anonymize(source, inner, table="ratings", k=2, force=True)

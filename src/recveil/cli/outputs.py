@@ -11,6 +11,7 @@ import typer
 
 from recveil.brief import brief
 from recveil.devices import is_device
+from recveil.errors import without_secrets
 
 # What a verb writes beside --json: files, and folders that are put into place whole.
 FILES = {
@@ -46,7 +47,7 @@ class NamedPath(NamedTuple):
     @property
     def told(self) -> str:
         """What to call it, for its owner."""
-        return f"{self.name} {self.path}"
+        return without_secrets(f"{self.name} {self.path}")
 
     @property
     def real(self) -> Path:
