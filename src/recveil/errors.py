@@ -8,6 +8,9 @@ from json import JSONDecodeError
 
 # Longer messages are not read, and a message must not hand on the data that it complains about.
 MOST_CHARACTERS = 299
+# An address that was made a path has lost a slash.
+_WHO = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]+:/{1,2})\S+@")
+_PASSWORD = re.compile(r"(\bpassword=)[^&\s'\"]+", re.IGNORECASE)
 _WORD = re.compile(r"\S{61,}")
 
 
@@ -17,7 +20,8 @@ class RecveilError(ValueError):
     The message names the thing, what was expected, what came, and what to do. The command line
     prints it without a traceback and exits with code 2. However long what it quotes is, it has
     fewer than 300 characters: long words are shortened, and then its middle, so that the name at
-    its start and the remedy at its end stay.
+    its start and the remedy at its end stay. Who stands in an address, and with which password, is
+    left out.
 
     Examples
     --------
@@ -31,7 +35,18 @@ class RecveilError(ValueError):
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(within_limit(message))
+        super().__init__(within_limit(without_secrets(message)))
+
+
+def without_secrets(text: str) -> str:
+    """Leave out of a text who stands in an address, and with which password.
+
+    Examples
+    --------
+    >>> without_secrets("postgresql://ann:secret@host/shop?password=secret: no such file")
+    'postgresql://...@host/shop?password=... no such file'
+    """
+    return _PASSWORD.sub(r"\1...", _WHO.sub(r"\1...@", text))
 
 
 class MachineError(RecveilError):

@@ -1,15 +1,21 @@
 """Every command of docs/inputs.md runs, and reads the same ratings."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import json
 import lzma
 import re
+import shlex
+import sqlite3
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
@@ -98,18 +104,91 @@ def tables(tmp_path_factory):
     make_texts(folder)
     make_others(folder)
     make_matrices(folder)
+    make_of_several(folder)
     return folder
 
 
-def words_of(command):
+def make_of_several(folder):
+    """Write what may hold several tables, as far as its writers are installed."""
+    with contextlib.closing(sqlite3.connect(folder / "shop.db")) as made:
+        made.execute('CREATE TABLE ratings ("user" integer, item integer, rating real, date text)')
+        made.executemany("INSERT INTO ratings VALUES (?, ?, ?, ?)", ROWS)
+        made.execute("CREATE TABLE people (name text)")
+        made.commit()
+    if find_spec("duckdb"):
+        import duckdb
+
+        with duckdb.connect(str(folder / "shop.duckdb")) as made:
+            made.execute(f"CREATE TABLE ratings AS FROM '{folder}/ratings.parquet'")
+    if find_spec("openpyxl"):
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        for row in (NAMES, *ROWS):
+            book.active.append(row)
+        book.save(folder / "shop.xlsx")
+        book.create_sheet("2020")
+        for row in (NAMES, *ROWS):
+            book["2020"].append(row)
+        book.save(folder / "sheets.xlsx")
+
+
+def serve(server):
+    """Put the table into a database of a server, to which the environment will lead."""
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(server, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_database WHERE datname = 'shop'")
+        if cursor.fetchone():
+            return
+        cursor.execute("CREATE DATABASE shop")
+    with dbapi.connect(server.replace("/postgres?", "/shop?")) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute('CREATE TABLE ratings ("user" int, item int, rating real, date text)')
+            cursor.executemany("INSERT INTO ratings VALUES ($1, $2, $3, $4)", ROWS)
+        connection.commit()
+
+
+# What a command needs that is not always there.
+NEEDED = {
+    r"shop\.db": "adbc_driver_sqlite",
+    "duckdb": "duckdb",
+    "postgresql": "adbc_driver_postgresql",
+    "xlsx": "python_calamine",
+}
+
+
+@pytest.fixture
+def ready(command, tables, request, monkeypatch):
+    """All that the command needs; skipped where it cannot be had."""
+    for sign, package in NEEDED.items():
+        if re.search(sign, command):
+            pytest.importorskip(package)
+    if "xlsx" in command:
+        pytest.importorskip("openpyxl")
+    if "postgresql" in command:
+        server = request.getfixturevalue("postgresql_server")
+        serve(server)
+        monkeypatch.setenv("PGHOST", server.partition("host=")[2])
+        monkeypatch.setenv("PGUSER", "shop")
+    if "s3://" in command:
+        own = pa.fs.SubTreeFileSystem(str(tables), pa.fs.LocalFileSystem())
+        chosen = SimpleNamespace(from_uri=lambda uri: (own, uri.removeprefix("s3://bucket/")))
+        monkeypatch.setattr(pa.fs, "FileSystem", chosen)
+
+
+def words_of(command, tables):
     """Split a command as a shell does."""
-    return [word.strip("'") for word in command.replace("\\|", "|").split()[1:]]
+    at_home = command.replace("\\|", "|").replace("file:///data/", f"file://{tables}/")
+    return shlex.split(at_home)[1:]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_page_reads_the_same(command, tables, tmp_path, monkeypatch, capsys):
+def test_a_command_of_the_page_reads_the_same(
+    command, tables, ready, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tables)
-    words = words_of(command)
+    words = words_of(command, tables)
     if "<" in words:
         words, (source,) = words[: words.index("<")], words[words.index("<") + 1 :]
         content = io.TextIOWrapper(io.BytesIO(Path(source).read_bytes()))

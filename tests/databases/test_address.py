@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from recveil.cli import main
 from recveil.databases import address_of, is_given_as_path, scheme_of
 from recveil.errors import RecveilError
 from recveil.io import understand
@@ -51,6 +52,34 @@ def test_a_path_loses_a_slash_and_is_refused_without_the_password():
     with pytest.raises(RecveilError, match="give it as text") as refused:
         understand(Path(SECRET))
     assert "geheim" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "verify {}",
+        "audit shop.csv --release {}",
+        "audit shop.csv --aux {}",
+        "anonymize shop.csv -o {} --k 2",
+        "anonymize shop.csv -o out --k 2 --privacy-levels {}",
+        "convert shop.csv {}",
+        "convert shop.csv {} --target-format csv",
+        "audit shop.csv --json {}",
+        "audit {} --table x --html {}",
+        "sample {} -o out --people 7",
+        "convert {} out.csv --table x --user geheim-not",
+    ],
+)
+def test_no_verb_says_the_password_wherever_it_is_typed(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.csv").write_text("user,item,rating\n1,2,3\n2,2,4\n3,1,5\n4,1,1\n")
+    address = SECRET.replace("db.example.org:5433", "127.0.0.1:1")
+    with pytest.raises(SystemExit) as ended:
+        main(words.replace("{}", address).split())
+    assert ended.value.code
+    told = "".join(capsys.readouterr())
+    assert "geheim" not in told.replace("geheim-not", "")
+    assert "ann" not in told.split()
 
 
 def test_other_addresses_are_refused_by_their_scheme_alone():

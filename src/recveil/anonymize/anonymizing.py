@@ -13,7 +13,7 @@ from recveil.anonymize.hiding import anonymize_hidden
 from recveil.anonymize.methods import Maker, is_rule, maker_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.io import Reading, understand
+from recveil.io import Reading, file_at, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.publish.expected import Expected, refuse_too_large
@@ -222,11 +222,9 @@ def prepare(
     files = _files(maker, given)
     refuse_two_standard_inputs(source=source, **files)
     check_target(output, force=force)  # a mistyped output should not cost the work
-    if (
-        isinstance(source, str | PathLike)
-        and Path(output).resolve() in Path(source).resolve().parents
-    ):
-        raise RecveilError(f"{source} stands in the output {output}; choose another output")
+    held = file_at(source)
+    if held is not None and Path(output).resolve() in held.resolve().parents:
+        raise RecveilError(f"{held} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)

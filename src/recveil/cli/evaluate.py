@@ -24,13 +24,13 @@ def evaluate(
         typer.Option(metavar="DIR", help="The release to be judged."),
     ] = None,
     train: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE", rich_help_panel=_GROUND, help="The file that the release was made from."
         ),
     ] = None,
     test: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE", rich_help_panel=_GROUND, help="Other ratings of the same people."
         ),
@@ -96,7 +96,7 @@ def evaluate(
 
 
 def _check_ground(
-    source: str | None, train: Path | None, test: Path | None, split: float | None
+    source: str | None, train: str | None, test: str | None, split: float | None
 ) -> None:
     """Refuse files that leave open what is held out."""
     given = {"SOURCE": source, "--split": split, "--train": train, "--test": test}

@@ -12,6 +12,7 @@ import typer
 from recveil.brief import brief
 from recveil.cli.config_option import Settings
 from recveil.devices import is_device
+from recveil.errors import without_secrets
 
 # What a verb writes beside --json: files, and folders that are put into place whole.
 FILES = {
@@ -30,6 +31,8 @@ FOLDERS = {
 _PERHAPS_FILES = ("privacy_levels", "catalogue", "trust")
 # What a verb is about; all other inputs stand beside it.
 _MAIN = ("source", "path", "train", "test")
+# Options that take a path or an address.
+_TABLES = ("source", "train", "test")
 _RELEASES = ("release", "against", "path")
 # What stands in a private folder, and can be made anew by nobody.
 _WHO_IS_WHO = ("private.json", "assignment.parquet", "items.parquet")
@@ -46,7 +49,7 @@ class NamedPath(NamedTuple):
     @property
     def told(self) -> str:
         """What to call it, for its owner."""
-        return f"{self.name} {self.path}"
+        return without_secrets(f"{self.name} {self.path}")
 
     @property
     def real(self) -> Path:
@@ -165,6 +168,17 @@ def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[
             yield _place(verb, name, value.path)
         elif isinstance(value, Path) or (name in _PERHAPS_FILES and isinstance(value, str)):
             yield _place(verb, name, value)
+        elif name in _TABLES and (file := _file_at(value)) is not None:
+            yield _place(verb, name, file)
+
+
+def _file_at(source: object) -> Path | None:
+    """Return the file that a path or an address leads to, if it lies here."""
+    if isinstance(source, str) and "://" in source:
+        from recveil.io import file_at
+
+        return file_at(source)
+    return Path(source) if isinstance(source, str) else None
 
 
 def _refuse_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None:

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,13 @@ from recveil.memory import MemoryLimitError
 _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
-_OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
+# What reads a file that may hold several tables.
+_OF_FILES = "recveil.decoding.database_file"
+_LOADED = {
+    "sqlite": (_OF_FILES, "recveil.databases.sqlite", "adbc_driver_sqlite.dbapi"),
+    "duckdb": (_OF_FILES, "recveil.databases.duckdb_file", "duckdb"),
+    "workbook": ("recveil.decoding.workbook", "python_calamine"),
+}
 
 
 def serve(lifeline: int = -1) -> None:
@@ -50,6 +57,7 @@ def serve(lifeline: int = -1) -> None:
         if not hasattr(os, "fork"):
             answer(json.loads(line), sys.stdout.buffer)
             continue
+        _load(json.loads(line)["format"])
         copy = os.fork()
         if not copy:
             try:
@@ -65,6 +73,13 @@ def serve(lifeline: int = -1) -> None:
             os.kill(os.getpid(), os.WTERMSIG(status))
         if status:
             sys.exit(1)
+
+
+def _load(format: str) -> None:
+    """Load what reads a format, once for all copies; they will say what is missing."""
+    with suppress(ImportError):
+        for name in _LOADED.get(format, ()):
+            import_module(name)
 
 
 def answer(request: dict[str, Any], out: Any) -> None:
@@ -136,7 +151,7 @@ def _limit(n_bytes: int) -> None:
 
 
 def _open(request: dict[str, Any]) -> "_Parquet | _Arrow | _Within":
-    if request["format"] in _OF_SEVERAL_TABLES:
+    if request["format"] in _LOADED:
         return _Within(_table_within(request))
     path = os.fsencode(request["path"])  # it may be no UTF-8
     if request["packed"]:

@@ -17,6 +17,7 @@ _ROWS_AT_ONCE = 1 << 16
 _EXACT = 2.0**53
 # What has fewer columns or rows is no table, but a title or a note.
 _LEAST_COLUMNS, _LEAST_ROWS = 2, 2
+_EXCEL, _OPEN = "an Excel workbook", "an OpenDocument spreadsheet"
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
 # The column that says in which row of the sheet each one stands.
 PLACE = "row"
@@ -49,8 +50,8 @@ class Workbook:
             self.sheet = self._sheet(sheet)
         except CalamineError as error:
             raise RecveilError(
-                f"{self.name}: {'an Excel' if is_excel else 'an OpenDocument'} workbook that "
-                f"cannot be read ({first_line_of(error)}); open it and save it again, or save the "
+                f"{self.name}: {_EXCEL if is_excel else _OPEN} that cannot be read "
+                f"({first_line_of(error)}); open it and save it again, or save the "
                 f"sheet as CSV (UTF-8)"
             ) from None
 

@@ -1,5 +1,6 @@
 """Readers and writers of rating files."""
 
+from recveil.io.at_hand import file_at
 from recveil.io.formats import FORMATS
 from recveil.io.intake import read_ratings, understand
 from recveil.io.level_file import read_levels
@@ -16,6 +17,7 @@ __all__ = [
     "Reading",
     "Source",
     "StatedTrust",
+    "file_at",
     "frame_table",
     "read_levels",
     "read_ratings",

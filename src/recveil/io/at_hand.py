@@ -9,7 +9,7 @@ from recveil.databases import Address, address_of, is_given_as_path, kind_of_fil
 from recveil.databases.address import NAMES
 from recveil.errors import RecveilError, shortened
 from recveil.io.files import naming
-from recveil.io.pipes import spooled
+from recveil.io.pipes import STANDARD, spooled
 from recveil.io.remote import SERVICES, fetched, local_path
 
 
@@ -53,6 +53,38 @@ def at_hand(source: str | PathLike[str]) -> Iterator[Path | Address]:
         )
     else:
         yield address if address.is_server else _database_file(address)
+
+
+def file_at(source: object) -> Path | None:
+    """Return the path of the file or folder that a source is, whether it exists or not.
+
+    Parameters
+    ----------
+    source : object
+        What `at_hand` takes, or anything else.
+
+    Returns
+    -------
+    Path or None
+        None for what lies elsewhere, is no path, or leads nowhere.
+
+    Examples
+    --------
+    >>> file_at("sqlite:///shop.db"), file_at("file:///data/r.csv"), file_at("s3://bucket/r.csv")
+    (PosixPath('shop.db'), PosixPath('/data/r.csv'), None)
+    """
+    if not isinstance(source, str | PathLike) or source == STANDARD:
+        return None
+    scheme = scheme_of(source)
+    if scheme is None:
+        return Path(source)
+    try:
+        if scheme == "file":
+            return local_path(str(source))
+        address = address_of(source)
+    except RecveilError:
+        return None  # whoever reads it will say what is wrong
+    return None if address is None or address.is_server else Path(address.place)
 
 
 def _database_file(address: Address) -> Path:

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 import pyarrow as pa
 
 from recveil.decoding.packing import DAMAGED, opened_unpacked, packing_of
-from recveil.errors import RecveilError, first_line_of, shortened
+from recveil.errors import RecveilError, first_line_of, shortened, without_secrets
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -35,7 +35,8 @@ def naming(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise RecveilError(
-            f"{path.name}: no such file in {shortened(str(path.parent))}; check the path"
+            f"{path.name}: no such file in {shortened(without_secrets(str(path.parent)))}; check "
+            f"the path"
         ) from None
     except PermissionError:
         raise RecveilError(

@@ -17,18 +17,22 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.fs
 
-from recveil.errors import MachineError, RecveilError, first_line_of, shortened
+from recveil.errors import MachineError, RecveilError, shortened
 from recveil.io.pipes import temporary_folder
 from recveil.memory import in_words
 
 SERVICES = {"s3": "S3", "gs": "Google Cloud Storage"}
 _PIECE = 1 << 20
+_DENIED = (
+    r"(ACCESS|PERMISSION)_DENIED|UNAUTH|INVALID_(ACCESS|SIG)|UNRECOGNIZED|[Cc]redential|"
+    r"\b40[13]\b|[Ff]orbid"
+)
 _PROBLEMS = {
-    r"ACCESS_DENIED|INVALID_(ACCESS|SIG)|UNRECOGNIZED|[Cc]redential|\b40[13]\b|[Ff]orbid": (
+    _DENIED: (
         "you may not read it; give credentials in the service's own way (AWS_PROFILE, "
         "AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS)"
     ),
-    r"NO_SUCH|RESOURCE_NOT_FOUND|\b404\b|[Nn]ot found|does not exist|No such": (
+    r"NO_SUCH|NOT_FOUND|\b404\b|[Nn]ot found|does not exist|No such": (
         "there is no such bucket or file; check the address"
     ),
     r"Cannot parse|[Ii]nvalid URI|Unexpected query|[Ii]nvalid.*option": (
@@ -178,13 +182,15 @@ def _telling(name: str, address: str) -> Iterator[None]:
                 f"{name}: cannot be copied ({error.strerror}); make room, or name another folder "
                 f"with TMPDIR"
             ) from None
-        problem = _why(first_line_of(error), service)
+        problem = _why(str(error), service)
     else:
         return
     raise RecveilError(f"{name}: {problem}") from None
 
 
 def _why(message: str, service: str) -> str:
+    # Before these words stand names that the owner chose.
+    message = message.rpartition("AWS Error ")[2]
     for pattern, words in _PROBLEMS.items():
         if re.search(pattern, message):
             return words

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError
+from recveil.io.at_hand import file_at
 from recveil.io.intake import understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.other_layouts import how_to_load
@@ -75,7 +76,7 @@ def convert(
     # A mistyped ending should not cost the minutes of reading a large file.
     written_as = resolve_target(target, target_format)
     refuse_to_replace(target, force=force)
-    held = Path(source) if isinstance(source, str | PathLike) else None
+    held = file_at(source)
     taken = not is_standard(target) and Path(target).exists()
     if taken and held and held.exists() and Path(target).samefile(held):
         raise RecveilError(f"{target}: source and target are one file; name another target")

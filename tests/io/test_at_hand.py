@@ -1,0 +1,77 @@
+"""What a source names, and that no output destroys it under another name."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from recveil.anonymize import anonymize
+from recveil.cli import main
+from recveil.errors import RecveilError
+from recveil.io import convert, file_at
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        ("shop.db", "shop.db"),
+        (Path("shop.db"), "shop.db"),
+        ("sqlite:///shop.db", "shop.db"),
+        ("duckdb:////data/shop%20one.duckdb", "/data/shop one.duckdb"),
+        ("file:///data/r.csv", "/data/r.csv"),
+        ("postgresql://ann@host/shop", None),
+        ("s3://bucket/r.csv", None),
+        ("sqlite://shop.db", None),
+        ("mysql://host/shop", None),
+        ("-", None),
+        (7, None),
+    ],
+)
+def test_the_file_that_a_source_is(source, path):
+    assert file_at(source) == (None if path is None else Path(path))
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    connection = sqlite3.connect("shop.db")
+    connection.execute('CREATE TABLE ratings ("user", item, rating)')
+    connection.commit()
+    connection.close()
+    return (tmp_path / "shop.db").read_bytes()
+
+
+@pytest.mark.parametrize("scheme", ["sqlite:///", "file:///{}/"])
+class TestNothingDestroysTheSource:
+    @pytest.fixture
+    def source(self, scheme, shop, tmp_path):
+        yield scheme.format(str(tmp_path).strip("/")) + "shop.db"
+        assert (tmp_path / "shop.db").read_bytes() == shop
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "convert {} shop.db --table ratings --force",
+            "convert {} out.csv --table ratings --json shop.db",
+            "audit {} --table ratings --html shop.db",
+            "audit {} --table ratings --risk ./shop.db",
+            "selftest {} --table ratings --json shop.db",
+            "evaluate --train {} --test x.csv --release out --json shop.db",
+        ],
+    )
+    def test_on_the_command_line(self, source, words, capsys):
+        with pytest.raises(SystemExit) as ended:
+            main(words.format(source).split())
+        assert ended.value.code == 2
+        assert "is the input itself" in capsys.readouterr().err
+
+    def test_from_python(self, source, tmp_path):
+        with pytest.raises(RecveilError, match="source and target are one file"):
+            convert(source, "shop.db", table="ratings", target_format="csv", force=True)
+        inner = tmp_path / "out"
+        inner.mkdir()
+        (inner / "release.json").write_text("{}")
+        (inner / "shop.db").write_bytes((tmp_path / "shop.db").read_bytes())
+        source = source.replace("shop.db", "out/shop.db")
+        with pytest.raises(RecveilError, match=r"holds more than a release \(shop\.db\)"):
+            anonymize(source, inner, table="ratings", k=2, force=True)

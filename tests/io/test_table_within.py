@@ -1,0 +1,243 @@
+"""Workbooks: what stands in their cells is read as a CSV of the sheet would be."""
+
+import zipfile
+from datetime import date, datetime, time
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+from recveil.memory import MemoryLimitError, memory_limited
+
+openpyxl = pytest.importorskip("openpyxl")
+pytest.importorskip("python_calamine")
+
+HEAD = ["user", "item", "rating", "date"]
+ROWS = [
+    ["ann", 12, 3.5, date(2020, 1, 15)],
+    ["007", 13, 4, datetime(2020, 1, 16, 23, 30)],
+    [7, 12, "4.5", "2020-01-17"],
+]
+
+
+def book(path, **sheets):
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for name, rows in sheets.items():
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    made.save(path)
+    return path
+
+
+def plain(path, rows=ROWS, head=HEAD):
+    path.write_text("\n".join(",".join(map(str, row)) for row in [head, *rows]) + "\n")
+    return path
+
+
+def test_the_same_as_its_csv(tmp_path):
+    path = book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS])
+    reading = understand(path)
+    assert reading.ratings == read_ratings(plain(tmp_path / "plain.csv"))
+    assert reading.ratings.users.tolist() == ["007", "7", "ann"]
+    assert reading.ratings.items.tolist() == [12, 13]
+    assert reading.layout == ("an Excel workbook",)
+
+
+def test_empty_rows_and_columns_are_passed_over(tmp_path):
+    rows = [[], [], [None, *HEAD], *[[None, *row] for row in ROWS[:2]], [], [None, *ROWS[2]]]
+    path = book(tmp_path / "shop.xlsx", ratings=rows)
+    assert read_ratings(path) == read_ratings(plain(tmp_path / "plain.csv"))
+
+
+def test_a_row_is_told_as_the_sheet_counts(tmp_path):
+    rows = [[], HEAD, ROWS[0], [], ["ben", 12, "four", date(2020, 1, 15)]]
+    path = book(tmp_path / "shop.xlsx", ratings=rows)
+    with pytest.raises(RecveilError, match=r"^shop\.xlsx row 5: rating 'four' is not a number"):
+        read_ratings(path)
+
+
+def test_decimal_commas_that_are_text(tmp_path):
+    path = book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, "3,5"], ["ben", 1, "2,5"]])
+    assert understand(path).ratings.values.tolist() == [3.5, 2.5]
+
+
+def test_without_a_header(tmp_path):
+    rows = [["ann", "heat", 3.5], ["ben", "heat", 4]]
+    path = book(tmp_path / "shop.xlsx", ratings=rows)
+    reading = understand(path, user=1, item=2)
+    assert reading.ratings.n_ratings == 2
+    assert not reading.has_header
+    assert understand(path).order == "guessed"
+
+
+def test_several_tables_are_asked_for(tmp_path):
+    path = book(tmp_path / "shop.xlsx", old=[HEAD, ROWS[0]], new=[HEAD, *ROWS], notes=[["by ann"]])
+    with pytest.raises(RecveilError, match="it has 'old', 'new', 'notes'; name one with sheet"):
+        understand(path)
+    assert read_ratings(path, sheet="new").n_ratings == 3
+    with pytest.raises(RecveilError, match="no sheet 'New'; it has 'old', 'new', 'notes'"):
+        understand(path, sheet="New")
+
+
+def test_a_sheet_of_notes_is_no_table(tmp_path):
+    path = book(tmp_path / "shop.xlsx", notes=[["made by ann"], ["in May"]], new=[HEAD, *ROWS])
+    assert read_ratings(path).n_ratings == 3
+    with pytest.raises(RecveilError, match="no sheet of it holds a table"):
+        understand(book(tmp_path / "notes.xlsx", notes=[["made by ann"]]))
+
+
+@pytest.mark.parametrize("given", [{"table": "x"}, {"query": "SELECT 1"}, {"delimiter": ";"}])
+def test_what_means_nothing_is_refused(tmp_path, given):
+    (name,) = given
+    with pytest.raises(RecveilError, match=rf"{name} \(--{name}\) is given"):
+        understand(book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS]), **given)
+    with pytest.raises(RecveilError, match=r"sheet \(--sheet\) is given, 'x', but the file is no"):
+        understand(plain(tmp_path / "plain.csv"), sheet="x")
+
+
+def test_a_missing_value_is_told(tmp_path):
+    path = book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, 3], ["ben", None, 4]])
+    with pytest.raises(RecveilError, match=r"row 3: the item is missing"):
+        understand(path)
+
+
+def test_an_id_that_a_cell_cannot_hold_is_refused(tmp_path):
+    rows = [HEAD[:3], [12345678901234567, 1, 3], [12345678901234569, 1, 4]]
+    with pytest.raises(RecveilError, match=r"row 2: an id of more digits than a cell holds"):
+        understand(book(tmp_path / "shop.xlsx", ratings=rows))
+
+
+@pytest.mark.parametrize("value", [True, time(10, 30)])
+def test_what_is_no_rating_is_refused(tmp_path, value):
+    with pytest.raises(RecveilError, match=r"row 2: rating '(TRUE|10:30:00)' is not a number"):
+        understand(book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, value]]))
+
+
+SHEET = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}
+</sheetData></worksheet>"""
+
+
+def with_cells(path, xml):
+    """Write a workbook whose sheet holds this XML, as no program would."""
+    book(path, ratings=[HEAD[:3]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = SHEET.format(xml).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+def row_of(number, *cells):
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def text(place, of):
+    return f'<c r="{place}" t="inlineStr"><is><t>{of}</t></is></c>'
+
+
+NAMES = row_of(1, text("A1", "user"), text("B1", "item"), text("C1", "rating"))
+
+
+def test_formulas_are_read_by_their_values(tmp_path):
+    cells = row_of(
+        2, text("A2", "ann"), '<c r="B2"><f>6*2</f><v>12</v></c>', '<c r="C2"><v>4</v></c>'
+    )
+    found = read_ratings(with_cells(tmp_path / "shop.xlsx", NAMES + cells))
+    assert found.items.tolist() == [12]
+    never = row_of(2, text("A2", "ann"), '<c r="B2"><f>6*2</f></c>', '<c r="C2"><v>4</v></c>')
+    with pytest.raises(RecveilError, match="row 2: the item is missing"):
+        read_ratings(with_cells(tmp_path / "shop.xlsx", NAMES + never))
+    failed = row_of(2, text("A2", "ann"), '<c r="B2" t="e"><f>1/0</f><v>#DIV/0!</v></c>')
+    with pytest.raises(RecveilError, match="row 2: the item is missing"):
+        read_ratings(with_cells(tmp_path / "shop.xlsx", NAMES + failed))
+
+
+def test_a_bomb_is_refused(tmp_path):
+    path = with_cells(tmp_path / "bomb.xlsx", NAMES + row_of(2, text("A2", " " * 50_000_000)))
+    assert path.stat().st_size < 10**5
+    with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"bomb\.xlsx: .*at least"):
+        understand(path)
+
+
+def test_a_cell_far_away_ends_in_one_line(tmp_path):
+    far = row_of(1_048_576, text("XFD1048576", "x"))
+    with memory_limited("200MB"), pytest.raises(RecveilError, match=r"^far\.xlsx: ") as refused:
+        understand(with_cells(tmp_path / "far.xlsx", NAMES + far))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("xml", ["<row", "<row r='x'><c/></row>", "<!ENTITY a 'b'>&a;", "\0"])
+def test_damaged_sheets_end_in_one_line(tmp_path, xml):
+    with pytest.raises(RecveilError, match=r"^shop\.xlsx: ") as refused:
+        understand(with_cells(tmp_path / "shop.xlsx", xml))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.98])
+def test_a_workbook_that_is_cut_short(tmp_path, share):
+    path = book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(RecveilError, match=r"^shop\.xlsx: .*(fetch|unpack|save)"):
+        understand(path)
+
+
+OPEN_DOCUMENT = """<?xml version="1.0" encoding="UTF-8"?>
+<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" office:version="1.2">
+<office:body><office:spreadsheet><table:table table:name="ratings">{}
+</table:table></office:spreadsheet></office:body></office:document-content>"""
+
+
+MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
+<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">
+<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>
+</manifest:manifest>"""
+
+
+def test_open_document(tmp_path):
+    def cell(value):
+        kind = "float" if isinstance(value, int | float) else "string"
+        told = f' office:value="{value}"' if kind == "float" else ""
+        return (
+            f'<table:table-cell office:value-type="{kind}"{told}><text:p>{value}</text:p>'
+            "</table:table-cell>"
+        )
+
+    rows = [HEAD[:3], ["ann", 12, 3.5], ["007", 13, 4]]
+    xml = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    with zipfile.ZipFile(tmp_path / "shop.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", OPEN_DOCUMENT.format(xml))
+        archive.writestr("META-INF/manifest.xml", MANIFEST)
+    expected = read_ratings(plain(tmp_path / "plain.csv", rows[1:], HEAD[:3]))
+    reading = understand(tmp_path / "shop.ods")
+    assert reading.ratings == expected
+    assert reading.layout == ("an OpenDocument spreadsheet",)
+
+
+def test_a_binary_workbook_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "shop.xlsb", "w") as archive:
+        archive.writestr("xl/workbook.bin", b"\x00")
+    with pytest.raises(RecveilError, match=r"a binary Excel workbook \(\.xlsb\); save the sheet"):
+        understand(tmp_path / "shop.xlsb")
+
+
+def test_the_reader_that_is_missing_is_named(tmp_path, monkeypatch):
+    path = book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS])
+    monkeypatch.setattr("recveil.io.table_within.find_spec", lambda name: None)
+    with pytest.raises(RecveilError, match=r"an Excel workbook, which python-calamine reads"):
+        understand(path)
+
+
+def test_parts_may_be_workbooks(tmp_path):
+    (tmp_path / "parts").mkdir()
+    for at, row in enumerate(ROWS):
+        book(tmp_path / "parts" / f"{at}.xlsx", ratings=[HEAD, row])
+    assert read_ratings(tmp_path / "parts") == read_ratings(plain(tmp_path / "plain.csv"))
