@@ -21,7 +21,7 @@ FLOORS = {
     **dict.fromkeys(["beside", "bits", "devices", "memory"], 1),
     **dict.fromkeys(["decoding", "ratings"], 2),
     **dict.fromkeys(["io", "predict", "group", "release"], 3),
-    **dict.fromkeys(["datasets", "verify", "attack"], 4),
+    **dict.fromkeys(["datasets", "inspect", "verify", "attack"], 4),
     "publish": 5,
     "anonymize": 6,
     "audit": 7,

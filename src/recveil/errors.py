@@ -145,6 +145,28 @@ def shortened(text: str, most: int = 60) -> str:
     return f"{text[: most - 3 - end]}...{text[-end:]}"
 
 
+def printable(text: str) -> str:
+    r"""Write what a terminal would obey, or hide, as Python does: control and direction marks.
+
+    Parameters
+    ----------
+    text : str
+        One line: a line break is written out, too.
+
+    Examples
+    --------
+    >>> print(printable("ann\x1b[2J \u202ebob"))
+    ann\x1b[2J \u202ebob
+    """
+    if text.isprintable():
+        return text
+    # Bytes of a name that is no UTF-8 are written as they came.
+    return "".join(
+        each if each.isprintable() or "\udc80" <= each <= "\udcff" else repr(each)[1:-1]
+        for each in text
+    )
+
+
 def quoted(value: object, most: int = 60) -> str:
     """Quote what somebody's data hold, as Python writes it, but never more than a line of it.
 

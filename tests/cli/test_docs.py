@@ -20,6 +20,7 @@ TWINS = {
     "demo": "recveil.demo",
     "evaluate": "recveil.evaluate",
     "generate": "recveil.datasets",
+    "inspect": "recveil.inspect",
     "sample": "recveil.anonymize",
     "selftest": "recveil.audit",
     "verify": "recveil.verify",

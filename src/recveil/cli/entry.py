@@ -16,6 +16,7 @@ from recveil.cli.demo import demo
 from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
+from recveil.cli.inspect import inspect
 from recveil.cli.memory_option import with_memory_option
 from recveil.cli.method_options import with_method_options
 from recveil.cli.outputs import with_checked_outputs
@@ -27,12 +28,25 @@ from recveil.errors import (
     UnknownOrderError,
     first_line_of,
     lacks_files,
+    printable,
     too_few_files,
     within_limit,
 )
 from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
-VERBS = (demo, audit, anonymize, sample, verify, evaluate, compare, selftest, convert, generate)
+VERBS = (
+    demo,
+    inspect,
+    audit,
+    anonymize,
+    sample,
+    verify,
+    evaluate,
+    compare,
+    selftest,
+    convert,
+    generate,
+)
 
 _READ_NOTHING = (demo, selftest, generate)
 
@@ -43,7 +57,7 @@ def make_app() -> typer.Typer:
     Examples
     --------
     >>> [verb.callback.__name__ for verb in make_app().registered_commands][:3]
-    ['demo', 'audit', 'anonymize']
+    ['demo', 'inspect', 'audit']
     """
     made = typer.Typer(
         name="recveil",
@@ -101,7 +115,9 @@ def _run(arguments: list[str] | None) -> NoReturn:
         ways = _ways(error, sys.argv[1:] if arguments is None else arguments)
     except Exception as error:
         message = _told(error)
-    print(f"error: {within_limit(message)}{ways}", file=sys.stderr)
+    # A message may quote ids, which may hold what a terminal would obey.
+    for line in f"error: {within_limit(message)}{ways}".split("\n"):
+        print(printable(line), file=sys.stderr)
     sys.exit(2)
 
 

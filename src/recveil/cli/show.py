@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.errors import printable
+
 if TYPE_CHECKING:
     from recveil.io import Reading
     from recveil.ratings import Ratings
@@ -62,7 +64,7 @@ def describe(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, 
     }
 
 
-def show_read(reading: "Reading", *, err: bool = False) -> None:
+def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -> None:
     """Say what was read, which column was taken for what, and what was left out.
 
     On standard error, if standard output carries the result itself.
@@ -72,13 +74,23 @@ def show_read(reading: "Reading", *, err: bool = False) -> None:
     console = Console(stderr=err)
     console.print(
         f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
-        f"{ratings.n_users:,} users; scale {ratings.scale} ({origin})."
+        f"{ratings.n_users:,} users; scale {ratings.scale} ({origin}){_from_to(ratings)}."
     )
     if reading.columns:
         layout = f"{', '.join(reading.layout)}; " if reading.layout else ""
-        console.print(escape(f"{reading.name}: {layout}{reading.mapping(examples=True)}."))
+        format = f"; format {reading.format}" if reading.format else ""
+        read = f"{reading.name}: {layout}{reading.mapping(examples=examples)}{format}."
+        console.print(escape(printable(read)))
     for note in reading.notes:
-        console.print(f"[yellow]note[/]  {escape(note)}")
+        console.print(f"[yellow]note[/]  {escape(printable(note))}")
+
+
+def _from_to(ratings: "Ratings") -> str:
+    """Say from when to when people rated, if that is known."""
+    if ratings.days is None:
+        return ""
+    first, last = (str(day.astype("M8[D]")) for day in (ratings.days.min(), ratings.days.max()))
+    return f"; {first} to {last}"
 
 
 def show_not_covered(result: "Verification") -> None:

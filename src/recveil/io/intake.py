@@ -13,6 +13,7 @@ from recveil.io.layout import Layout, layout_of
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.pipes import spooled
 from recveil.io.positions import as_text
+from recveil.io.raw_columns import show_raw_columns
 from recveil.io.read import read_source
 from recveil.io.reading import ReadColumn, Reading
 from recveil.progress import busy
@@ -150,10 +151,10 @@ def _take(
         guess = [tell_guess(path.name, read)] if order == "guessed" else []
         own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
-        locate, look, said = read.locate, read.look, read.layout
+        locate, look, said, found = read.locate, read.look, read.layout, read.format
         del read  # so that nobody but the dictionary holds the columns
         reading = _read(columns, own, path.name, order, locate, how, look)
-    return replace(reading, notes=(*guess, *reading.notes), layout=said)
+    return replace(reading, notes=(*guess, *reading.notes), layout=said, format=found)
 
 
 def _said(layout: Layout) -> dict[str, object]:
@@ -286,6 +287,7 @@ def _read(
     how: _How,
     look: Look,
 ) -> Reading:
+    show_raw_columns(columns)
     shown = [
         ReadColumn(role, names[role], _examples(columns[role]))
         for role in ("user", "item", "rating", "time")

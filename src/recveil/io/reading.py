@@ -51,6 +51,8 @@ class Reading:
     layout : tuple of str
         How the file was read, where that is not as usual: how it is packed, what stands between
         its columns.
+    format : str
+        The name of the file's format, a key of `FORMATS`, or "wide"; empty for what is no file.
     """
 
     ratings: Ratings
@@ -62,6 +64,7 @@ class Reading:
     off_scale_dropped: int = 0
     notes: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
+    format: str = ""
 
     @property
     def has_header(self) -> bool:

@@ -1,0 +1,142 @@
+"""inspect: what does this table hold, before anything is done with it?"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from recveil.inspect.column_order import order_seen
+from recveil.inspect.counts import spread_of
+from recveil.inspect.date_grain import Dates, dates_of
+from recveil.inspect.first_rows import (
+    FirstRows,
+    rows_as_read,
+    rows_of_columns,
+    rows_of_file,
+    rows_of_frame,
+)
+from recveil.inspect.identifying import identifiers_of
+from recveil.inspect.inspection import Inspection
+from recveil.io import Reading, spooled, understand
+from recveil.io.keywords import refuse_unknown_keywords
+from recveil.io.layout import layout_of
+from recveil.io.raw_columns import raw_columns_shown
+from recveil.ratings import Ratings
+
+
+def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:
+    r"""Look at a table: what it is, what it holds, and what in it says who people are.
+
+    Nothing is written. A table with several ratings of one item by one person, which other verbs
+    refuse until somebody says which of them to keep, is looked at with the latest of each.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+        In any format that `recveil.io` reads.
+    **reading
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, names or places of
+        columns, and how a text is written.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    RecveilError
+        As `understand`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user,item,rating,email\nann,7,4,ann@example.org\nben,7,2,\n")
+    ...     found = inspect(path)
+    >>> found.ratings.n_users, found.ends[0].people, found.dates
+    (2, 1, None)
+    >>> [(each.column, each.kind) for each in found.identifiers]
+    [('user', 'ids as text'), ('email', 'e-mail addresses')]
+    """
+    refuse_unknown_keywords("inspect", reading, "k", "people_in", "times")
+    is_chosen = reading.get("duplicates", "error") != "error"
+    given = reading if is_chosen else {**reading, "duplicates": "last"}
+    seen = _Seen()
+    with _stable(source) as stable:
+        with raw_columns_shown(seen.look):
+            found = understand(stable, **given)
+        rows = _rows(stable, found, seen, reading)
+    if not is_chosen:
+        found = _without_choice(found)
+    ratings = found.ratings
+    activity, popularity = spread_of(ratings.activity), spread_of(ratings.support)
+    return Inspection(
+        reading=found,
+        rows=rows,
+        activity=activity,
+        popularity=popularity,
+        dates=_dates(seen, ratings, reading.get("time_format")),
+        order=order_seen(ratings, activity, popularity),
+        identifiers=tuple(identifiers_of(ratings, rows)),
+        duplicates_chosen=is_chosen,
+    )
+
+
+class _Seen:
+    """What was seen of the columns before anything was made of their values."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[str]] = {}
+        self.times: pa.ChunkedArray | None = None
+
+    def look(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
+        self.values, self.times = rows_of_columns(columns), columns.get("time")
+
+
+@contextmanager
+def _stable(source: Any) -> Iterator[Any]:
+    """Give what can be read twice: of a pipe, a copy."""
+    if not isinstance(source, str | PathLike):
+        yield source
+        return
+    with spooled(source) as path:
+        yield path
+
+
+def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) -> FirstRows:
+    """Return the first rows, with all columns where these can be seen."""
+    if isinstance(source, Ratings):
+        return FirstRows((), (), ())
+    if isinstance(source, Path):
+        said = (reading.get(name) for name in ("delimiter", "decimal"))
+        layout = layout_of(*said, bool(reading.get("wide")), reading.get("null"))
+        rows = rows_of_file(source, found, reading.get("format"), layout)
+    else:
+        rows = rows_of_frame(source, found)
+    return rows if rows is not None and rows.rows else rows_as_read(found, seen.values)
+
+
+def _without_choice(found: Reading) -> Reading:
+    """Say that other verbs ask which of several ratings to keep."""
+    if not (n := found.duplicates_dropped):
+        return found
+    told = (
+        f"{n:,} {'row rates' if n == 1 else 'rows rate'} an item that the same user rated already; "
+        f"other verbs ask which to keep (duplicates, --duplicates last or mean), and here the "
+        f"last one counts."
+    )
+    notes = (told if "rated an item more than once" in note else note for note in found.notes)
+    return replace(found, notes=tuple(notes))
+
+
+def _dates(seen: _Seen, ratings: Ratings, time_format: str | None) -> Dates | None:
+    if ratings.days is None:
+        return None
+    if seen.times is None:  # finished ratings, which know the day alone
+        return dates_of(pa.chunked_array([pa.array(ratings.days, pa.date32())]), ratings.days)
+    return dates_of(seen.times, ratings.days, time_format)

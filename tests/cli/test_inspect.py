@@ -1,0 +1,131 @@
+"""What a table holds, on the terminal."""
+
+import json
+import os
+import pty
+import re
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from recveil.cli import main
+from recveil.cli.bars import bars
+from recveil.cli.show_inspection import show_inspection
+from recveil.inspect import inspect
+
+LONG = "x" * 300
+
+
+@pytest.fixture
+def ugly(tmp_path):
+    """A table that no terminal likes."""
+    lines = ["user;item;score;when;email;person"]
+    for n in range(400):
+        when = f"2020-01-{n % 28 + 1:02}" + (" 10:11:12" if n % 3 else "")
+        user = f"{LONG}{n % 37}" if n % 2 else f"us\x1b[31mer\u202e{n % 37}日本語日本語日本語"
+        lines.append(f"{user};it\x07em{n};{n % 50 / 7:.3f};{when};p{n % 37}@example.org;P{n % 37}")
+    path = tmp_path / "ugly.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def shown(capsys, path, width, monkeypatch, rows=3, **reading):
+    monkeypatch.setenv("COLUMNS", str(width))
+    show_inspection(inspect(path, **reading), rows)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [50, 80, 200])
+def test_all_lines_fit_and_nothing_reaches_the_terminal_raw(capsys, ugly, width, monkeypatch):
+    from rich.cells import cell_len
+
+    out = shown(capsys, ugly, width, monkeypatch)
+    assert max(map(cell_len, out.split("\n"))) <= width
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
+    assert "e-mail addresses" in out
+    assert "two granularities" in " ".join(out.split())
+
+
+def test_a_pipe_gets_no_rows_unless_asked(capsys, tmp_path, monkeypatch):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\nsecret-ann,heat,4\n")
+    monkeypatch.chdir(tmp_path)
+    for options, is_there in (((), False), (("--rows", "1"), True), (("--rows", "0"), False)):
+        with pytest.raises(SystemExit) as stop:
+            main(["inspect", "ratings.csv", *options])
+        assert not stop.value.code
+        assert ("secret-ann" in capsys.readouterr().out) is is_there
+
+
+def test_a_terminal_gets_three_rows(tmp_path):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\nsecret-ann,heat,4\nben,heat,3\n")
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "60", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "recveil", "inspect", "ratings.csv"]
+    subprocess.run(
+        command, cwd=tmp_path, stdout=theirs, stderr=subprocess.DEVNULL, env=environment, check=True
+    )
+    os.close(theirs)
+    out = b""
+    while piece := _read(ours):
+        out += piece
+    os.close(ours)
+    assert b"secret-ann" in out
+    assert b"##" in out
+    assert not re.search(rb"\x1b\[[0-9;]*3[0-7]m", out)  # no colours
+    assert out.isascii()
+
+
+def _read(descriptor):
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:  # nobody writes any more
+        return b""
+
+
+def test_json_is_for_its_owner_and_the_only_thing_written(capsys, ugly, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["inspect", "ugly.csv", "--json", "found.json"])
+    assert not stop.value.code
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["found.json", "ugly.csv"]
+    assert stat.S_IMODE((tmp_path / "found.json").stat().st_mode) == 0o600
+    plain = json.loads((tmp_path / "found.json").read_text())
+    assert [*plain] == [
+        *("input", "format", "data", "scale", "dates", "dropped", "duplicates_chosen"),
+        *("activity", "popularity", "order_seen", "identifiers"),
+    ]
+    assert LONG not in (tmp_path / "found.json").read_text()
+
+
+def test_bad_input_ends_with_one_line_and_code_2(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.csv").write_text("user,item,rating\na\x1b[2J,1,good\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["inspect", "bad.csv", "--json", "found.json"])
+    streams = capsys.readouterr()
+    assert (stop.value.code, streams.out, streams.err.count("\n")) == (2, "", 1)
+    assert "line 2: rating 'good'" in streams.err
+    assert not (tmp_path / "found.json").exists()
+
+
+def test_ids_in_an_error_do_not_command_the_terminal(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "twice.csv").write_text("user,item,rating\na\x1b[2J,1,4\na\x1b[2J,1,5\n")
+    with pytest.raises(SystemExit):
+        main(["audit", "twice.csv"])
+    err = capsys.readouterr().err
+    assert "\\x1b[2J" in err
+    assert "\x1b" not in err
+
+
+class TestBars:
+    def test_the_longest_bar_fits(self):
+        lines = bars(["1", "2-4"], [1, 1_000_000], 40)
+        assert max(map(len, lines)) <= 40
+        assert lines[0].count("█") == 1
+
+    def test_nothing_has_no_bar(self):
+        assert "█" not in "".join(bars(["1"], [0], 40))
+        assert bars([], [], 40) == []

@@ -1,0 +1,126 @@
+"""What a table holds, whatever it is written in."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.inspect import inspect
+from recveil.io import write_ratings
+from recveil.ratings import RatingScale
+
+ROWS = [(f"u{n % 7}", f"i{n % 11}", n % 5 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(70)]
+TABLE = pa.table(
+    [list(column) for column in zip(*ROWS, strict=True)], ["user", "item", "rating", "date"]
+)
+TEXT = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for u, i, r, d in ROWS)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ratings.csv").write_text(TEXT)
+    (tmp_path / "plain.csv").write_text(TEXT.partition("\n")[2])
+    (tmp_path / "european.csv").write_text(TEXT.replace(",", ";"))
+    objects = TABLE.to_pylist()
+    (tmp_path / "ratings.jsonl").write_text("\n".join(map(json.dumps, objects)))
+    pq.write_table(TABLE, tmp_path / "ratings.parquet")
+    (tmp_path / "parts").mkdir()
+    for at in range(2):
+        pq.write_table(TABLE.slice(35 * at, 35), tmp_path / "parts" / f"part-{at}.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("ratings.csv", "csv"),
+        ("plain.csv", "csv-plain"),
+        ("european.csv", "csv"),
+        ("ratings.jsonl", "json"),
+        ("ratings.parquet", "parquet"),
+        ("parts", "parquet"),
+    ],
+)
+def test_each_kind_shows_its_first_rows(folder, name, format):
+    found = inspect(folder / name)
+    assert found.reading.format == format
+    assert found.rows.roles == ("user", "item", "rating", "time")
+    assert found.rows.rows[:2] == tuple(tuple(map(str, row)) for row in ROWS[:2])
+    plain = found.to_dict()
+    assert (plain["data"]["users"], plain["data"]["items"]) == (7, 11)
+    assert plain["dates"]["granularity"] == "day"
+    assert plain["activity"]["steps"][0]["low"] == plain["activity"]["least"]
+
+
+def test_frames_and_finished_ratings(folder):
+    frame = inspect(pd.DataFrame(TABLE.to_pydict() | {"town": ["Rome"] * 70}))
+    assert frame.rows.names == ("user", "item", "rating", "date", "town")
+    made = inspect(make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1))
+    assert (made.rows.names, made.dates.granularity) == ((), "day")
+
+
+def test_a_matrix_shows_what_was_read(tmp_path):
+    (tmp_path / "wide.csv").write_text("user,heat,alien\nann,4,\nben,1,5\n")
+    found = inspect(tmp_path / "wide.csv", wide=True)
+    assert found.rows.rows[0] == ("ann", "heat", "4")
+
+
+def test_duplicates_are_told_and_stop_nobody(tmp_path):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,1,5\nb,1,4\n")
+    found = inspect(tmp_path / "ratings.csv")
+    assert found.dropped == {"duplicate": 1}
+    assert "other verbs ask which to keep" in found.reading.notes[0]
+    assert not found.to_dict()["duplicates_chosen"]
+    chosen = inspect(tmp_path / "ratings.csv", duplicates="mean")
+    assert chosen.duplicates_chosen
+    assert "the mean of each pair was kept" in chosen.reading.notes[0]
+
+
+def test_what_is_off_the_scale_is_told(tmp_path):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,2,99\nb,1,4\n")
+    found = inspect(tmp_path / "ratings.csv", scale=RatingScale(1, 5, 1), drop_off_scale=True)
+    assert found.dropped == {"off scale": 1}
+
+
+def test_ends_of_the_scale_count_ratings_and_people():
+    frame = pa.table({"user": [1, 1, 2, 3], "item": [1, 2, 1, 1], "rating": [1, 1, 5, 3]})
+    low, high = inspect(frame).ends
+    assert (low, high) == ((1, 2, 1), (5, 1, 1))
+    assert inspect(frame).levels == [(1, 2), (3, 1), (5, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the file is empty"),
+        ("user,item,rating\na,1,good\n", "line 2: rating 'good' is not a number"),
+        ("user,item,rating\na,1\n", "line 2: expected 3 columns"),
+        ("who,what,much\na,1,3\n", "no user column"),
+    ],
+)
+def test_bad_input_is_told_as_by_every_verb(tmp_path, text, problem):
+    (tmp_path / "ratings.csv").write_text(text)
+    with pytest.raises(RecveilError, match=problem):
+        inspect(tmp_path / "ratings.csv")
+
+
+def test_an_unknown_keyword_is_refused(folder):
+    with pytest.raises(TypeError, match=r"inspect.. got an unexpected keyword argument 'k'"):
+        inspect(folder / "ratings.csv", k=5)
+
+
+def test_nothing_private_is_in_json_or_repr(tmp_path):
+    ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    text = (tmp_path / "ratings.csv").read_text()
+    head, *rows = text.splitlines()
+    named = [head + ",email", *(f"hugo-{row},hugo@example.org" for row in rows)]
+    (tmp_path / "ratings.csv").write_text("\n".join(named))
+    found = inspect(tmp_path / "ratings.csv")
+    assert "hugo" in str(tuple(found.rows))
+    for shown in (json.dumps(found.to_dict()), repr(found), found._repr_html_(), repr(found.rows)):
+        assert "hugo" not in shown

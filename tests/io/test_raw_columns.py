@@ -1,0 +1,29 @@
+"""Who asks sees the columns of a table as they stand; nobody else does."""
+
+import pyarrow as pa
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+from recveil.io.raw_columns import raw_columns_shown
+
+FRAME = pa.table(
+    {"user": [1, 2], "item": [5, 5], "rating": ["3.50", "4"], "when": ["2020-01-01"] * 2}
+)
+
+
+def test_columns_are_shown_inside_the_block_alone():
+    seen = []
+    with raw_columns_shown(lambda columns: seen.append(sorted(columns))):
+        understand(FRAME)
+    understand(FRAME)
+    assert seen == [["item", "rating", "time", "user"]]
+
+
+def test_blocks_stand_in_each_other_and_end_with_an_error():
+    outer, inner = [], []
+    with raw_columns_shown(outer.append):
+        with pytest.raises(RecveilError), raw_columns_shown(inner.append):
+            read_ratings("no such file.csv")
+        understand(FRAME)
+    assert (len(outer), inner) == (1, [])
