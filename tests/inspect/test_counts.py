@@ -14,12 +14,12 @@ COUNTS = st.lists(st.integers(0, 30_000), min_size=1, max_size=60).map(np.array)
 @given(COUNTS)
 def test_steps_hold_everybody_once_and_leave_no_gap(counts):
     steps = spread_of(counts).steps
-    assert sum(step.count for step in steps) == counts.size
+    assert sum(step.n for step in steps) == counts.size
     assert (steps[0].low, steps[-1].high) == (counts.min(), counts.max())
     for one, other in pairwise(steps):
         assert other.low == one.high + 1
     for step in steps:
-        assert step.count == ((counts >= step.low) & (counts <= step.high)).sum()
+        assert step.n == ((counts >= step.low) & (counts <= step.high)).sum()
     assert len(steps) <= 16
 
 

@@ -166,7 +166,7 @@ def _show_spread(console: Console, what: str, who: str, spread: "Spread") -> Non
         f"{step.low:,}" if step.low == step.high else f"{step.low:,}-{step.high:,}"
         for step in spread.steps
     ]
-    _print_lines(bars(labels, [step.count for step in spread.steps], console.width))
+    _print_lines(bars(labels, [step.n for step in spread.steps], console.width))
     _say(
         console,
         f"least {spread.least:,.0f}, a quarter up to {spread.quarter:,.4g}, half up to "

@@ -18,13 +18,13 @@ class Step(NamedTuple):
     ----------
     low, high : int
         Both ends belong to it.
-    count : int
+    n : int
         How many people, or items.
     """
 
     low: int
     high: int
-    count: int
+    n: int
 
 
 @brief
@@ -70,14 +70,19 @@ def spread_of(counts: NDArray[np.int64]) -> Spread:
     >>> spread = spread_of(np.array([1, 1, 3, 15]))
     >>> spread.median, spread.top_tenth, spread.gini
     (2.0, 0.75, 0.55)
-    >>> [(step.low, step.high, step.count) for step in spread.steps]
+    >>> [(step.low, step.high, step.n) for step in spread.steps]
     [(1, 1, 2), (2, 4, 1), (5, 9, 0), (10, 15, 1)]
     """
     in_order = np.sort(counts)
     n, total = in_order.size, max(1, int(in_order.sum()))
     places = 2 * np.arange(1, n + 1) - n - 1
+    least, quarter, median, three_quarters, most = np.quantile(in_order, _QUANTILES).tolist()
     return Spread(
-        *(float(number) for number in np.quantile(in_order, _QUANTILES)),
+        least=least,
+        quarter=quarter,
+        median=median,
+        three_quarters=three_quarters,
+        most=most,
         top_tenth=float(in_order[-max(1, n // 10) :].sum() / total),
         gini=float(places @ in_order / (n * total)),
         steps=tuple(_steps(in_order)),

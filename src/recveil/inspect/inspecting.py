@@ -27,6 +27,8 @@ from recveil.io.layout import layout_of
 from recveil.io.raw_columns import raw_columns_shown
 from recveil.ratings import Ratings
 
+_OF_LAYOUT = ("delimiter", "decimal", "wide", "null")
+
 
 def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:
     r"""Look at a table: what it is, what it holds, and what in it says who people are.
@@ -113,8 +115,8 @@ def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) 
     if isinstance(source, Ratings):
         return FirstRows((), (), ())
     if isinstance(source, Path):
-        said = (reading.get(name) for name in ("delimiter", "decimal"))
-        layout = layout_of(*said, bool(reading.get("wide")), reading.get("null"))
+        said = {name: reading[name] for name in _OF_LAYOUT if name in reading}
+        layout = layout_of(**said)
         rows = rows_of_file(source, found, reading.get("format"), layout)
     else:
         rows = rows_of_frame(source, found)
