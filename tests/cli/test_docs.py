@@ -16,6 +16,7 @@ TWINS = {
     "anonymize": "recveil.anonymize",
     "audit": "recveil.audit",
     "compare": "recveil.compare",
+    "config": "recveil.cli.settings_file",
     "convert": "recveil.io",
     "demo": "recveil.demo",
     "evaluate": "recveil.evaluate",

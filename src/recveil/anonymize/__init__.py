@@ -1,6 +1,7 @@
 """From ratings to a release."""
 
 from recveil.anonymize.anonymizing import Anonymized, anonymize
+from recveil.anonymize.dry_running import DryRun, dry_run
 from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.methods import BASELINES
@@ -27,6 +28,7 @@ __all__ = [
     "Anonymized",
     "Baseline",
     "Claim",
+    "DryRun",
     "GeometricPerturbation",
     "GlobalItemMeans",
     "Groups",
@@ -43,6 +45,7 @@ __all__ = [
     "SparseRows",
     "Synthesizer",
     "anonymize",
+    "dry_run",
     "histogram_recovery",
     "homogenize_padded",
     "homogenize_simple",

@@ -22,6 +22,7 @@ from recveil.publish.release import Release
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes
+from recveil.release.anonymizer import Anonymizer
 from recveil.release.sides import FileFormat, Layout
 from recveil.verify import Verification
 
@@ -117,6 +118,97 @@ def anonymize(
     ...     made.verification.k_achieved
     3
     """
+    ready = prepare(
+        source,
+        output,
+        k=k,
+        method=method,
+        layout=layout,
+        file_format=file_format,
+        seed=seed,
+        hide_items=hide_items,
+        force=force,
+        allow_large=allow_large,
+        against=against,
+        tell=tell,
+        **options,
+    )
+    ratings, anonymizer, expected = ready.ratings, ready.anonymizer, ready.expected
+    sides = (
+        anonymize_hidden(ratings, anonymizer, ready.seed)
+        if hide_items
+        else anonymizer.anonymize(ratings)
+    )
+    release = _telling(Release(sides.published, sides.private), ready.reading.duplicates_dropped)
+    if expected is None and release.published.expect is not None:
+        expected = release.published.expect(layout, file_format)
+        if expected is not None:
+            ready.size.check(expected)
+    verification = release.write(
+        output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
+    )
+    seen = tuple(others(list(ready.earlier), Path(output)))
+    return Anonymized(ratings, release, verification, ready.reading, seen)
+
+
+@brief
+class Prepared(NamedTuple):
+    """All that is known before the work: what was read, and how the release will be made.
+
+    Attributes
+    ----------
+    reading : Reading
+    maker : Maker
+    given : dict
+        The options of the method that were given.
+    anonymizer : Anonymizer
+    seed : int
+    size : Size
+    expected : Expected or None
+        None where only the finished groups tell.
+    earlier : tuple of Earlier
+    """
+
+    reading: Reading
+    maker: Maker
+    given: Mapping[str, Any]
+    anonymizer: Anonymizer
+    seed: int
+    size: "Size"
+    expected: Expected | None
+    earlier: tuple[Earlier, ...]
+
+    @property
+    def ratings(self) -> Ratings:
+        """What was read."""
+        return self.reading.ratings
+
+
+def prepare(
+    source: str | PathLike[str] | Ratings | Any,
+    output: str | PathLike[str],
+    *,
+    k: int | None,
+    method: str | None,
+    layout: Layout,
+    file_format: FileFormat,
+    seed: int | None,
+    hide_items: bool,
+    force: bool,
+    allow_large: bool,
+    against: str | PathLike[str] | None,
+    tell: Callable[[Expected], object] | None,
+    **options: Any,
+) -> Prepared:
+    """Read and check all that `anonymize` is given, and write nothing.
+
+    The parameters are those of `anonymize`.
+
+    Raises
+    ------
+    RecveilError
+        As `anonymize`, for all that is seen before the work.
+    """
     given, reading = own_options(options)
     maker = maker_of(choose_method(method, k, given))
     refuse_unknown_keywords("anonymize", reading, "k", "people_in", "times")
@@ -152,26 +244,14 @@ def anonymize(
     check_seed(seed)
     seed = drawn_seed(seed)
     anonymizer = maker.make(k, seed=None if is_secret else seed, **given)
-    size = _Size(Path(output), layout, file_format, allow_large, tell)
+    size = Size(Path(output), layout, file_format, allow_large, tell)
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, given, layout, file_format)
     if expected is not None and isinstance(k, int):
         check_people(ratings, k)  # who is refused need not hear how long it would take
         size.check(expected)
-    sides = (
-        anonymize_hidden(ratings, anonymizer, seed) if hide_items else anonymizer.anonymize(ratings)
-    )
-    release = _telling(Release(sides.published, sides.private), found.duplicates_dropped)
-    if expected is None and release.published.expect is not None:
-        expected = release.published.expect(layout, file_format)
-        if expected is not None:
-            size.check(expected)
-    verification = release.write(
-        output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
-    )
-    seen = tuple(others(earlier, Path(output)))
-    return Anonymized(ratings, release, verification, found, seen)
+    return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
 
 
 def _refuse_idle(
@@ -229,7 +309,7 @@ def _telling(release: Release, duplicates_dropped: int) -> Release:
 
 
 @brief
-class _Size(NamedTuple):
+class Size(NamedTuple):
     """Where the release goes, and how large it may be."""
 
     output: Path

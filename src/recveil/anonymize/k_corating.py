@@ -140,7 +140,7 @@ class KCoRater:
             equal, nobody named the scale and fewer than k people used one of its ends, a setting is
             unknown, or `trust` is about other people or not asked for.
         """
-        self._check(ratings)
+        self.check(ratings)
         seed = drawn_seed(self.seed)
         # Nothing random comes from the seed alone: who guessed it could tell users by their fills.
         rng = secret_rng(seed, ratings)
@@ -209,7 +209,8 @@ class KCoRater:
             settings["label_step"] = label_step("tenth", scale)
         return settings
 
-    def _check(self, ratings: Ratings) -> None:
+    def check(self, ratings: Ratings) -> None:
+        """Raise what `anonymize` would raise before any work."""
         check_seed(self.seed)
         check_k(self.k)
         if self.protect not in get_args(Protect):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from recveil.anonymize import foreseen
 from recveil.anonymize.again import (
     k_corating_again,
     predictive_again,
@@ -66,7 +67,7 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
-    *("tell", "json", "options", *signature(understand).parameters),
+    *("dry_run", "tell", "json", "options", *signature(understand).parameters),
 }
 
 
@@ -93,6 +94,9 @@ class Maker:
     expect : callable, optional
         Takes ratings, k, options, layout and file format before any work, and returns what the
         release will take; None where only the finished groups tell.
+    foresee : callable, optional
+        Takes what `expect` does, of a method that takes no k None in its stand, and says for a dry
+        run what the release would be; None where nobody can tell.
     tell : callable
         Takes a release and the ratings that it was made of, and returns sentences for its owner.
     is_secret : callable
@@ -110,6 +114,7 @@ class Maker:
     people_in: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
+    foresee: Callable[[Ratings, int | None, Options, str, str], foreseen.Foreseen] | None = None
     tell: Callable[[Sides, Ratings], list[str]] = lambda _, __: []
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
@@ -193,6 +198,7 @@ _MAKERS: dict[str, Maker] = {
             people_in={"privacy_levels": "levels"},
             check=_refuse_idle_b,
             expect=_expect_predictive,
+            foresee=foreseen.foresee_predictive,
             tell=tell_of_predictive,
         ),
         Maker(
@@ -201,6 +207,7 @@ _MAKERS: dict[str, Maker] = {
             again=k_corating_again,
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             people_in={"trust": "trust"},
+            foresee=foreseen.foresee_k_corating,
             tell=tell_of_k_corating,
         ),
         Maker(
@@ -212,6 +219,7 @@ _MAKERS: dict[str, Maker] = {
                 "catalogue": lambda given, _ratings, _k: catalogue_given(given),
             },
             check=check_drawing,
+            foresee=foreseen.foresee_synthetic,
             tell=tell_of_synthetic,
             is_secret=draws_in_secret,
             sample=sample_people,
@@ -221,6 +229,7 @@ _MAKERS: dict[str, Maker] = {
             make=SparseRows,
             again=sparse_again,
             expect=_expect_sparse,
+            foresee=foreseen.foresee_sparse,
             tell=tell_of_sparse,
         ),
         *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),

@@ -145,7 +145,7 @@ class PredictiveAnonymizer:
             unknown, the grouping returns a group below k or somebody's level, or there are fewer
             than l groups.
         """
-        self._check(ratings)
+        self.check(ratings)
         levels = self._levels(ratings)
         step = label_step(self.round_labels, ratings.scale)
         seed = drawn_seed(self.seed)
@@ -203,7 +203,8 @@ class PredictiveAnonymizer:
             lone = count_as_given(ratings, groups, release.published.blocks(), step)
         return with_private(release, lone_ratings=lone, diversity_cost=cost)
 
-    def _check(self, ratings: Ratings) -> None:
+    def check(self, ratings: Ratings) -> None:
+        """Raise what `anonymize` would raise before any work."""
         check_seed(self.seed)
         check_k(self.k, least=2 if self.privacy_levels is None else 1)
         check_parameters(self.b, self.l)

@@ -95,7 +95,7 @@ class SparseRows:
             256, a user has no rating, all ratings are equal, or nobody named the scale and fewer
             than k people used one of its ends.
         """
-        self._check(ratings)
+        self.check(ratings)
         seed = drawn_seed(self.seed)
         of_places, of_crowds, of_labels = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=3)
@@ -130,7 +130,8 @@ class SparseRows:
             ),
         )
 
-    def _check(self, ratings: Ratings) -> None:
+    def check(self, ratings: Ratings) -> None:
+        """Raise what `anonymize` would raise before any work."""
         check_seed(self.seed)
         check_k(self.k)
         number = isinstance(self.crowd, int) and not isinstance(self.crowd, bool)

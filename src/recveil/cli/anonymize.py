@@ -71,6 +71,14 @@ def anonymize(
             help="An earlier release elsewhere; warns if it holds some of the same people.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Say how many groups there would be, how large and how long it would be; write "
+            "nothing.",
+        ),
+    ] = False,
     json: Json = None,
     **more: Any,
 ) -> None:
@@ -80,6 +88,20 @@ def anonymize(
 
     Example: `recveil anonymize ratings.csv -o out --k 5`
     """
+    given: dict[str, Any] = {
+        "k": k,
+        "layout": layout,
+        "file_format": file_format,
+        "seed": seed,
+        "hide_items": hide_items,
+        "force": force,
+        "allow_large": allow_large,
+        "against": against,
+        **more,
+    }
+    if dry_run:
+        _run_dry(source, output, json, given)
+        return
     from recveil.anonymize import anonymize
     from recveil.cli.show import write_json
     from recveil.cli.show_release import show_release
@@ -90,23 +112,35 @@ def anonymize(
         told.append(expected)
         print(f"Expected: {expected.sentence()}.", file=sys.stderr)
 
-    made = anonymize(
-        source,
-        output,
-        k=k,
-        layout=layout,
-        file_format=file_format,
-        seed=seed,
-        hide_items=hide_items,
-        force=force,
-        allow_large=allow_large,
-        against=against,
-        tell=tell,
-        **more,
-    )
+    made = anonymize(source, output, tell=tell, **given)
     _warn(made, output)
     if write_json(_as_json(made, output, told[0] if told else None), json):
         show_release(made, output)
+
+
+def _run_dry(source: Path, output: Path, json: Path | None, given: dict[str, Any]) -> None:
+    """Say what would be done."""
+    from recveil.anonymize import dry_run
+    from recveil.cli.show import describe, show_read, write_json
+    from recveil.release.manifest import twin_name
+
+    found = dry_run(source, output, **given)
+    as_json = {
+        **found.to_dict(),
+        "output": str(output),
+        "private": twin_name(str(output)),
+        "data": describe(found.reading.ratings, found.reading),
+        "earlier": [
+            {"release": str(earlier.folder), "people": earlier.people} for earlier in found.earlier
+        ],
+    }
+    if write_json(as_json, json):
+        show_read(found.reading)
+        for sentence in found.sentences():
+            typer.echo(sentence)
+        for earlier in found.earlier:
+            typer.echo(f"{earlier.folder} holds some of the same people; the run warns of it.")
+        typer.echo(f"Nothing was written: no {output}, and no {twin_name(str(output))}.")
 
 
 def _warn(made: "Anonymized", output: Path) -> None:

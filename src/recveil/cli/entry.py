@@ -11,12 +11,16 @@ import typer
 from recveil.cli.anonymize import anonymize
 from recveil.cli.audit import audit
 from recveil.cli.compare import compare
+from recveil.cli.config import config
+from recveil.cli.config_option import with_config_option
 from recveil.cli.convert import convert
+from recveil.cli.declare import Verb, add_options
 from recveil.cli.demo import demo
 from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
+from recveil.cli.known_options import KnownOption, options_by_verb
 from recveil.cli.memory_option import with_memory_option
 from recveil.cli.method_options import with_method_options
 from recveil.cli.outputs import with_checked_outputs
@@ -35,20 +39,11 @@ from recveil.errors import (
 from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (
-    demo,
-    inspect,
-    audit,
-    anonymize,
-    sample,
-    verify,
-    evaluate,
-    compare,
-    selftest,
-    convert,
-    generate,
+    *(demo, inspect, audit, anonymize, sample, verify, evaluate, compare, selftest, convert),
+    *(generate, config),
 )
 
-_READ_NOTHING = (demo, selftest, generate)
+_READ_NOTHING = (demo, selftest, generate, config)
 
 
 def make_app() -> typer.Typer:
@@ -71,11 +66,30 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for verb in VERBS:
-        whole = with_method_options(verb) if verb is anonymize else verb
-        whole = whole if verb in _READ_NOTHING else with_memory_option(whole)
+        if verb is config:
+            whole = add_options({}, lambda _: {"known": known_options()})(verb)
+        else:
+            whole = with_config_option(_whole(verb), known_options)
         made.command()(interruptible(with_checked_outputs(whole)))
     made.callback(invoke_without_command=True)(about)
     return made
+
+
+def _whole(verb: Verb) -> Verb:
+    """Return a verb with the options that it shares with others."""
+    whole = with_method_options(verb) if verb is anonymize else verb
+    return whole if verb in _READ_NOTHING else with_memory_option(whole)
+
+
+def known_options() -> dict[str, list[KnownOption]]:
+    """Return the options that each verb has at this moment, and that a file may hold.
+
+    Examples
+    --------
+    >>> [option.name for option in known_options()["generate"]][:3]
+    ['users', 'items', 'ratings']
+    """
+    return options_by_verb(_whole(verb) for verb in VERBS if verb is not config)
 
 
 def about(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:

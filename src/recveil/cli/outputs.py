@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import typer
 
 from recveil.brief import brief
+from recveil.cli.config_option import Settings
 from recveil.devices import is_device
 
 # What a verb writes beside --json: files, and folders that are put into place whole.
 FILES = {
     "audit": ("html", "risk"),
+    "config": ("output",),
     "convert": ("target",),
     "generate": ("output",),
 }
@@ -122,7 +124,11 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
 
 
 def _place(verb: str, name: str, path: Any) -> NamedPath:
-    is_argument = (verb, name) in (("convert", "target"), ("generate", "output"))
+    is_argument = (verb, name) in (
+        ("convert", "target"),
+        ("generate", "output"),
+        ("config", "output"),
+    )
     is_argument = is_argument or name in ("source", "path") or (verb, name) == ("sample", "release")
     label = "--output" if name == "out" else f"--{name.replace('_', '-')}"
     return NamedPath(name.upper() if is_argument else label, Path(path))
@@ -155,7 +161,9 @@ def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[
     for name, value in given.items():
         if name in outputs or is_stdout(value):
             continue
-        if isinstance(value, Path) or (name in _PERHAPS_FILES and isinstance(value, str)):
+        if isinstance(value, Settings):
+            yield _place(verb, name, value.path)
+        elif isinstance(value, Path) or (name in _PERHAPS_FILES and isinstance(value, str)):
             yield _place(verb, name, value)
 
 

@@ -111,7 +111,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             If a parameter makes no sense, an item is not in the catalogue, or the noise hides
             nearly everything.
         """
-        self._check(ratings)
+        self.check(ratings)
         public, asked = self._public(ratings)
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # What is drawn after the noise asks nothing of anybody; it need not be secret.
@@ -123,7 +123,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
             model = model.of_items(order)
         return self._release(ratings, items, model, measured, claim, rng)
 
-    def _check(self, ratings: Ratings) -> None:
+    def check(self, ratings: Ratings) -> None:
+        """Raise what `anonymize` would raise before any work."""
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta

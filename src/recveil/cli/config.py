@@ -1,0 +1,39 @@
+"""recveil config."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recveil.cli.options import Force
+from recveil.cli.outputs import is_stdout
+
+if TYPE_CHECKING:
+    from recveil.cli.settings_file import Known
+
+
+def config(
+    output: Annotated[
+        Path, typer.Argument(help="The file to be written; - writes to standard output.")
+    ] = Path("recveil.toml"),
+    force: Force = False,
+    **more: Any,
+) -> None:
+    """Write a file with all options of all verbs, and what each does; none of them is in force.
+
+    Verbs that run in its folder take from it what you then put into force, and say so.
+
+    Example: `recveil config`
+    """
+    from recveil.cli.settings_file import config, settings_text
+
+    known: Known = more["known"]
+    if is_stdout(output):
+        sys.stdout.write(settings_text(known))
+        return
+    verbs = config(output, known, force=force)
+    typer.echo(
+        f"Wrote {output}, with the options of {len(verbs)} verbs, all of them as comments. Verbs "
+        f"that run in its folder take from it what is no comment, and say so."
+    )

@@ -1,0 +1,107 @@
+"""The option --config of all verbs: what is not typed may come from a file, and that is said."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from recveil.brief import brief
+from recveil.cli.declare import Verb
+from recveil.cli.settings_file import FILE, Known, read_settings, taken_in_words
+from recveil.errors import printable
+
+
+@brief
+class Settings(NamedTuple):
+    """What a file says of the options of a verb.
+
+    Attributes
+    ----------
+    path : Path
+    values : dict
+        By what the verb calls its parameters.
+    names : dict of str to str
+        How each is typed.
+    context : typer.Context
+        Of the run, which knows what was typed.
+    """
+
+    path: Path
+    values: dict[str, Any]
+    names: dict[str, str]
+    context: typer.Context
+
+    def tell(self) -> None:
+        """Say on standard error which options of this run came from the file."""
+        taken = {
+            self.names[parameter]: value
+            for parameter, value in self.values.items()
+            if _came_from_file(self.context, parameter)
+        }
+        if taken:
+            print(printable(f"{taken_in_words(self.path, taken)}."), file=sys.stderr)
+
+
+def _came_from_file(context: typer.Context, parameter: str) -> bool:
+    source: Any = context.get_parameter_source(parameter)
+    return source is not None and source.name == "DEFAULT_MAP"
+
+
+def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
+    """Let a verb take options that are not typed from a file.
+
+    Parameters
+    ----------
+    verb : callable
+    known : callable
+        Returns the options of all verbs; it is asked only where there is a file.
+
+    Examples
+    --------
+    >>> def show(name: str) -> None:
+    ...     print(name)
+    >>> with_config_option(show, dict)("Ann", config=None)
+    Ann
+    """
+
+    def read(context: typer.Context, path: Path | None) -> Settings | None:
+        """Put what a file says below what is typed; this runs before other options are read."""
+        if context.resilient_parsing:  # a shell completes a word
+            return None
+        if path is None and not Path(FILE).is_file():
+            return None
+        path = path or Path(FILE)
+        options = known()
+        values = read_settings(path, options).get(verb.__name__, {})
+        context.default_map = {**values}
+        names = {option.parameter: option.name for option in options[verb.__name__]}
+        return Settings(path, values, names, context)
+
+    option = typer.Option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        callback=read,
+        help=f"Take options that are not typed from this file; from {FILE}, if the folder has one.",
+    )
+    signature = inspect.signature(verb)
+
+    @functools.wraps(verb)
+    def run(*own: Any, config: Settings | None = None, **given: Any) -> None:
+        if config is not None:
+            config.tell()
+        verb(*own, **given)
+
+    added = inspect.Parameter(
+        "config",
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[Path | None, option],
+        default=None,
+    )
+    parameters = [*signature.parameters.values(), added]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run

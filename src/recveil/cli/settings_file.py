@@ -1,0 +1,238 @@
+"""A settings file: options of verbs, in place of typing them; read, checked, and written."""
+
+import difflib
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recveil.beside import refuse_in_release, write_beside
+from recveil.cli.known_options import KnownOption, as_toml
+from recveil.errors import RecveilError, quoted, shortened
+
+FILE = "recveil.toml"
+_MOST_BYTES = 1 << 20
+_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "str": (str, int, float),
+}
+_HEAD = """\
+# Options of recveil's verbs, in place of typing them. What is typed wins.
+# recveil takes this file where it is called recveil.toml and stands in the folder in which a verb
+# runs, or is named with --config; each run says which options it took from here.
+# Take the # away before what you need. No secret belongs in here.
+"""
+_WIDTH = 96
+
+Known = Mapping[str, Iterable[KnownOption]]
+
+
+def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
+    r"""Read the options that a file holds, and refuse all that is none.
+
+    Parameters
+    ----------
+    path : Path
+    known : mapping of str to iterable of KnownOption
+        The options of each verb.
+
+    Returns
+    -------
+    dict of str to dict
+        For each verb in the file the values, by what the verb calls its parameters.
+
+    Raises
+    ------
+    RecveilError
+        For what is no TOML, a verb or option that there is not, a value that it cannot have, and a
+        secret; the nearest name is told.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.cli.convert import convert
+    >>> from recveil.cli.known_options import options_by_verb
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "recveil.toml")
+    ...     _ = path.write_text('[convert]\ntarget-format = "csv"\ntimes = false\n')
+    ...     read_settings(path, options_by_verb([convert]))
+    {'convert': {'target_format': 'csv', 'times': False}}
+    """
+    found = {}
+    for verb, options in _parsed(path).items():
+        if not isinstance(options, dict):
+            raise RecveilError(
+                f"{path.name}: {quoted(verb, 40)} stands above all verbs; expected options of a "
+                f"verb below a line with its name, such as [anonymize]"
+            )
+        if verb not in known:
+            raise RecveilError(
+                f"{path.name}: [{verb}] is no verb of recveil; the nearest is "
+                f"[{_nearest(verb, known)}]; mend that line"
+            )
+        names = {option.name: option for option in known[verb]}
+        found[verb] = dict(
+            _checked(f"{path.name}: [{verb}]", name, value, names)
+            for name, value in options.items()
+        )
+    return found
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    from recveil.io.files import naming  # with it comes pyarrow, which takes a moment
+
+    with naming(path), path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise RecveilError(f"{path.name}: more than a megabyte, where options were expected")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise RecveilError(f"{path.name}: no UTF-8 text; save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise RecveilError(
+            f"{path.name}: no TOML: {error}; expected lines such as k = 5 below a line "
+            f"[anonymize] (recveil config writes such a file)"
+        ) from None
+    except RecursionError:
+        raise RecveilError(f"{path.name}: no options: lists stand in lists too deep") from None
+
+
+def _checked(
+    where: str, name: str, value: Any, known: Mapping[str, KnownOption]
+) -> tuple[str, Any]:
+    """Return what the verb calls an option, and its value."""
+    option = known.get(name) or known.get(name.replace("_", "-"))
+    if option is None:
+        raise RecveilError(
+            f"{where} {quoted(name, 40)} is no option of it; the nearest is "
+            f"{_nearest(name, known)}; mend that line, or take it out"
+        )
+    if option.is_secret:
+        raise RecveilError(
+            f"{where} {option.name}: a secret of whoever publishes, which no file may hold; take "
+            f"that line out, and type --{option.name} if you must"
+        )
+    values = value if option.several and isinstance(value, list) else [value]
+    if option.several != isinstance(value, list) or not all(_fits(each, option) for each in values):
+        raise RecveilError(
+            f"{where} {option.name} is {quoted(value, 40)}; expected {option.expected}; mend that "
+            f"line"
+        )
+    if any(isinstance(each, str) and _PASSWORD.search(each) for each in values):
+        raise RecveilError(
+            f"{where} {option.name} holds a password, which no file of options may; keep it in the "
+            f"environment, or in the service's own file"
+        )
+    return option.parameter, [
+        _plain(each, option) for each in values
+    ] if option.several else _plain(value, option)
+
+
+def _fits(value: Any, option: KnownOption) -> bool:
+    """Say whether an option can have a value; where text is typed, a number may stand, too."""
+    kinds = _KINDS[option.kind]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and option.kind != "bool"):
+        return False
+    if option.choices:
+        return str(value) in option.choices.split(", ")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low = option.least is None or value >= option.least
+        return low and (option.most is None or value <= option.most)
+    return True
+
+
+def _plain(value: Any, option: KnownOption) -> Any:
+    return str(value) if option.kind == "str" else value
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """Return the name that is most like another one."""
+    return max(names, key=lambda each: difflib.SequenceMatcher(None, name, each).ratio())
+
+
+def config(output: str | PathLike[str], known: Known, *, force: bool = False) -> list[str]:
+    """Write a file of all options, with what each does; none of them is in force.
+
+    Parameters
+    ----------
+    output : path
+    known : mapping of str to iterable of KnownOption
+        The options of each verb.
+    force : bool
+        Replace what stands there.
+
+    Returns
+    -------
+    list of str
+        The verbs in it.
+
+    Raises
+    ------
+    RecveilError
+        If something stands there, or it cannot be written.
+    """
+    path = Path(output)
+    if path.exists() and not force:
+        raise RecveilError(
+            f"{path} exists; choose another output, or replace it with force (--force)"
+        )
+    if not path.parent.is_dir() or path.is_dir():
+        raise RecveilError(f"{path} cannot be written; expected a file in a folder")
+    refuse_in_release(path)
+    text = settings_text(known)
+    write_beside(path, lambda beside: beside.write_text(text, "utf-8"))
+    return list(known)
+
+
+def settings_text(known: Known) -> str:
+    """Return such a file as text.
+
+    Examples
+    --------
+    >>> from recveil.cli.convert import convert
+    >>> from recveil.cli.known_options import options_by_verb
+    >>> print(settings_text(options_by_verb([convert])).splitlines()[5])
+    [convert]
+    """
+    parts = [_HEAD]
+    for verb, options in known.items():
+        lines = "\n\n".join(_told(option) for option in options if not option.is_secret)
+        parts.append(f"[{verb}]\n{lines}\n")
+    return "\n".join(parts)
+
+
+def _told(option: KnownOption) -> str:
+    """Return an option's help and its line, which is not in force."""
+    told = textwrap.wrap(option.help, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    if option.default:
+        line = f"# {option.name} = {option.default}"
+        line += f"  # {option.expected}" if option.choices else ""
+    else:
+        about = f": {option.metavar}" if option.metavar else ""
+        line = f"# {option.name} = ...  # {option.expected}{about}"
+    return "\n".join([*told, line])
+
+
+def taken_in_words(path: Path, taken: Mapping[str, Any]) -> str:
+    """Say which options came from a file.
+
+    Examples
+    --------
+    >>> taken_in_words(Path("recveil.toml"), {"k": 5, "layout": "users"})
+    'recveil.toml gives k = 5, layout = "users"; what is typed wins'
+    """
+    told = ", ".join(f"{name} = {_shown(value)}" for name, value in taken.items())
+    return f"{path} gives {told}; what is typed wins"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return shortened(as_toml(value))

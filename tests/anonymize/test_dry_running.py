@@ -1,0 +1,142 @@
+"""A dry run says what the run would do, and does nothing."""
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import anonymize, dry_run
+from recveil.anonymize.methods import method_names
+from recveil.anonymize.synthetic.gaussian import NoiseSource
+from recveil.anonymize.synthetic.mechanism import Mechanism
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+
+RUNS = {
+    "padded": {"k": 4},
+    "padded for each": {"k": 4, "layout": "users", "file_format": "csv"},
+    "simple": {"k": 4, "homogenize": "simple"},
+    "diverse": {"k": 4, "homogenize": "simple", "l": 2},
+    "levels": {"k": 4, "privacy_levels": "activity<10:8,else:4"},
+    "hidden items": {"k": 4, "hide_items": True},
+    "k-corating": {"k": 4, "method": "k-corating"},
+    "similarity": {"k": 4, "method": "k-corating", "fill": "similarity", "protect": "mean"},
+    "sparse": {"k": 4, "method": "sparse"},
+    "exact": {"epsilon": "none", "catalogue": "as-rated"},
+    # The noise is drawn in secret: so large an epsilon hardly moves 120 people.
+    "drawn": {"epsilon": 500.0, "catalogue": "as-rated"},
+    "chosen items": {"epsilon": 500.0, "people": 70},
+    "a model": {"epsilon": 20.0, "catalogue": "as-rated", "layout": "model"},
+}
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    made = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=2)
+    return made.with_scale(RatingScale(1, 5, 1))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_it_agrees_with_the_run_and_writes_nothing(ratings, tmp_path, name):
+    dry = dry_run(ratings, tmp_path / "out", **RUNS[name])
+    assert list(tmp_path.iterdir()) == []
+    made = anonymize(ratings, tmp_path / "out", **RUNS[name])
+    foreseen, expected = dry.foreseen, dry.foreseen.expected
+    assert dry.reading.ratings == made.ratings
+    if foreseen.groups is not None:
+        assert made.verification.classes <= foreseen.groups
+        assert foreseen.groups <= 120 / 4
+        assert foreseen.people == 120
+    else:
+        drawn = made.release.published.n_users
+        assert foreseen.people == pytest.approx(drawn, rel=0.3)
+    layout, file_format = RUNS[name].get("layout", "auto"), RUNS[name].get("file_format", "parquet")
+    really = made.release.published.expect(layout, file_format)
+    assert (expected is None) == (really is None)
+    if expected is not None:
+        assert really.labels == pytest.approx(expected.labels, rel=0.5)
+        assert (really.kind, really.ratings) == (
+            expected.kind,
+            pytest.approx(expected.ratings, 0.3),
+        )
+    assert dry.sentences()
+    assert dry.to_dict()["method"] == dry.method.name
+
+
+def test_every_method_can_tell(ratings, tmp_path):
+    tested = {
+        dry_run(ratings, tmp_path / "out", **options).method.name for options in RUNS.values()
+    }
+    assert tested == set(method_names())
+
+
+def test_no_epsilon_is_spent(ratings, tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("asked for noise")
+
+    monkeypatch.setattr(NoiseSource, "secret", refuse)
+    monkeypatch.setattr(Mechanism, "__init__", refuse)
+    dry = dry_run(ratings, tmp_path / "out", epsilon=1.0)
+    assert "no epsilon is spent" in dry.sentences()[0]
+
+
+def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tmp_path):
+    """Who rated what does not change a word of it: only numbers that every verb says first."""
+    others = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=9)
+    other = others.with_scale(RatingScale(1, 5, 1))
+    options = {"epsilon": 1.0, "catalogue": "as-rated"}
+    told = [dry_run(each, tmp_path / "out", **options).to_dict() for each in (ratings, other)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"k": 500}, "cannot form a group of k = 500"),
+        ({"k": 1}, "at least 2"),
+        ({}, "no promise is asked for"),
+        ({"k": 4, "method": "sparse", "crowd": 5}, "expected 20 to 256"),
+        ({"k": 4, "epsilon": 3.0}, "two promises"),
+        ({"epsilon": 3.0, "seed": 1}, "drawn in secret"),
+        ({"k": 4, "homogenize": "nonsense"}, "nonsense"),
+        ({"k": 4, "colour": "red"}, "unexpected keyword argument 'colour'"),
+    ],
+)
+def test_it_refuses_what_the_run_would(ratings, tmp_path, options, problem):
+    for function in (dry_run, anonymize):
+        with pytest.raises((RecveilError, TypeError), match=problem):
+            function(ratings, tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
+    (tmp_path / "items.txt").write_text("1\n2\n")
+    with pytest.raises(RecveilError, match="items of the ratings are not in it"):
+        dry_run(ratings, tmp_path / "out", epsilon=1.0, catalogue=str(tmp_path / "items.txt"))
+
+
+def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):
+    anonymize(ratings, tmp_path / "march", k=4)
+    with pytest.raises(RecveilError, match="exists"):
+        dry_run(ratings, tmp_path / "march", k=4)
+    dry = dry_run(ratings, tmp_path / "april", k=4)
+    assert [earlier.people for earlier in dry.earlier] == [120]
+    before = sorted((tmp_path / "march").iterdir())
+    dry_run(ratings, tmp_path / "march", k=4, force=True)
+    assert sorted((tmp_path / "march").iterdir()) == before
+
+
+def test_what_might_be_too_large_is_said(tmp_path):
+    """Each item is one person's, and everybody in a group gets a label for all of theirs."""
+    people = np.arange(150)
+    wide = Ratings.from_columns(people, people, people % 5 + 1, scale=RatingScale(1, 5, 1))
+    dry = dry_run(wide, tmp_path / "out", k=149, homogenize="simple")
+    assert "more than 100 labels for each rating" in dry.doubt
+    assert "the run would refuse" in dry.sentences()[-1]
+    allowed = dry_run(wide, tmp_path / "out", k=149, homogenize="simple", allow_large=True)
+    assert allowed.doubt == ""
+
+
+def test_nothing_private_is_shown(ratings, tmp_path):
+    dry = dry_run(ratings, tmp_path / "out", k=4, seed=987654321987)
+    assert "987654321987" not in repr(dry) + str(dry.to_dict()) + " ".join(dry.sentences())
+    assert repr(dry) == "DryRun(predictive, k: 4, people: 120)"

@@ -1,0 +1,264 @@
+"""Options from a file: what it may hold, what wins, and that it is said."""
+
+import inspect
+import json
+import tomllib
+
+import pytest
+
+from recveil.cli import main
+from recveil.cli.config_option import with_config_option
+from recveil.cli.entry import known_options, make_app
+from recveil.cli.settings_file import read_settings, settings_text
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.io import write_ratings
+
+KNOWN = known_options()
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_ratings(make_ratings(n_users=60, n_items=30, n_ratings=600, seed=2), "ratings.csv")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, streams.out, streams.err
+
+    return run
+
+
+def put(tmp_path, text, name="recveil.toml"):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+
+class TestTaken:
+    def test_what_is_not_typed_comes_from_the_file_and_is_said(self, run, tmp_path):
+        put(tmp_path, '[anonymize]\nk = 4\noutput = "out"\nhomogenize = "simple"\n')
+        code, out, err = run("anonymize", "ratings.csv")
+        assert code == 0
+        told = (
+            'recveil.toml gives output = "out", k = 4, homogenize = "simple"; what is typed wins.'
+        )
+        assert sorted(err.splitlines()[0].split()) == sorted(told.split())
+        assert "shared by at least 4 people" in out
+        assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 4
+
+    def test_what_is_typed_wins_and_is_not_said(self, run, tmp_path):
+        put(tmp_path, '[anonymize]\nk = 4\nlayout = "users"\n')
+        code, _, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 6)
+        assert code == 0
+        assert err.splitlines()[0] == 'recveil.toml gives layout = "users"; what is typed wins.'
+        assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 6
+
+    def test_even_a_default_typed_wins(self, run, tmp_path):
+        put(tmp_path, "[convert]\ntimes = false\n")
+        run("convert", "ratings.csv", "with.csv", "--times")
+        run("convert", "ratings.csv", "without.csv")
+        assert "timestamp" in (tmp_path / "with.csv").read_text()
+        assert "timestamp" not in (tmp_path / "without.csv").read_text()
+
+    def test_nothing_is_said_where_nothing_is_taken(self, run, tmp_path):
+        put(tmp_path, "[audit]\ntargets = 10\n")
+        assert run("inspect", "ratings.csv")[2] == ""
+
+    def test_a_file_elsewhere_is_named(self, run, tmp_path):
+        put(tmp_path, "[inspect]\nrows = 2\n")
+        put(tmp_path, "[inspect]\nrows = 1\n", "other.toml")
+        assert "rows = 2" in run("inspect", "ratings.csv")[2]
+        code, _, err = run("inspect", "ratings.csv", "--config", "other.toml")
+        assert (code, err) == (0, "other.toml gives rows = 1; what is typed wins.\n")
+        assert run("inspect", "ratings.csv", "--config", "/dev/null")[2] == ""
+
+    def test_json_stays_alone_on_standard_output(self, run, tmp_path):
+        put(tmp_path, '[inspect]\njson = "-"\n')
+        code, out, err = run("inspect", "ratings.csv")
+        assert (code, json.loads(out)["input"]) == (0, "ratings.csv")
+        assert "json" in err
+
+    def test_lists_and_numbers_where_text_is_typed(self, run, tmp_path):
+        put(tmp_path, '[audit]\npreset = ["paper", "insider"]\ntargets = 10\nuser = 1\n')
+        code, out, err = run("audit", "ratings.csv", "--no-curves", "--json", "-")
+        assert code == 0
+        assert [each["name"] for each in json.loads(out)["attacks"]] == [
+            *("paper", "insider"),
+        ]
+        assert 'preset = ["paper", "insider"]' in err
+
+    def test_a_promise_from_the_file_is_said_before_it_is_refused(self, run, tmp_path):
+        put(tmp_path, "[anonymize]\nepsilon = 3\n")
+        code, out, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 4)
+        assert (code, out) == (2, "")
+        assert err.startswith('recveil.toml gives epsilon = "3"')
+        assert "two promises" in err
+
+    def test_outputs_from_the_file_are_checked_as_typed_ones(self, run, tmp_path):
+        put(tmp_path, '[inspect]\njson = "ratings.csv"\n')
+        before = (tmp_path / "ratings.csv").read_bytes()
+        assert run("inspect", "ratings.csv")[0] == 2
+        assert (tmp_path / "ratings.csv").read_bytes() == before
+
+    def test_the_file_is_an_input_that_no_output_replaces(self, run, tmp_path):
+        put(tmp_path, "[inspect]\nrows = 1\n")
+        for options in ((), ("--config", "./recveil.toml")):
+            code, _, err = run("inspect", "ratings.csv", "--json", "recveil.toml", *options)
+            assert code == 2
+            assert "--json recveil.toml is an input itself" in " ".join(
+                err.replace("│", "").split()
+            )
+        assert "rows = 1" in (tmp_path / "recveil.toml").read_text()
+
+    def test_control_characters_do_not_reach_the_terminal(self, run, tmp_path):
+        put(tmp_path, '[inspect]\nuser = "\\u001b[2J"\n')
+        code, _, err = run("inspect", "ratings.csv")
+        assert code == 2
+        assert "\x1b" not in err
+
+
+REFUSED = {
+    "a verb": ("[anonymise]\n", "[anonymise] is no verb of recveil; the nearest is [anonymize]"),
+    "an option": (
+        "[anonymize]\nlayuot = 'users'\n",
+        "'layuot' is no option of it; the nearest is layout",
+    ),
+    "text for a number": ("[anonymize]\nk = '5'\n", "k is '5'; expected a whole number"),
+    "truth for a number": ("[anonymize]\nk = true\n", "k is True; expected a whole number"),
+    "a part of a number": ("[anonymize]\nk = 5.5\n", "k is 5.5; expected a whole number"),
+    "a number for truth": ("[anonymize]\nforce = 1\n", "force is 1; expected true or false"),
+    "a list": ("[anonymize]\nlayout = ['users']\n", "expected one of auto, users, groups, model"),
+    "no list": ("[audit]\npreset = 'paper'\n", "expected a list"),
+    "a list of numbers": ("[audit]\npreset = [1, true]\n", "expected a list"),
+    "a table": ("[anonymize.k]\nx = 1\n", "k is {'x': 1}; expected a whole number"),
+    "no choice": ("[anonymize]\nlayout = 'user'\n", "expected one of auto, users, groups, model"),
+    "too little": ("[sample]\npeople = 0\n", "expected a whole number of at least 1"),
+    "too much": ("[inspect]\nrows = 21\n", "at least 0 and at most 20"),
+    "no verb above": ("k = 5\n", "'k' stands above all verbs"),
+    "no TOML": ("[anonymize\n", "no TOML"),
+    "twice": ("[anonymize]\nk = 5\nk = 6\n", "no TOML"),
+    "a date": ("[anonymize]\nscale = 2020-01-01\n", "expected a text"),
+    "a seed": ("[anonymize]\nseed = 7\n", "a secret of whoever publishes"),
+    "a password": ("[convert]\ntarget-format = 'x://ann:geheim@host/db'\n", "holds a password"),
+    "itself": ("[inspect]\nconfig = 'other.toml'\n", "'config' is no option of it"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_file_may_hold_is_refused_by_name(run, tmp_path, name):
+    text, problem = REFUSED[name]
+    put(tmp_path, text)
+    before = sorted(tmp_path.iterdir())
+    code, out, err = run("inspect", "ratings.csv", "--json", "found.json")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: recveil.toml: ")
+    assert problem in err
+    assert len(err) < 320
+    assert "geheim" not in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_bytes_that_are_no_text_and_files_that_are_too_large(run, tmp_path):
+    (tmp_path / "recveil.toml").write_bytes(b"[inspect]\n# \xff\n")
+    assert "no UTF-8 text" in run("inspect", "ratings.csv")[2]
+    (tmp_path / "recveil.toml").write_bytes(b"#" * (1 << 21))
+    assert "more than a megabyte" in run("inspect", "ratings.csv")[2]
+    assert "no such file" in run("inspect", "ratings.csv", "--config", "no.toml")[2]
+
+
+def test_help_is_shown_whatever_the_file_holds(run, tmp_path):
+    put(tmp_path, "nonsense")
+    code, out, _ = run("inspect", "--help")
+    assert code == 0
+    assert "--config" in out
+
+
+class TestWritten:
+    def test_config_writes_a_file_that_changes_nothing(self, run, tmp_path):
+        code, out, _ = run("config")
+        assert code == 0
+        assert "Wrote recveil.toml" in out
+        content = tomllib.loads((tmp_path / "recveil.toml").read_text())
+        assert content == {verb: {} for verb in KNOWN}
+        assert run("inspect", "ratings.csv")[2] == ""
+
+    def test_it_replaces_nothing_without_force(self, run, tmp_path):
+        put(tmp_path, "[inspect]\nrows = 1\n")
+        code, _, err = run("config")
+        assert code == 2
+        assert "--force" in err
+        assert "rows = 1" in (tmp_path / "recveil.toml").read_text()
+        assert run("config", "--force")[0] == 0
+        assert run("config", "elsewhere.toml")[0] == 0
+        assert run("config", "no/recveil.toml")[0] == 2
+
+    def test_standard_output(self, run, tmp_path):
+        code, out, err = run("config", "-")
+        assert (code, err, out) == (0, "", settings_text(KNOWN))
+        assert not (tmp_path / "recveil.toml").exists()
+
+    def test_every_option_of_every_verb_is_told_with_its_help(self):
+        text = settings_text(KNOWN)
+        for verb, options in KNOWN.items():
+            section = text.partition(f"[{verb}]\n")[2].partition("\n[")[0]
+            lines = section.splitlines()
+            for option in options:
+                there = any(line.startswith(f"# {option.name} = ") for line in lines)
+                assert there is not option.is_secret, (verb, option.name)
+                if there:
+                    assert option.help.split()[0] in section
+        assert all(len(line) <= 110 for line in text.splitlines())
+
+    def test_defaults_in_force_are_taken_and_are_the_defaults(self, tmp_path):
+        """Taking away the # before each line that has a value gives what holds anyway."""
+        lines = settings_text(KNOWN).splitlines()
+        values = [
+            line[2:] if " = " in line and " = ..." not in line and _is_toml(line[2:]) else line
+            for line in lines
+        ]
+        put(tmp_path, "\n".join(values))
+        found = read_settings(tmp_path / "recveil.toml", KNOWN)
+        verbs = {
+            command.callback.__name__: command.callback
+            for command in make_app().registered_commands
+        }
+        assert sum(map(len, found.values())) >= 60
+        for verb, options in found.items():
+            parameters = inspect.signature(verbs[verb]).parameters
+            for name, value in options.items():
+                assert value == parameters[name].default or str(parameters[name].default) == value
+
+
+def _is_toml(line):
+    try:
+        tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def test_names_of_options_are_those_of_the_command_line():
+    import typer
+
+    from recveil.cli import app
+
+    commands = typer.main.get_command(app).commands
+    for verb, options in KNOWN.items():
+        typed = {name for each in commands[verb].params for name in each.opts if name[:2] == "--"}
+        assert {f"--{option.name}" for option in options} == typed - {"--config", "--help"}, verb
+
+
+def test_a_verb_that_is_called_from_python_reads_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "nonsense")
+    seen = []
+    with_config_option(lambda name: seen.append(name), dict)(name="Ann")
+    assert seen == ["Ann"]
+
+
+def test_the_library_says_what_is_wrong(tmp_path):
+    put(tmp_path, "[inspect]\nrow = 3\n")
+    with pytest.raises(RecveilError, match="the nearest is rows"):
+        read_settings(tmp_path / "recveil.toml", KNOWN)

@@ -1,0 +1,62 @@
+"""anonymize --dry-run, as its user meets it."""
+
+import json
+
+import pytest
+
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_ratings(make_ratings(n_users=60, n_items=30, n_ratings=600, seed=2), "ratings.csv")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(["anonymize", "ratings.csv", "-o", "out", *map(str, arguments)])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, streams.out, streams.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--k", 4),
+        ("--k", 4, "--homogenize", "simple"),
+        ("--k", 4, "--method", "k-corating"),
+        ("--k", 4, "--method", "sparse"),
+        ("--epsilon", 20, "--scale", "1:5:1"),
+    ],
+)
+def test_it_says_what_would_be_done_and_exits_with_0(run, tmp_path, options):
+    code, out, err = run(*options, "--dry-run")
+    assert (code, err) == (0, "")
+    for words in ("Would publish", "Expected: about", "Memory: about", "Estimated: "):
+        assert words in out
+    assert out.endswith("Nothing was written: no out, and no out.private.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_json_keeps_its_contract(run, tmp_path):
+    code, out, err = run("--k", 4, "--dry-run", "--json", "-")
+    assert (code, err) == (0, "")
+    plain = json.loads(out)
+    assert set(plain) == {
+        *("dry_run", "method", "k", "groups", "people", "expected", "memory", "estimated_from"),
+        *("might_be_refused", "output", "private", "data", "earlier"),
+    }
+    assert (plain["groups"], plain["people"], plain["dry_run"]) == (15, 60, True)
+
+
+def test_it_refuses_as_the_run_does(run, tmp_path):
+    (tmp_path / "out").mkdir()
+    for options in (("--k", 4), ("--k", 4, "--dry-run")):
+        code, out, err = run(*options)
+        assert (code, out) == (2, "")
+        assert "out exists" in err
