@@ -16,10 +16,12 @@ TWINS = {
     "anonymize": ("recveil.anonymize", ["r.csv", "-o", "out", "--k", "5"]),
     "audit": ("recveil.audit", ["r.csv"]),
     "compare": ("recveil.compare", ["r.csv", "-o", "out"]),
+    "config": ("recveil.cli.settings_file", []),
     "convert": ("recveil.io", ["r.csv", "r.parquet"]),
     "demo": ("recveil.demo", []),
     "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),
+    "inspect": ("recveil.inspect", ["r.csv"]),
     "sample": ("recveil.anonymize", ["out", "-o", "drawn", "--people", "9"]),
     "selftest": ("recveil.audit", ["r.csv"]),
     "verify": ("recveil.verify", ["r.csv"]),
@@ -28,14 +30,25 @@ TWINS = {
 OF_THE_LIBRARY_ALONE = {
     ("compare", "stopped"): "a function, which the command gives itself: it writes the page",
     ("anonymize", "tell"): "a function, which the command gives itself: it prints",
+    ("config", "known"): "objects, which the command makes of its verbs",
     ("audit", "adversaries"): "objects, which the command makes of the options below",
 }
 MAKES_ADVERSARIES = "describes one of the `adversaries`"
 OF_THE_COMMAND_ALONE = {
-    **{(verb, "json"): "writes what the result holds" for verb in COMMANDS},
+    **{(verb, "json"): "writes what the result holds" for verb in COMMANDS if verb != "config"},
+    **{
+        (verb, "config"): "the library reads no file of options"
+        for verb in COMMANDS
+        if verb != "config"
+    },
+    ("anonymize", "dry_run"): "calls recveil.anonymize.dry_run, which takes the same",
+    ("inspect", "rows"): "says how much of the result is shown",
     **{
         (verb, "max_memory"): "the library bounds it with memory_limited"
-        for verb in ("audit", "anonymize", "sample", "verify", "evaluate", "compare", "convert")
+        for verb in (
+            *("inspect", "audit", "anonymize", "sample", "verify", "evaluate", "compare"),
+            "convert",
+        )
     },
     ("audit", "html"): "writes what the result holds",
     ("audit", "risk"): "writes what the result holds",
@@ -121,7 +134,7 @@ def test_what_is_not_typed_is_what_the_library_takes_by_itself(verb, monkeypatch
     typed = {"evaluate": {"source", "split"}, "anonymize": {"k"}}.get(verb, set())
     optional = {name for name, each in expected.items() if each.default is not each.empty} - typed
     compared = {name for name in optional if (verb, name) not in OF_THE_LIBRARY_ALONE}
-    assert len(compared) >= 3
+    assert len(compared) >= (1 if verb == "config" else 3)
     assert compared <= set(got)
     for name in compared:
         assert plain(got[name]) == plain(expected[name].default), name
@@ -132,3 +145,12 @@ def plain(value):
     if isinstance(value, list):
         return tuple(value)
     return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def test_a_dry_run_takes_what_the_run_takes():
+    module = importlib.import_module("recveil.anonymize")
+    run, dry = (inspect.signature(each).parameters for each in (module.anonymize, module.dry_run))
+    assert {*run} - {*dry} == {"tell"}
+    assert {name: each.default for name, each in dry.items()} == {
+        name: each.default for name, each in run.items() if name != "tell"
+    }

@@ -78,7 +78,7 @@ def foresee_predictive(
         expected = _expect_at_random(ratings, "simple", groups, layout, file_format, step)
         basis.append(_GROUPS_AT_RANDOM)
         if options.get("l", 1) > 1:
-            basis.append("without what diversity adds (--l), which only the groups tell")
+            basis.append("without what diversity adds (l, --l), which only the groups tell")
     return _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
 
 

@@ -43,7 +43,7 @@ _LEFT_OUT = "recveil reads no such column and publishes none of it; do not join 
 _HIDDEN = "recveil publishes pseudonyms in their place; keep OUTPUT.private secret"
 _AS_THEY_STAND = (
     "items' ids are published as they stand: rename the items first, or publish pseudonyms "
-    "(anonymize --hide-items)"
+    "(hide_items, --hide-items)"
 )
 
 
