@@ -10,7 +10,14 @@ from scipy.special import gammaln
 from recveil.anonymize.drawing_options import AS_RATED, catalogue_given
 from recveil.anonymize.predictive import label_step
 from recveil.anonymize.synthetic.public_items import on_catalogue
-from recveil.publish.expected import Expected, Kind, expect, expect_drawn, expect_padded
+from recveil.publish.expected import (
+    Expected,
+    Kind,
+    expect,
+    expect_drawn,
+    expect_padded,
+    expect_sparse,
+)
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import tenths_of
 
@@ -126,10 +133,8 @@ def foresee_sparse(
     """
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
-    widths = np.full(groups, ratings.n_ratings / max(1, ratings.n_users))
-    sizes = np.full(groups, ratings.n_users / groups)
     step = label_step("tenth", ratings.scale)
-    expected = expect(ratings, "sparse", widths, sizes, layout, file_format, step)
+    expected = expect_sparse(ratings, least, layout, file_format, step)
     basis = [
         _groups_basis(least, has_levels=False),
         "labels from the number of ratings, which rows are drawn to have on average",
