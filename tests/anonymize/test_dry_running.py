@@ -54,10 +54,9 @@ def test_it_agrees_with_the_run_and_writes_nothing(ratings, tmp_path, name):
     assert (expected is None) == (really is None)
     if expected is not None:
         assert really.labels == pytest.approx(expected.labels, rel=0.5)
-        assert (really.kind, really.ratings) == (
-            expected.kind,
-            pytest.approx(expected.ratings, 0.3),
-        )
+        assert really.kind == expected.kind
+        if really.kind != "drawn":  # what is said of real people there is as noisy as all else
+            assert really.ratings == expected.ratings
     assert dry.sentences()
     assert dry.to_dict()["method"] == dry.method.name
 

@@ -63,9 +63,11 @@ class DryRun(NamedTuple):
         told = [self._what(self.foreseen)]
         if self.foreseen.expected is not None:
             told.append(f"Expected: {self.foreseen.expected.sentence()}, on two cores.")
+        most = machine_memory()
+        beyond = "; take a larger machine, or fewer ratings" if self.foreseen.memory > most else ""
         told.append(
-            f"Memory: about {say_bytes(self.foreseen.memory)}, of {say_bytes(machine_memory())} "
-            f"that this process may have at most."
+            f"Memory: about {say_bytes(self.foreseen.memory)}, of {say_bytes(most)} that this "
+            f"process may have at most{beyond}."
         )
         told.append(f"Estimated: {'; '.join(self.foreseen.basis)}.")
         if self.doubt:

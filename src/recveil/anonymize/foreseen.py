@@ -10,19 +10,30 @@ from scipy.special import gammaln
 from recveil.anonymize.drawing_options import AS_RATED, catalogue_given
 from recveil.anonymize.predictive import label_step
 from recveil.anonymize.synthetic.public_items import on_catalogue
-from recveil.publish.expected import Expected, Kind, expect, expect_drawn, expect_padded
+from recveil.publish.expected import (
+    Expected,
+    Kind,
+    expect,
+    expect_drawn,
+    expect_padded,
+    expect_sparse,
+)
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import tenths_of
 
 Options = Mapping[str, Any]
-# Bytes: Python with its libraries, and beside them for each rating, as measured on tables of up to
-# 100 million ratings (docs/performance.md), and so in the middle of what other shapes take.
-_LIBRARIES = 0.4e9
-_A_RATING = {"predictive": 30, "k-corating": 40, "sparse": 70, "synthetic": 65}
+# Bytes: Python with its libraries, and beside them for each rating and for each label, of which not
+# more than a few blocks are held at a time. Fitted to MovieLens 100K and 1M, and to invented tables
+# of up to 100 million ratings (docs/methods.md).
+_LIBRARIES = 0.38e9
+_A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
 _BY_NEIGHBOURS = ("similarity", "trust")
-_A_RATING_OF_NEIGHBOURS = 100
-# Seconds to ask the neighbours of a person for a fill.
+_A_RATING_OF_NEIGHBOURS = 62
+_A_LABEL, _MOST_OF_LABELS = 60, 0.4e9
+# Seconds to ask the neighbours of a person for a fill; and to learn tastes that stand out of little
+# noise, of which there may be many, whatever the size of the table.
 _A_FILL = 6e-6
+_MANY_TASTES, _MUCH_NOISE = 15.0, 5.0
 _GROUPS_AT_RANDOM = (
     "labels and bytes as if groups were drawn at random: people of one group share more items than "
     "that, so that it will mostly be less"
@@ -122,10 +133,8 @@ def foresee_sparse(
     """
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
-    widths = np.full(groups, ratings.n_ratings / max(1, ratings.n_users))
-    sizes = np.full(groups, ratings.n_users / groups)
     step = label_step("tenth", ratings.scale)
-    expected = expect(ratings, "sparse", widths, sizes, layout, file_format, step)
+    expected = expect_sparse(ratings, least, layout, file_format, step)
     basis = [
         _groups_basis(least, has_levels=False),
         "labels from the number of ratings, which rows are drawn to have on average",
@@ -165,7 +174,12 @@ def foresee_synthetic(
         grid = whole or tenths_of(ratings.scale)
         told = float(ratings.n_ratings)
         expected = expect_drawn(items, ratings.scale, people, each, told, file_format, grid)
-    return Foreseen(None, people, expected, _memory(ratings, _A_RATING["synthetic"]), tuple(basis))
+        epsilon = options.get("epsilon")
+        if epsilon is None or epsilon > _MUCH_NOISE:
+            expected = expected._replace(seconds=expected.seconds + _MANY_TASTES)
+            basis.append("time as if many tastes stood out of the noise")
+    memory = _memory(ratings, expected, _A_RATING["synthetic"])
+    return Foreseen(None, people, expected, memory, tuple(basis))
 
 
 def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:
@@ -228,10 +242,11 @@ def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
 def _with_memory(
     ratings: Ratings, groups: int, expected: Expected, a_rating: int, basis: list[str]
 ) -> Foreseen:
-    memory = _memory(ratings, a_rating)
+    memory = _memory(ratings, expected, a_rating)
     return Foreseen(groups, ratings.n_users, expected, memory, tuple(basis))
 
 
-def _memory(ratings: Ratings, a_rating: int) -> int:
+def _memory(ratings: Ratings, expected: Expected | None, a_rating: int) -> int:
     """Return how many bytes the work takes at its peak."""
-    return round(_LIBRARIES + a_rating * ratings.n_ratings)
+    labels = 0 if expected is None else min(_A_LABEL * expected.labels, _MOST_OF_LABELS)
+    return round(_LIBRARIES + a_rating * ratings.n_ratings + labels)

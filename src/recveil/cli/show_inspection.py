@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from recveil.cli.bars import bars
@@ -203,7 +202,8 @@ def _identifier(each: "Identifier") -> str:
 
 def _say(console: Console, text: str, indent: int = 2) -> None:
     """Print a sentence, all lines of which are indented."""
-    console.print(Padding(Text(printable(text)), (0, 0, 0, indent), expand=False))
+    for line in Text(printable(text)).wrap(console, console.width - indent):
+        print(" " * indent + line.plain.rstrip())
 
 
 def _print_lines(lines: Sequence[str]) -> None:
