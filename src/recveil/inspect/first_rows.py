@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
+from recveil.io import FORMATS
 from recveil.io.delimited import DIALECTS, Dialect, read_records
 from recveil.io.layout import Layout
 from recveil.io.part_files import parts_of
@@ -78,7 +79,7 @@ def rows_of_frame(frame: Any, reading: Reading) -> FirstRows | None:
 def rows_of_file(
     path: Path, reading: Reading, format: str | None, layout: Layout
 ) -> FirstRows | None:
-    """Return the first rows of a file, or of the first of its parts; None for a matrix.
+    """Return the first rows of a file, or of the first of its parts; None for what has no columns.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def rows_of_file(
     layout : Layout
         What they said of how it is written.
     """
-    if layout.wide or reading.format in ("netflix", "wide"):
+    if layout.wide or reading.format not in FORMATS or reading.format == "netflix":
         return None
     parts = parts_of(path)
     path = parts[0].path if parts else path

@@ -24,6 +24,7 @@ from recveil.inspect.inspection import Inspection
 from recveil.io import Reading, spooled, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.layout import layout_of
+from recveil.io.pipes import is_pipe
 from recveil.io.raw_columns import raw_columns_shown
 from recveil.ratings import Ratings
 
@@ -103,7 +104,7 @@ class _Seen:
 @contextmanager
 def _stable(source: Any) -> Iterator[Any]:
     """Give what can be read twice: of a pipe, a copy."""
-    if not isinstance(source, str | PathLike):
+    if not isinstance(source, str | PathLike) or not is_pipe(source):
         yield source
         return
     with spooled(source) as path:
@@ -114,13 +115,15 @@ def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) 
     """Return the first rows, with all columns where these can be seen."""
     if isinstance(source, Ratings):
         return FirstRows((), (), ())
-    if isinstance(source, Path):
+    if isinstance(source, str | PathLike):
         said = {name: reading[name] for name in _OF_LAYOUT if name in reading}
-        layout = layout_of(**said)
-        rows = rows_of_file(source, found, reading.get("format"), layout)
+        rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**said))
     else:
         rows = rows_of_frame(source, found)
-    return rows if rows is not None and rows.rows else rows_as_read(found, seen.values)
+    read = {column.role for column in found.columns}
+    # What the names of folders tell stands in no file.
+    sees_all = rows is not None and rows.rows and read <= {*rows.roles}
+    return rows if rows is not None and sees_all else rows_as_read(found, seen.values)
 
 
 def _without_choice(found: Reading) -> Reading:
