@@ -69,6 +69,26 @@ def test_a_matrix_shows_what_was_read(tmp_path):
     assert found.rows.rows[0] == ("ann", "heat", "4")
 
 
+def test_partitions_that_tell_the_time(tmp_path):
+    for day in ("2020-01-15", "2020-02-01"):
+        part = tmp_path / "parts" / f"date={day}" / "part-0.csv"
+        part.parent.mkdir(parents=True)
+        part.write_text(f"user,item,rating\nann,{day},4\n")
+    found = inspect(tmp_path / "parts")
+    assert found.rows.roles == ("user", "item", "rating", "time")
+    assert found.rows.rows[0] == ("ann", "2020-01-15", "4", "2020-01-15")
+
+
+def test_a_pipe_is_read_once(tmp_path, monkeypatch):
+    with (tmp_path / "ratings.csv").open("w+") as file:
+        file.write(TEXT)
+        file.seek(0)
+        monkeypatch.setattr("sys.stdin", file)
+        found = inspect("-")
+    assert found.reading.name == "standard input"
+    assert found.rows.rows[0] == tuple(map(str, ROWS[0]))
+
+
 def test_duplicates_are_told_and_stop_nobody(tmp_path):
     (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,1,5\nb,1,4\n")
     found = inspect(tmp_path / "ratings.csv")

@@ -166,6 +166,8 @@ def dry_run(
     foreseen = None
     if maker.foresee is not None:
         foreseen = maker.foresee(ratings, k, ready.given, layout, file_format)
+        if ready.expected is not None:  # what the run says before its work
+            foreseen = foreseen._replace(expected=ready.expected)
     doubt = _doubt(foreseen, Path(output).absolute().parent, layout, allow_large=allow_large)
     return DryRun(ready.reading, maker.method, k, foreseen, ready.earlier, doubt)
 

@@ -71,6 +71,7 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
     """
     ratings = reading.ratings
     origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
+    origin += _users_of_ends(ratings)
     console = Console(stderr=err)
     console.print(
         f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
@@ -83,6 +84,17 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
         console.print(escape(printable(read)))
     for note in reading.notes:
         console.print(f"[yellow]note[/]  {escape(printable(note))}")
+
+
+def _users_of_ends(ratings: "Ratings") -> str:
+    """Say how many people used each end of the scale; of a continuous one, its outer tenth."""
+    from recveil.ratings.ends import count_people
+
+    if not ratings.scale.range:
+        return ""
+    low, high = (count_people(ratings, side) for side in ("low", "high"))
+    ends = "ends" if ratings.scale.step else "outer tenths"
+    return f"; {low:,} and {high:,} people used its {ends}"
 
 
 def _from_to(ratings: "Ratings") -> str:

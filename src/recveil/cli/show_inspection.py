@@ -111,8 +111,11 @@ def _fitted(text: str, width: int) -> str:
 def _show_scale(console: Console, found: "Inspection") -> None:
     low, high = found.ends
     console.print(f"\n[bold]Scale[/] {found.ratings.scale}")
+    if low.value == high.value:
+        _say(console, f"all ratings are {low.value:g}: they tell who chose what, and nothing more")
+        return
     for name, end in (("low", low), ("high", high)):
-        is_fine = found.ratings.scale.step is None and low.value < high.value
+        is_fine = found.ratings.scale.step is None
         _say(console, f"{name} end {_use_of(end, is_fine=is_fine)}")
     if levels := found.levels:
         labels = [f"{level:g}" for level, _ in levels]
@@ -129,7 +132,7 @@ def _use_of(end: "End", *, is_fine: bool) -> str:
 def _show_dates(console: Console, found: "Inspection") -> None:
     dates = found.dates
     if dates is None:
-        console.print("\n[bold]Dates[/]: no column of times was recognized")
+        console.print("\n[bold]Dates[/]: no times were taken")
         return
     console.print(
         f"\n[bold]Dates[/] {dates.first} to {dates.last}, to the {dates.granularity}"

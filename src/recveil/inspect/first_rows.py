@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
+from recveil.io import FORMATS
 from recveil.io.delimited import DIALECTS, Dialect, read_records
 from recveil.io.layout import Layout
 from recveil.io.part_files import parts_of
 from recveil.io.reading import Reading
 from recveil.io.recognizing import recognize
 from recveil.io.sample import first_rows
-from recveil.io.table_within import OF_SEVERAL_TABLES
 from recveil.ratings.frame import frame_of
 from recveil.ratings.plain_types import python_values
 
@@ -79,7 +79,7 @@ def rows_of_frame(frame: Any, reading: Reading) -> FirstRows | None:
 def rows_of_file(
     path: Path, reading: Reading, format: str | None, layout: Layout
 ) -> FirstRows | None:
-    """Return the first rows of a file, or of the first of its parts; None for a matrix.
+    """Return the first rows of a file, or of the first of its parts; None for what has no columns.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def rows_of_file(
     layout : Layout
         What they said of how it is written.
     """
-    if layout.wide or reading.format in (*OF_SEVERAL_TABLES, "netflix", "wide"):
+    if layout.wide or reading.format not in FORMATS or reading.format == "netflix":
         return None
     parts = parts_of(path)
     path = parts[0].path if parts else path

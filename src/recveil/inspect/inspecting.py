@@ -1,7 +1,7 @@
 """inspect: what does this table hold, before anything is done with it?"""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from recveil.databases import Address
+from recveil.errors import RecveilError
 from recveil.inspect.column_order import order_seen
 from recveil.inspect.counts import spread_of
 from recveil.inspect.date_grain import Dates, dates_of
@@ -116,13 +117,17 @@ def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) 
     """Return the first rows, with all columns where these can be seen."""
     if isinstance(source, Ratings):
         return FirstRows((), (), ())
-    if isinstance(source, Path):
+    rows = None
+    if isinstance(source, str | PathLike):
         said = {name: reading[name] for name in _OF_LAYOUT if name in reading}
-        layout = layout_of(**said)
-        rows = rows_of_file(source, found, reading.get("format"), layout)
+        with suppress(RecveilError):  # it was read: who cannot look again has seen what is needed
+            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**said))
     else:
         rows = rows_of_frame(source, found)
-    return rows if rows is not None and rows.rows else rows_as_read(found, seen.values)
+    read = {column.role for column in found.columns}
+    # What the names of folders tell stands in no file.
+    sees_all = rows is not None and rows.rows and read <= {*rows.roles}
+    return rows if rows is not None and sees_all else rows_as_read(found, seen.values)
 
 
 def _without_choice(found: Reading) -> Reading:
