@@ -6,11 +6,14 @@ people, groups or a seed shows counts and verdicts alone, in one line or a small
 
 import copy
 import dataclasses
+import math
 from html import escape
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
+# Rows of a grid that are shown.
+_MOST_ROWS = 12
 # Parameters that are for the owner alone, each with what it is shown as: the default.
 _KEPT_BACK = {"seed": 0, "random_state": None, "links": None}
 
@@ -19,7 +22,8 @@ def brief(cls: type[T]) -> type[T]:
     """Let a dataclass or a named tuple show facts about itself instead of its fields.
 
     The facts come from its method `_facts`; if it has none, they are its numbers, the seed left
-    out, and how much everything else holds.
+    out, and how much everything else holds. What its method `_tables` returns, if it has one, are
+    grids that a notebook shows below.
 
     Parameters
     ----------
@@ -44,12 +48,31 @@ def brief(cls: type[T]) -> type[T]:
         return f"{type(self).__name__}({', '.join(told)})"
 
     def table(self: Any) -> str:
-        return html_table(type(self).__name__, _facts_of(self))
+        grids = self._tables() if hasattr(self, "_tables") else []
+        facts = html_table(type(self).__name__, _facts_of(self))
+        return facts + "".join(map(html_grid, grids))
 
     for name, method in (("__repr__", line), ("__str__", line), ("_repr_html_", table)):
         method.__qualname__ = f"{cls.__qualname__}.{name}"
         setattr(cls, name, method)
     return cls
+
+
+@brief
+class Grid(NamedTuple):
+    """A small table for a notebook: of shares and verdicts, never of people.
+
+    Attributes
+    ----------
+    title : str
+    header : tuple of str
+    rows : list of tuple of str
+        Those beyond the first dozen are counted.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
 
 
 class BriefParameters:
@@ -93,6 +116,44 @@ def html_table(title: str, facts: dict[str, str]) -> str:
         f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items()
     )
     return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+
+
+def html_grid(grid: Grid) -> str:
+    """Return a grid as HTML that loads nothing; whatever stands in it is escaped.
+
+    Examples
+    --------
+    >>> html_grid(Grid("rates", ("who", "found"), [("<b>", "5%")]))
+    '<table><caption>rates</caption><tr><th>who<th>found</tr><tr><th>&lt;b&gt;<td>5%</tr></table>'
+    """
+    head = "".join(f"<th>{escape(name)}" for name in grid.header)
+    lines = [
+        f"<tr><th>{escape(first)}{''.join(f'<td>{escape(cell)}' for cell in rest)}</tr>"
+        for first, *rest in grid.rows[:_MOST_ROWS]
+    ]
+    left = len(grid.rows) - len(lines)
+    title = f"{grid.title} ({left:,} more rows are not shown)" if left else grid.title
+    caption = f"<caption>{escape(title)}</caption>"
+    return f"<table>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
+
+
+def share_in_words(share: Any) -> str:
+    """Write a share with its interval, as a cell of a grid; a dash if nobody was looked for.
+
+    Parameters
+    ----------
+    share : object with rate, low and high
+        Numbers from 0 to 1; the rate may be nan.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> share_in_words(SimpleNamespace(rate=0.5, low=0.401, high=0.599))
+    '50.0% (40.1–59.9)'
+    """
+    if share.rate is None or math.isnan(share.rate):
+        return "–"
+    return f"{share.rate:.1%} ({100 * share.low:.1f}–{100 * share.high:.1f})"
 
 
 def html_line(shown: object) -> str:

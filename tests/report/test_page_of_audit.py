@@ -11,13 +11,14 @@ import pytest
 
 from recveil.attack import PRESETS, Candidates
 from recveil.audit import draw_figures, run_attack
+from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.report import audit_page, write_audit_page
-from recveil.report.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 
 # The package has the function of the same name.
 audit_pages = importlib.import_module("recveil.report.page_of_audit")
+audit_charts = importlib.import_module("recveil.audit.audit_charts")
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
 RATE = {"rate": 0.1234, "low": 0.1012, "high": 0.1456, "trials": 300}
 
@@ -161,12 +162,12 @@ def test_no_interval_reaches_above_what_is_proven(result):
 
 def test_the_chart_of_the_release_ends_at_what_is_proven_too(result, monkeypatch):
     drawn = []
-    monkeypatch.setattr(audit_pages, "draw_rates", lambda rows, _title: drawn.append(rows))
+    monkeypatch.setattr(audit_charts, "draw_rates", lambda rows, _title: drawn.append(rows))
     release = json.loads(json.dumps(result["release"]))
     release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.3, "trials": 300}
     audit_page({"release": release | {"attacks": []}})
     for claim, high in (("identical-rows", 0.1), ("co-rated", 0.3)):
-        audit_pages._chart_release(release | {"claim": claim})
+        audit_charts.draw_release(release | {"claim": claim})
         (found,) = (row for row in drawn[-1] if "person" in row["series"])
         assert found["high"] == high
 

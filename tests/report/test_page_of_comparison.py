@@ -9,10 +9,10 @@ import pytest
 
 from recveil.compare import Row
 from recveil.compare.comparison import Comparison
+from recveil.compare.frontier_chart import UTILITIES, draw_frontier, looks_of
 from recveil.errors import RecveilError
 from recveil.io import Reading
 from recveil.release.registry import all_variants
-from recveil.report.frontier import UTILITIES, draw_frontier, looks_of
 from recveil.report.page_of_comparison import compare_page, write_compare_page
 
 VARIANTS = all_variants()

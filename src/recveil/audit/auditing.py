@@ -32,7 +32,7 @@ from recveil.audit.theirs import (
     measure_deanonymized,
 )
 from recveil.audit.verdict import warnings_of, write_verdict
-from recveil.brief import brief
+from recveil.brief import Grid, brief, share_in_words
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
 from recveil.io.keywords import refuse_unknown_keywords
@@ -119,6 +119,27 @@ class Audit:
             "theory": [guarantee.to_dict() for guarantee in guarantees(ratings.n_users)],
         }
 
+    def chart(self, name: str = "adversaries") -> Any:
+        """Return a chart of altair: the same as on the page of the audit.
+
+        Parameters
+        ----------
+        name : str
+            "adversaries", "release", "risk", or the number of a figure, such as "4".
+
+        Returns
+        -------
+        altair.Chart or altair.HConcatChart
+
+        Raises
+        ------
+        RecveilError
+            If there is no such chart, or nothing to be drawn.
+        """
+        from recveil.audit.audit_charts import draw_part  # altair takes a second to load
+
+        return draw_part(self.to_dict(), name).with_key()
+
     def _warnings(self) -> list[str]:
         """Say what makes the numbers less worth: of what was read, and of the attacks."""
         known = self.knowledge
@@ -134,6 +155,28 @@ class Audit:
             "found by the strongest": None if found is None else f"{found:.1%}",
             "release attacked": None if self.published is None else True,
         }
+
+    def _tables(self) -> list[Grid]:
+        """Tell whom each adversary finds, for a notebook."""
+        of_release = [] if self.published is None else self.published.attacks
+        in_release = {adversary.name: attack.person_found for adversary, attack in of_release}
+        header: tuple[str, ...] = ("adversary", "found", "control")
+        rows: list[tuple[str, ...]] = [
+            (
+                outcome.adversary.name,
+                share_in_words(outcome.found) if outcome.attacked else "nobody looked for",
+                share_in_words(outcome.control),
+            )
+            for outcome in self.attacks
+        ]
+        if in_release:
+            header = (*header, "in the release")
+            rows = [
+                (*row, share_in_words(found) if (found := in_release.get(row[0])) else "–")
+                for row in rows
+            ]
+        blind = 1 / max(1, self.ratings.n_users)
+        return [Grid(f"people found; a blind guess finds {blind:.2%}", header, rows)]
 
 
 def audit(

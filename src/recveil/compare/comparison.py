@@ -8,14 +8,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.beside import write_beside
-from recveil.brief import brief
+from recveil.brief import Grid, brief
 from recveil.compare.caveats import warnings_of
 from recveil.compare.cells import TABLE
 from recveil.compare.choice import Choice, cheapest, frontier
 from recveil.compare.measured import MEASURES
 from recveil.compare.risk_axes import PERSON, axis_named
 from recveil.compare.rows import Row
-from recveil.compare.worth import Worth, shares_of
+from recveil.compare.worth import Share, Worth, shares_of
+from recveil.errors import RecveilError, quoted
 from recveil.io import Reading
 from recveil.ratings import Ratings
 from recveil.release.registry import variant_of
@@ -170,6 +171,49 @@ class Comparison:
             "without result": sum(row.problem is not None for row in self.rows) or None,
         }
 
+    def chart(self, upward: str = "lists") -> Any:
+        """Return a chart of altair: what is kept against the risk, as on the comparison's page.
+
+        Parameters
+        ----------
+        upward : {"lists", "ratings"}
+
+        Returns
+        -------
+        altair.LayerChart
+
+        Raises
+        ------
+        RecveilError
+            If there is no such chart, or nothing to be drawn.
+        """
+        from recveil.compare.frontier_chart import UTILITIES, draw_frontier  # altair loads slowly
+
+        utilities = {utility.name: utility for utility in UTILITIES}
+        if upward not in utilities:
+            raise RecveilError(f"chart {quoted(upward)}: expected one of {', '.join(utilities)}")
+        plain = self.to_dict()
+        chosen = plain["answer"] and plain["answer"]["row"]
+        drawn = draw_frontier(plain["rows"], utilities[upward], chosen, axis_named(self.risk))
+        if drawn is None:
+            raise RecveilError(
+                f"chart {quoted(upward)}: no setting has a risk and a share of {upward} that can "
+                f"be told; compare other settings"
+            )
+        return drawn[0].with_key()
+
+    def _tables(self) -> list[Grid]:
+        """Tell risk and worth of each setting, for a notebook; those on the frontier first."""
+        axis = axis_named(self.risk)
+        best = {row.title for row in frontier(self.rows, self.worth, self.risk)}
+        rows: list[tuple[str, ...]] = []
+        for row in sorted(self.rows, key=lambda row: row.title not in best):
+            kept, found = shares_of(row), axis.of(row)
+            risk = "–" if found is None else f"{found:.1%} ({axis.ends(row)})"
+            rows.append((row.title, risk, _in_words(kept.lists), _in_words(kept.ratings)))
+        title = f"risk: share {axis.limit}; kept: of what the raw data serve"
+        return [Grid(title, ("setting", "risk", "lists kept", "ratings kept"), rows)]
+
 
 def _kinds() -> dict[str, type]:
     """Return the type of each column."""
@@ -179,6 +223,15 @@ def _kinds() -> dict[str, type]:
 
 def _plain(choice: Choice) -> dict[str, Any]:
     return choice._asdict() | {"row": choice.row and choice.row.title}
+
+
+def _in_words(share: Share | None) -> str:
+    """Return what is kept, with its interval; a dash where it is not told."""
+    if share is None or not share.is_told:
+        return "–"
+    if share.low is None or share.high is None:
+        return f"{share.value:.0%}"
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 
 def _shares(row: Row) -> dict[str, Any]:

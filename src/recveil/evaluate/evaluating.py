@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recveil.anonymize.methods import same_again
-from recveil.brief import brief
+from recveil.brief import Grid, brief
 from recveil.errors import RecveilError
 from recveil.evaluate.deviations import NullRule
 from recveil.evaluate.evaluation import Evaluation
@@ -71,6 +71,9 @@ class Evaluated(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return self.evaluation._facts()
+
+    def _tables(self) -> list[Grid]:
+        return self.evaluation._tables()
 
 
 def evaluate(

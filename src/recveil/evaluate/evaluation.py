@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from recveil.audit.attacked import AttackedRelease
-from recveil.brief import brief
+from recveil.brief import Grid, brief
 from recveil.evaluate.carried import CarryOver
 from recveil.evaluate.deviations import Deviation
 from recveil.evaluate.gain import Kept, Measured, is_share_told
@@ -240,6 +240,22 @@ class Evaluation:
             "RMSE": self.release.utilities[self.release.chosen].rmse,
             "RMSE of raw": self.raw.utilities[self.raw.chosen].rmse,
         }
+
+    def _tables(self) -> list[Grid]:
+        """Tell what each recommender makes of either side, for a notebook."""
+        header = ("recommender", "RMSE raw", "release", "nDCG raw", "release")
+        rows = [
+            (
+                name,
+                *(
+                    "–" if told is None else f"{told:.3f}"
+                    for measure in ("rmse", "ndcg@10")
+                    for told in (side["raw"][measure], side["release"][measure])
+                ),
+            )
+            for name, side in self._recipient()["recommenders"].items()
+        ]
+        return [Grid("learnt from the raw ratings, and from the release", header, rows)]
 
 
 def _told(share: Measured, whole: Measured) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 
 from recveil.attack import AttackEntry, find_attack
+from recveil.audit.audit_charts import draw_adversaries, draw_release, draw_risk, meaning_of
 from recveil.beside import write_beside
-from recveil.release.claim import ClaimKind, all_claims, claim_kind
-from recveil.report.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
+from recveil.charts import draw_curves
 
 _SECTIONS = (
     "data",
@@ -67,16 +67,16 @@ def audit_page(result: dict[str, Any]) -> str:
         "tried": _attacks_tried(sections["attacks"] or [], sections["release"] or {}),
     }
     charts = {
-        "adversaries": _chart_adversaries(sections["attacks"] or []),
+        "adversaries": draw_adversaries(sections["attacks"] or []),
         "curves": [
             (figure, draw_curves(figure))
             for figure in sections["figures"] or []
             if figure["points"]
         ],
-        "risk": _chart_risk(sections["risk"]),
-        "release": _chart_release(sections["release"]),
+        "risk": draw_risk(sections["risk"]),
+        "release": draw_release(sections["release"]),
     }
-    about = _about(sections["release"])
+    about = meaning_of(sections["release"])
     return environment.from_string(text).render(**sections | tables, charts=charts, about=about)
 
 
@@ -114,66 +114,6 @@ def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> li
     outcomes = [*attacks, *(release.get("attacks") or [])]
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.get("by_attack") or {})
     return [find_attack(name) for name in names]
-
-
-def _chart_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
-    measures = {
-        "found: the best guess is right": "found",
-        "stands out: the paper's guess is right and leads": "success",
-        "control: a record stands out though the person is not in the data": "control",
-    }
-    return _chart_rates(attacks, measures, "share of the people looked for")
-
-
-def _about(release: dict[str, Any] | None) -> ClaimKind:
-    """Return what a release's claim means; of what nobody knows, that it is not known."""
-    claimed = (release or {}).get("claim")
-    return claim_kind(claimed if claimed in {kind.name for kind in all_claims()} else "unknown")
-
-
-def _chart_release(release: dict[str, Any] | None) -> Chart | None:
-    measures = {
-        "the group is found": "group_found",
-        "the person is found in it": "person_found",
-    }
-    release = release or {}
-    attacks = release.get("attacks") or []
-    if _about(release).is_bound:
-        attacks = [attack | {"person_found": _promised(attack)} for attack in attacks]
-    return _chart_rates(attacks, measures, "share of people looked for")
-
-
-def _promised(attack: dict[str, Any]) -> dict[str, Any]:
-    """Return the interval of the people found, which ends at what is promised, as in the table."""
-    found = attack["person_found"]
-    if found["high"] is None or attack.get("bound") is None:
-        return dict(found)
-    return found | {"high": max(found["rate"] or 0, min(found["high"], attack["bound"]))}
-
-
-def _chart_rates(
-    attacks: list[dict[str, Any]], measures: dict[str, str], title: str
-) -> Chart | None:
-    rows = [
-        RateRow(
-            name=attack["name"] or "this adversary",
-            series=series,
-            rate=attack[key]["rate"],
-            low=attack[key]["low"],
-            high=attack[key]["high"],
-        )
-        for attack in attacks
-        for series, key in measures.items()
-        if attack[key]["rate"] is not None  # nobody was attacked
-    ]
-    return draw_rates(rows, title) if rows else None
-
-
-def _chart_risk(risk: dict[str, Any] | None) -> Chart | None:
-    if not risk or not risk["bins"]:
-        return None
-    x = f"probability of being found ({risk['draws']} draws of knowledge)"
-    return draw_histogram(risk["bins"], x, "people")
 
 
 def _by_adversary(sufficient: list[dict[str, Any]]) -> dict[str, dict[float, int | None]]:

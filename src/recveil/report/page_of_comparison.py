@@ -9,12 +9,18 @@ from jinja2 import Environment, StrictUndefined
 
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.beside import write_beside
+from recveil.charts import Chart
+from recveil.compare.frontier_chart import (
+    UTILITIES,
+    draw_frontier,
+    draw_panel,
+    kinds_of,
+    looks_of,
+)
 from recveil.compare.measure import Line, Measure
 from recveil.compare.measured import MEASURES, measure_named
 from recveil.compare.risk_axes import PERSON, Axis, axis_named
 from recveil.release.claim import ClaimKind, all_claims
-from recveil.report.charts import Chart
-from recveil.report.frontier import UTILITIES, draw_frontier, draw_panel, kinds_of, looks_of
 from recveil.report.page_of_audit import as_count, as_percent
 
 

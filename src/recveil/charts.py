@@ -81,6 +81,8 @@ class Chart(NamedTuple):
         What the drawing consists of.
     has_hollow : bool
         Whether hollow points stand for knowledge that is partly wrong.
+    layers : altair.LayerChart or None
+        The same, not drawn yet.
     """
 
     svg: str
@@ -88,6 +90,35 @@ class Chart(NamedTuple):
     has_shapes: bool
     has_lines: bool
     has_hollow: bool = False
+    layers: Any = None
+
+    def with_key(self) -> Any:
+        """Return it for a notebook, as altair has it, with a key beside it.
+
+        Examples
+        --------
+        >>> row = {"name": "colleague", "series": "found", "rate": 0.5, "low": 0.4, "high": 0.6}
+        >>> chart = draw_rates([row], "share of people").with_key()
+        >>> sorted(chart.to_dict())[:3]
+        ['$schema', 'config', 'datasets']
+        """
+        white = CONFIG | {"background": "white"}  # a notebook may be dark, and the ink is
+        if not self.looks:
+            return self.layers.configure(**white)
+        names = [look.series for look in self.looks]
+        base = alt.Chart({"values": [look._asdict() for look in self.looks]}).encode(
+            y=alt.Y("series:N", sort=names, axis=None), color=alt.Color("colour:N", scale=None)
+        )
+        mark = base.mark_point(size=60, filled=True, opacity=1)
+        if not self.has_shapes:
+            mark = base.mark_point(size=60, filled=True, opacity=1, shape="stroke", strokeWidth=3)
+        else:
+            mark = mark.encode(shape=alt.Shape("shape:N", scale=None))
+        words = base.mark_text(align="left", dx=12, fontSize=11.5).encode(
+            text="series:N", color=alt.value(_INK)
+        )
+        key = (mark + words).properties(width=24, height=18 * len(names))
+        return alt.hconcat(self.layers, key).configure(**white)
 
 
 class RateRow(TypedDict):
@@ -215,7 +246,8 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
         x=alt.X("rate:Q"), shape=alt.Shape("shape:N", scale=None)
     )
     height = 40 + len(names) * (16 + 10 * len(looks))
-    return Chart(_svg(intervals + points, _WIDTH, height), looks, True, False)
+    chart = (intervals + points).properties(width=_WIDTH, height=height)
+    return Chart(_svg(chart), looks, True, False, layers=chart)
 
 
 def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
@@ -249,7 +281,8 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     labels = labels.mark_text(dy=-7, fontSize=12, color=_INK).encode(
         x="middle:Q", y="people:Q", text="label:N"
     )
-    return Chart(_svg(bars + labels, _WIDTH, 200), [], False, False)
+    chart = (bars + labels).properties(width=_WIDTH, height=200)
+    return Chart(_svg(chart), [], False, False, layers=chart)
 
 
 def _split(series: str) -> tuple[str, str]:
@@ -307,7 +340,8 @@ def _draw_steps(figure: Curves) -> Chart:
     )
     chart = lines + intervals.encode(y="low:Q", y2="high:Q") + points
     has_hollow = any(value["hollow"] for value in values)
-    return Chart(_svg(chart, _WIDTH, _HEIGHT), looks, True, True, has_hollow)
+    chart = chart.properties(width=_WIDTH, height=_HEIGHT)
+    return Chart(_svg(chart), looks, True, True, has_hollow, chart)
 
 
 class _MarkedPoint(CurvePoint):
@@ -339,14 +373,14 @@ def _draw_lines(figure: Curves) -> Chart:
     )
     bands = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.15)
     chart = bands.encode(y=_vertical(figure, "low:Q"), y2="high:Q") + lines
-    return Chart(_svg(chart, _WIDTH, _HEIGHT), looks, False, True)
+    chart = chart.properties(width=_WIDTH, height=_HEIGHT)
+    return Chart(_svg(chart), looks, False, True, layers=chart)
 
 
-def _svg(chart: alt.LayerChart, width: int, height: int) -> str:
-    """Draw a chart; width and height, in pixels, are those with axes and labels."""
-    specification = chart.properties(
-        width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding")
-    ).to_dict()
+def _svg(chart: alt.LayerChart) -> str:
+    """Draw a chart; its width and height, in pixels, are those with axes and labels."""
+    fitting = alt.AutoSizeParams(type="fit", contains="padding")
+    specification = chart.properties(autosize=fitting).to_dict()
     specification["config"] = CONFIG
     svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     # The page scales it to the width of its column; HTML needs no namespaces.

@@ -1,4 +1,4 @@
-"""Frontier: the drawings of a comparison, with the places at which the page answers the mouse."""
+"""The drawings of a comparison, with the places at which its page answers the mouse."""
 
 import math
 import re
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import altair as alt
 import vl_convert
 
+from recveil.charts import CONFIG, DASHES, SHAPES, Chart, Style
 from recveil.compare.risk_axes import PERSON, Axis
 from recveil.release.registry import all_variants, variant_of
-from recveil.report.charts import CONFIG, DASHES, SHAPES, Chart, Style
 
 _SOFT = "#8a93a0"
 _WIDTH, _HEIGHT = 370, 330
@@ -145,8 +145,9 @@ def draw_frontier(
     names = _names(points, span)
     chart = _frontier_layers(points, names, span, utility, chosen, axis)
     # Names stand at the edge, and a reader's letters may be wider than those that were measured.
-    svg = _svg(chart.properties(width=_WIDTH, height=_HEIGHT), right=34)
-    return Chart(svg, [], True, True), _spots(svg, points, span)
+    chart = chart.properties(width=_WIDTH, height=_HEIGHT)
+    svg = _svg(chart, right=34)
+    return Chart(svg, [], True, True, layers=chart), _spots(svg, points, span)
 
 
 def _end(row: dict[str, Any], name: str, unknown: float) -> float:

@@ -1,0 +1,159 @@
+"""What a notebook shows of results: tables and charts, of shares and verdicts alone."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+import vl_convert
+
+from recveil.anonymize import Release, anonymize
+from recveil.attack import Adversary
+from recveil.audit import audit
+from recveil.brief import Grid, html_grid
+from recveil.compare import compare
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.evaluate import evaluate
+from recveil.ratings import Ratings
+
+SECRETS = ("secret-ann", "secret film", "pseudonym")
+# What the tables of results must not let through, in a name that its owner chose.
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    made = make_ratings(n_users=120, n_items=40, n_ratings=2_400, seed=5)
+    ratings = Ratings.from_columns(
+        [f"secret-ann-{user}" for user in made.user_positions()],
+        [f"secret film {item}" for item in made.indices],
+        made.values,
+        scale=made.scale,
+    )
+    folder = tmp_path_factory.mktemp("notebook")
+    anonymize(ratings, folder / "out", k=3, seed=1)
+    quick = {"targets": 20, "seed": 1}
+    return {
+        "audit": audit(ratings, release=folder / "out", **quick),
+        "audit of a table": audit(ratings, curves=False, **quick),
+        "comparison": compare(
+            ratings, folder / "all", methods=["raw", "padded", "simple"], ks=[2, 3, 5], **quick
+        ),
+        "evaluated": evaluate(folder / "out", ratings, split=0.2, with_membership=False, **quick),
+        "release": Release.read(folder / "out"),
+    }
+
+
+class Cells(HTMLParser):
+    """Collects the tags, and the texts of the cells."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts = set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        assert not attributes
+        self.tags.add(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+class TestTables:
+    @pytest.mark.parametrize(
+        ("name", "texts"),
+        [
+            ("audit", ["adversary", "control", "in the release", "colleague"]),
+            ("audit of a table", ["adversary", "control", "colleague"]),
+            ("comparison", ["setting", "lists kept", "padded, k = 3"]),
+            ("evaluated", ["recommender", "RMSE raw", "release"]),
+            ("release", ["layout", "labels"]),
+        ],
+    )
+    def test_say_what_was_found(self, results, name, texts):
+        cells = Cells(results[name]._repr_html_())
+        assert cells.tags <= {"table", "caption", "tr", "th", "td"}
+        assert set(texts) <= set(cells.texts), cells.texts
+
+    def test_shares_have_intervals_and_a_baseline(self, results):
+        found = results["audit"]
+        html = found._repr_html_()
+        assert "a blind guess finds 0.83%" in html
+        (outcome,) = [each for each in found.attacks if each.adversary.name == "colleague"]
+        interval = outcome.found
+        words = f"{interval.rate:.1%} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
+        assert words in html
+
+    def test_nothing_private_and_nothing_from_elsewhere(self, results):
+        for result in results.values():
+            html = result._repr_html_()
+            assert not [secret for secret in SECRETS if secret in html]
+            assert len(html) < 2_000
+            assert not re.search(r"<(script|link|img|iframe|style)|http|src=|href=", html)
+
+    def test_the_name_of_an_adversary_is_escaped(self, results):
+        mine = Adversary(known=4, name=HOSTILE)
+        found = audit(results["audit"].ratings, adversaries=[mine], targets=5, curves=False)
+        assert "<img" not in found._repr_html_()
+        assert HOSTILE in Cells(found._repr_html_()).texts
+
+    def test_nobody_looked_for_is_no_reassuring_share(self, results):
+        """Of people who rated too little, none is found, which shows nothing."""
+        found = audit(results["audit"].ratings, targets=5, curves=False, seed=1)
+        idle = [outcome.adversary.name for outcome in found.attacks if not outcome.attacked]
+        assert idle
+        for name in idle:
+            assert f"<th>{name}<td>nobody looked for<td>–</tr>" in found._repr_html_()
+
+    def test_a_long_grid_is_counted(self):
+        rows = [(str(row), "x") for row in range(20)]
+        html = html_grid(Grid("settings", ("a", "b"), rows))
+        assert "settings (8 more rows are not shown)" in html
+        assert html.count("<tr>") == 13
+
+
+def drawn(chart):
+    """Return the texts of a chart, drawn without a network."""
+    content = chart.to_dict()
+    assert not [secret for secret in SECRETS if secret in json.dumps(content)]
+    content.pop("$schema")
+    assert "http" not in json.dumps(content)
+    svg = vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
+    return set(re.findall(r">([^<>]+)<", svg))
+
+
+class TestCharts:
+    @pytest.mark.parametrize(
+        ("name", "texts"),
+        [
+            ("adversaries", {"colleague", "found: the best guess is right"}),
+            ("release", {"colleague", "the person is found in it"}),
+            ("risk", {"people"}),
+            ("4", {"right entries of known ones", "share of targets found"}),
+        ],
+    )
+    def test_of_an_audit(self, results, name, texts):
+        assert texts <= drawn(results["audit"].chart(name))
+
+    def test_the_same_numbers_as_on_the_page(self, results):
+        found = results["audit"]
+        content = json.dumps(found.chart().to_dict())
+        for outcome in found.attacks:
+            assert json.dumps(outcome.found.rate) in content
+
+    def test_of_a_comparison(self, results):
+        assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())
+
+    def test_nothing_that_could_be_drawn_is_told(self, results):
+        with pytest.raises(RecveilError, match="no setting has a risk and a share of"):
+            results["comparison"].chart("ratings")
+
+    def test_what_is_not_there_is_told_by_name(self, results):
+        with pytest.raises(RecveilError, match="chart 'risks': expected one of adversaries, rel"):
+            results["audit"].chart("risks")
+        with pytest.raises(RecveilError, match="chart 'risk': this audit has nothing of it"):
+            results["audit of a table"].chart("risk")
+        with pytest.raises(RecveilError, match="chart 'speed': expected one of lists, ratings"):
+            results["comparison"].chart("speed")
