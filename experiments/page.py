@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import altair as alt
 import vl_convert
 
-from recveil.report.charts import draw_looks
+from recveil.charts import draw_looks
 
 _CONFIG = {
     "aria": False,

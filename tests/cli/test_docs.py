@@ -19,6 +19,7 @@ TWINS = {
     "config": "recveil.cli.settings_file",
     "convert": "recveil.publish",
     "demo": "recveil.demo",
+    "describe": "recveil.publish",
     "evaluate": "recveil.evaluate",
     "generate": "recveil.datasets",
     "inspect": "recveil.inspect",

@@ -19,6 +19,7 @@ TWINS = {
     "config": ("recveil.cli.settings_file", []),
     "convert": ("recveil.publish", ["r.csv", "r.parquet"]),
     "demo": ("recveil.demo", []),
+    "describe": ("recveil.publish", ["out", "croissant.json"]),
     "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),
     "inspect": ("recveil.inspect", ["r.csv"]),
@@ -46,7 +47,8 @@ OF_THE_COMMAND_ALONE = {
     **{
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (
-            *("inspect", "audit", "anonymize", "sample", "verify", "evaluate", "compare"),
+            *("inspect", "audit", "anonymize", "sample", "verify", "describe", "evaluate"),
+            "compare",
             "convert",
         )
     },

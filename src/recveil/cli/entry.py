@@ -16,6 +16,7 @@ from recveil.cli.config_option import with_config_option
 from recveil.cli.convert import convert
 from recveil.cli.declare import Verb, add_options
 from recveil.cli.demo import demo
+from recveil.cli.describe import describe
 from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
@@ -39,8 +40,8 @@ from recveil.errors import (
 from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (
-    *(demo, inspect, audit, anonymize, sample, verify, evaluate, compare, selftest, convert),
-    *(generate, config),
+    *(demo, inspect, audit, anonymize, sample, verify, describe, evaluate, compare, selftest),
+    *(convert, generate, config),
 )
 
 _READ_NOTHING = (demo, selftest, generate, config)

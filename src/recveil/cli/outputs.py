@@ -19,6 +19,7 @@ FILES = {
     "audit": ("html", "risk"),
     "config": ("output",),
     "convert": ("target",),
+    "describe": ("output",),
     "generate": ("output",),
 }
 FOLDERS = {
@@ -34,6 +35,11 @@ _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address.
 _TABLES = ("source", "train", "test")
 _RELEASES = ("release", "against", "path")
+# What is typed without the name of an option, beside these.
+_ARGUMENTS = (
+    *(("convert", "target"), ("describe", "output"), ("generate", "output")),
+    *(("sample", "release"), ("describe", "release"), ("config", "output")),
+)
 # What stands in a private folder, and can be made anew by nobody.
 _WHO_IS_WHO = ("private.json", "assignment.parquet", "items.parquet")
 
@@ -127,12 +133,7 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
 
 
 def _place(verb: str, name: str, path: Any) -> NamedPath:
-    is_argument = (verb, name) in (
-        ("convert", "target"),
-        ("generate", "output"),
-        ("config", "output"),
-    )
-    is_argument = is_argument or name in ("source", "path") or (verb, name) == ("sample", "release")
+    is_argument = name in ("source", "path") or (verb, name) in _ARGUMENTS
     label = "--output" if name == "out" else f"--{name.replace('_', '-')}"
     return NamedPath(name.upper() if is_argument else label, Path(path))
 

@@ -1,0 +1,45 @@
+"""recveil describe."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recveil.cli.options import Force, Json
+
+
+def describe(
+    release: Annotated[Path, typer.Argument(help="A release folder; it stays as it is.")],
+    output: Annotated[
+        Path, typer.Argument(help="What to write, beside the folder: croissant.json, say.")
+    ],
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The publisher's words, as TOML: title, publisher, contact, licence, date and "
+            "more.",
+        ),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What recveil audit --release --json found in this release, to be told, too.",
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = None,
+) -> None:
+    """Describe a release for data portals: in Croissant, in a file beside it.
+
+    The release is verified first, and not described if it does not hold.
+
+    Example: `recveil describe out croissant.json --card card.toml`
+    """
+    from recveil.cli.show import write_json
+    from recveil.publish import describe
+
+    found = describe(release, output, card=card, audit=audit, force=force)
+    if write_json({"output": str(output), "verification": found.to_dict()}, json):
+        typer.echo(f"Wrote {output}. Publish it beside {release}, which is as it was.")

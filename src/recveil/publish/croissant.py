@@ -1,0 +1,211 @@
+"""Croissant: a release described for portals, and for whoever loads data by such a description."""
+
+import json
+import re
+from typing import Any
+
+import pyarrow as pa
+
+from recveil.publish.publisher_card import PublisherCard
+from recveil.release.data_card import data_card
+from recveil.release.manifest import FileEntry, Manifest
+
+VERSION = "http://mlcommons.org/croissant/1.1"
+_RAI_VERSION = "http://mlcommons.org/croissant/RAI/1.0"
+# As the standard gives it, so that short names mean the same everywhere.
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "name": {"@container": "@language"},
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+_ENCODINGS = {
+    ".parquet": "application/x-parquet",
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".json": "application/json",
+}
+_MEANINGS = {
+    "user_id": "a pseudonym, invented for this release",
+    "item_id": "the item, under its own id or a pseudonym",
+    "rating": "the published label",
+    "group_size": "how many people share the record",
+    "k": "how many people the record promises to stand for",
+}
+
+
+_HEADING = "Anonymized ratings."
+_LIMITS = "What is not promised stands in README.md beside them."
+
+
+def croissant(
+    manifest: Manifest,
+    files: dict[str, FileEntry],
+    name: str,
+    base: str,
+    card: PublisherCard,
+    measured: list[str],
+) -> str:
+    """Return the description of a release as JSON: always the same for the same release and card.
+
+    All that it says of privacy are the words of the release's own card, what is not promised
+    included.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    files : dict of str to FileEntry
+        All files of the published folder.
+    name : str
+        What the folder is called.
+    base : str
+        What stands before the name of each file: an address, or the name of the folder.
+    card : PublisherCard
+    measured : list of str
+        What the publisher measured, a sentence each.
+    """
+    content_name = manifest.ratings_file or ""
+    sections = _sections(data_card(manifest, content_name))
+    promised = " ".join(sections["What is promised"])
+    open_ones = [
+        f"Not promised: {text[:1].lower()}{text[1:]}" for text in sections["What is not promised"]
+    ]
+    made = f"Made with recveil {manifest.recveil}: " + "; ".join(
+        f"{key}: {value}" for key, value in manifest.settings.items()
+    )
+    dropped = manifest.counts.get("duplicates_dropped", 0)
+    about: dict[str, Any] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": card.title or name,
+        "description": card.description or f"{_HEADING} {promised} {_LIMITS}",
+        "conformsTo": [VERSION, _RAI_VERSION],
+        "isLiveDataset": False,
+        **_words_of(card),
+        "rai:personalSensitiveInformation": [
+            promised,
+            *open_ones,
+            *(f"Measured by the publisher: {sentence}" for sentence in measured),
+        ],
+        "rai:dataLimitations": open_ones,
+        "rai:dataManipulationProtocol": made,
+        **({"rai:dataCollection": card.collection} if card.collection else {}),
+        "distribution": [_file(each, entry, base) for each, entry in files.items()],
+    }
+    if dropped:
+        about["rai:dataPreprocessingProtocol"] = [
+            f"{dropped:,} rows were left out, as their people had rated the item more than once."
+        ]
+    if manifest.layout != "model":
+        about["recordSet"] = [_records(manifest.columns, content_name)]
+    text = json.dumps(about, indent=2, ensure_ascii=False)
+    # Portals put it into pages, where nothing of it may end the script that it stands in.
+    return re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign.group()):04x}", text) + "\n"
+
+
+def _words_of(card: PublisherCard) -> dict[str, Any]:
+    """Return what the publisher says, where they do."""
+    words: dict[str, Any] = {
+        "license": card.licence,
+        "datePublished": card.date,
+        "url": card.url,
+        "version": card.version,
+        "citeAs": card.citation,
+        "keywords": list(card.keywords),
+    }
+    if card.publisher:
+        publisher = {"@type": "sc:Organization", "name": card.publisher}
+        words["creator"] = words["publisher"] = publisher
+    if card.contact:
+        point = {"@type": "sc:ContactPoint", "description": card.contact}
+        words["sc:contactPoint"] = point
+    return {name: value for name, value in words.items() if value}
+
+
+def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": f"{base}/{name}",
+        "contentSize": f"{entry.bytes} B",
+        "encodingFormat": _ENCODINGS[name[name.rindex(".") :]],
+        "sha256": entry.sha256,
+    }
+
+
+def _records(columns: pa.Schema, file: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": "ratings",
+        "name": "ratings",
+        "description": "The published records, one line a label.",
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"ratings/{column.name}",
+                "name": column.name,
+                "description": _MEANINGS[column.name],
+                "dataType": _type_of(column.type),
+                "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
+            }
+            for column in columns
+        ],
+    }
+
+
+def _type_of(kind: pa.DataType) -> str:
+    if pa.types.is_floating(kind):
+        return "sc:Float"
+    return "sc:Integer" if pa.types.is_integer(kind) else "sc:Text"
+
+
+def _sections(card: str) -> dict[str, list[str]]:
+    """Return the paragraphs and list entries below each heading of a card, each in one line."""
+    found: dict[str, list[str]] = {}
+    for part in card.split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        pieces = re.split(r"\n\s*\n|\n(?=- )", text)
+        # Commands to be typed stand apart, below a line that leads to them.
+        told = [piece for piece in pieces if not piece.lstrip("\n").startswith("    ")]
+        told = [" ".join(piece.strip().removeprefix("- ").split()) for piece in told]
+        plain = [piece.replace("**", "").replace("`", "") for piece in told]
+        found[title.strip()] = [piece for piece in plain if piece and not piece.endswith(":")]
+    return found

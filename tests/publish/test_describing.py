@@ -1,0 +1,258 @@
+"""A release in the words of data portals."""
+
+import hashlib
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.audit import audit
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.publish import describe
+from recveil.publish.croissant import VERSION
+from recveil.ratings import Ratings, RatingScale
+from recveil.verify import verify
+
+MADE = make_ratings(n_users=60, n_items=20, n_ratings=500, seed=2, scale=RatingScale(1, 5, 1))
+RATINGS = Ratings.from_columns(
+    [f"secret-{user}" for user in MADE.user_positions()],
+    MADE.indices,
+    MADE.values,
+    scale=MADE.scale,
+)
+WAYS = {
+    "padded": (lambda: PredictiveAnonymizer(4, seed=918_273), {}),
+    "padded, users, csv": (
+        lambda: PredictiveAnonymizer(4, seed=918_273),
+        {"layout": "users", "file_format": "csv"},
+    ),
+    "levels": (
+        lambda: PredictiveAnonymizer(
+            4, "simple", grouping="level-gather", privacy_levels=np.full(60, 4), seed=918_273
+        ),
+        {},
+    ),
+    "k-corated": (lambda: KCoRater(4, seed=918_273), {}),
+    "sparse": (lambda: SparseRows(4, seed=918_273), {}),
+    "drawn": (lambda: Synthesizer(20.0, catalogue="as-rated"), {}),
+    "model": (lambda: Synthesizer(20.0, catalogue="as-rated"), {"layout": "model"}),
+}
+CARD = """
+title = "Ratings of a library </script><b>"
+publisher = "Public Library"
+contact = "data@example.org"
+licence = "https://creativecommons.org/licenses/by/4.0/"
+date = 2026-01-31
+keywords = ["ratings", "anonymized"]
+"""
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def folder(request, tmp_path_factory):
+    make, options = WAYS[request.param]
+    folder = tmp_path_factory.mktemp("described") / "out"
+    make().anonymize(RATINGS).write(folder, **options)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def padded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("padded") / "out"
+    PredictiveAnonymizer(4, seed=918_273).anonymize(RATINGS).write(folder)
+    return folder
+
+
+def described(folder, card=None, force=True):
+    target = folder.parent / "croissant.json"
+    if card is not None:
+        (folder.parent / "card.toml").write_text(card)
+    describe(folder, target, card=card and folder.parent / "card.toml", force=force)
+    return json.loads(target.read_text("utf-8"))
+
+
+class TestEveryRelease:
+    def test_names_each_file_as_it_is(self, folder):
+        told = described(folder)
+        listed = {entry["@id"]: entry for entry in told["distribution"]}
+        assert set(listed) == {file.name for file in folder.iterdir()}
+        for name, entry in listed.items():
+            content = (folder / name).read_bytes()
+            assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+            assert entry["contentSize"] == f"{len(content)} B"
+            assert entry["contentUrl"] == f"out/{name}"
+
+    def test_names_each_column(self, folder):
+        told = described(folder)
+        columns = json.loads((folder / "release.json").read_text())["layout"]
+        if columns == "model":
+            assert "recordSet" not in told
+            return
+        file = next(folder.glob("ratings.*"))
+        import pandas as pd
+
+        frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+        fields = told["recordSet"][0]["field"]
+        assert [field["name"] for field in fields] == list(frame.columns)
+        assert {field["source"]["fileObject"]["@id"] for field in fields} == {file.name}
+
+    def test_says_what_is_not_promised_wherever_it_says_what_is(self, folder):
+        told = described(folder)
+        limits = told["rai:dataLimitations"]
+        assert len(limits) >= 2
+        assert all(limit.startswith("Not promised: ") for limit in limits)
+        assert told["rai:personalSensitiveInformation"][1:] == limits
+        assert "What is not promised" in told["description"]
+        readme = " ".join((folder / "README.md").read_text().split())
+        for limit in limits:
+            words = limit.removeprefix("Not promised: ")[1:]
+            assert words in readme.replace("**", "").replace("`", "")
+
+    def test_nothing_private_and_nothing_of_this_machine(self, folder):
+        described(folder)
+        text = (folder.parent / "croissant.json").read_text()
+        for private in ("secret", "918", str(folder.parent), "/tmp", ".private"):
+            if private != "918" or "918" not in (folder / "release.json").read_text():
+                assert private not in text
+
+    def test_the_release_stays_as_it_was(self, folder):
+        before = {file.name: file.read_bytes() for file in folder.iterdir()}
+        described(folder)
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+        assert verify(folder).holds
+
+    def test_the_same_bytes_each_time_and_without_the_private_folder(self, folder, tmp_path):
+        described(folder, CARD)
+        first = (folder.parent / "croissant.json").read_bytes()
+        shutil.copytree(folder, tmp_path / "out")
+        described(tmp_path / "out", CARD)
+        assert (tmp_path / "croissant.json").read_bytes() == first
+
+    def test_mlcroissant_finds_nothing_wrong(self, folder):
+        mlc = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+        described(folder, CARD)
+        data = mlc.Dataset(jsonld=folder.parent / "croissant.json")
+        assert not data.metadata.ctx.issues.errors
+        assert str(data.metadata.ctx.conforms_to.value) == VERSION
+
+
+class TestCard:
+    def test_its_words_stand_there(self, padded):
+        told = described(padded, CARD)
+        assert told["name"] == "Ratings of a library </script><b>"
+        assert told["publisher"] == {"@type": "sc:Organization", "name": "Public Library"}
+        assert told["license"] == "https://creativecommons.org/licenses/by/4.0/"
+        assert told["datePublished"] == "2026-01-31"
+        assert told["keywords"] == ["ratings", "anonymized"]
+        assert told["sc:contactPoint"]["description"] == "data@example.org"
+
+    def test_nothing_ends_a_script_that_it_stands_in(self, padded):
+        described(padded, CARD)
+        assert not re.search("[<>&]", (padded.parent / "croissant.json").read_text())
+
+    def test_what_nobody_said_is_not_made_up(self, padded, monkeypatch):
+        for name in ("USER", "LOGNAME", "EMAIL", "HOSTNAME"):
+            monkeypatch.setenv(name, "j.doe")
+        told = described(padded)
+        names = {"license", "datePublished", "creator", "publisher", "url", "version", "citeAs"}
+        assert not names & set(told)
+        assert told["name"] == "out"
+        assert "j.doe" not in json.dumps(told)
+
+    def test_an_address_stands_before_the_files(self, padded, tmp_path):
+        card = tmp_path / "card.toml"
+        card.write_text('url = "https://example.org/data/out/"\n')
+        describe(padded, tmp_path / "croissant.json", card=card)
+        told = json.loads((tmp_path / "croissant.json").read_text())
+        assert told["distribution"][0]["contentUrl"].startswith("https://example.org/data/out/rat")
+
+    @pytest.mark.parametrize(
+        ("card", "problem"),
+        [
+            ('license = "MIT"', "'license' is no word of a card; did you mean licence"),
+            ('colour = "red"', "'colour' is no word of a card; expected"),
+            ("title = 7", "'title': expected text between quotes, got 7"),
+            ('title = "' + "x" * 201 + '"', "'title': 201 letters; expected 200 at most"),
+            ('title = "a\\u202Eb"', r"'title': holds U\+202E, which nobody sees"),
+            ('title = "a\\u0000b"', r"'title': holds U\+0000"),
+            ('date = "yesterday"', "expected a day, as 2026-01-31"),
+            ("date = 2026-01-31T10:00:00Z", "expected a day, as 2026-01-31"),
+            ('url = "file:///etc/passwd"', "expected an address such as https"),
+            ('url = "https://me:secret@example.org/"', "without user, password"),
+            ('url = "https://example.org/?token=1"', "without user, password"),
+            ('keywords = "a"', "expected a list of at most 20 texts"),
+            ("keywords = [1]", "expected text between quotes"),
+            ("title", "no TOML"),
+            ("x = [" * 20_000, "expected a card of|no TOML"),
+            ('[title]\na = "b"', "expected text between quotes"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused_in_one_line(self, padded, card, problem):
+        target = padded.parent / "refused.json"
+        (padded.parent / "bad.toml").write_text(card)
+        with pytest.raises(RecveilError, match=problem) as refused:
+            describe(padded, target, card=padded.parent / "bad.toml")
+        assert len(str(refused.value)) < 300
+        assert "\n" not in str(refused.value)
+        assert not target.exists()
+
+    def test_a_card_that_is_not_there(self, padded):
+        with pytest.raises(RecveilError, match=r"gone\.toml: cannot be read"):
+            describe(padded, padded.parent / "x.json", card=padded.parent / "gone.toml")
+
+
+@pytest.fixture(scope="module")
+def found(padded):
+    """The file of an audit, and what stands in it."""
+    file = padded.parent / "audit.json"
+    told = audit(RATINGS, release=padded, targets=20, curves=False).to_dict()
+    file.write_text(json.dumps(told, default=str))
+    return file, told
+
+
+class TestAudit:
+    def test_what_was_measured_is_told(self, padded, found):
+        file, told = found
+        describe(padded, padded.parent / "measured.json", audit=file, force=True)
+        text = (padded.parent / "measured.json").read_text()
+        said = json.loads(text)["rai:personalSensitiveInformation"]
+        sentences = [told["release"]["headline"], *told["release"]["verdict"]]
+        assert {f"Measured by the publisher: {each}" for each in sentences} <= set(said)
+        assert "secret" not in text
+
+    def test_of_another_release_is_refused(self, found, tmp_path):
+        PredictiveAnonymizer(5, seed=918_273).anonymize(RATINGS).write(tmp_path / "other")
+        with pytest.raises(RecveilError, match="the audit is of another release than other"):
+            describe(tmp_path / "other", tmp_path / "x.json", audit=found[0])
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release": null}', '{"release": {}}'])
+    def test_what_is_none_is_refused(self, padded, tmp_path, content):
+        (tmp_path / "audit.json").write_text(content)
+        with pytest.raises(RecveilError, match="no result of an audit of a release"):
+            describe(padded, padded.parent / "x.json", audit=tmp_path / "audit.json")
+
+
+class TestWhatIsRefused:
+    def test_a_release_that_does_not_hold(self, padded, tmp_path):
+        shutil.copytree(padded, tmp_path / "out")
+        with (tmp_path / "out" / "README.md").open("a") as file:
+            file.write("Nobody can be found.\n")
+        with pytest.raises(RecveilError, match="does not keep its promise"):
+            describe(tmp_path / "out", tmp_path / "croissant.json")
+        assert not (tmp_path / "croissant.json").exists()
+
+    def test_a_place_in_the_release(self, padded):
+        with pytest.raises(RecveilError, match="release"):
+            describe(padded, padded / "croissant.json")
+
+    def test_another_folder_than_beside_it(self, padded, tmp_path):
+        with pytest.raises(RecveilError, match="write it beside out, or say with url"):
+            describe(padded, tmp_path / "croissant.json")
+
+    def test_an_older_file_unasked(self, padded):
+        described(padded)
+        with pytest.raises(RecveilError, match="exists; replace it with force"):
+            described(padded, force=False)
