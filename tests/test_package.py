@@ -32,8 +32,10 @@ def third_party(file: Path) -> set[str]:
 
 
 def declared() -> set[str]:
-    names = [re.match(r"[\w-]+", entry).group() for entry in PROJECT["dependencies"]]
-    return {MODULES.get(name, name) for name in names}
+    extras = PROJECT["optional-dependencies"]
+    entries = PROJECT["dependencies"] + extras["databases"] + extras["excel"]
+    names = [re.match(r"[\w-]+", entry).group() for entry in entries]
+    return {MODULES.get(name, name.replace("-", "_")) for name in names}
 
 
 def test_the_version_is_that_of_the_installed_package():

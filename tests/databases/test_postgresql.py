@@ -224,6 +224,22 @@ def test_a_schema_is_separated_by_a_point(server):
         understand(server, table="old.nope")
 
 
+def test_views_are_tables_too(server):
+    run(
+        server,
+        "CREATE VIEW few AS SELECT * FROM votes WHERE userid < 5",
+        "CREATE MATERIALIZED VIEW kept AS SELECT * FROM few",
+    )
+    assert read_ratings(server, table="few") == read_ratings(server, table="kept")
+
+
+def test_times_that_are_beyond_all(server):
+    query = "SELECT 1 AS userid, 2 AS itemid, 3 AS rating, timestamptz 'infinity' AS time"
+    reading = understand(server, query=query)
+    assert reading.ratings.days is None
+    assert "after 4999" in reading.notes[0]
+
+
 def test_every_verb_takes_an_address(server, tmp_path):
     given = {"table": "votes", "scale": STARS}
     anonymize(server, tmp_path / "out", k=4, **given)

@@ -75,6 +75,14 @@ def test_bytes_among_other_values_are_refused(tmp_path):
         read_ratings(path, table="ratings")
 
 
+def test_decimal_commas_and_dates_of_their_own(tmp_path):
+    rows = [(1, 1, "3,5", "14/12/2009"), (2, 1, "4,5", "15/12/2009")]
+    path = made(tmp_path / "shop.db", '"user", item, rating, date', rows)
+    found = understand(path, table="ratings", decimal=",", time_format="%d/%m/%Y").ratings
+    assert found.values.tolist() == [3.5, 4.5]
+    assert found.days.tolist() == [14592, 14593]
+
+
 def test_a_view_is_a_table_too(tmp_path):
     path = made(tmp_path / "shop.db", "u, i, r", [(1, 1, 3)])
     connection = sqlite3.connect(path)

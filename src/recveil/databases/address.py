@@ -1,13 +1,16 @@
 """Addresses of databases, such as sqlite:///shop.db; what is secret in one is never shown."""
 
+import os
 import re
 from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
 
+_QUOTED = re.compile(rb"%([0-9A-Fa-f]{2})")
+_TO_BE_QUOTED = re.compile(rb"[^A-Za-z0-9/._~-]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 # What each scheme leads to.
 _KINDS = {
@@ -47,6 +50,30 @@ class Address(NamedTuple):
         return {"kind": self.kind}
 
 
+def unquoted(text: str) -> str:
+    """Return a part of an address as it is meant: %20 is a space.
+
+    Examples
+    --------
+    >>> unquoted("my%20sh%C3%B6p.db")
+    'my shöp.db'
+    """
+    raw = _QUOTED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(text))
+    return os.fsdecode(raw)
+
+
+def quoted_path(path: Path) -> str:
+    """Return a path as a part of an address.
+
+    Examples
+    --------
+    >>> quoted_path(Path("my shop?.db"))
+    'my%20shop%3F.db'
+    """
+    raw = _TO_BE_QUOTED.sub(lambda found: b"%%%02X" % found[0][0], os.fsencode(path))
+    return raw.decode("ascii")
+
+
 def scheme_of(source: object) -> str | None:
     """Return what stands before "://" of an address; None for a path.
 
@@ -65,7 +92,6 @@ def is_given_as_path(source: str | PathLike[str]) -> bool:
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> is_given_as_path(Path("postgresql://ann@host/shop")), is_given_as_path(Path("shop.db"))
     (True, False)
     """
@@ -101,4 +127,4 @@ def address_of(source: object) -> Address | None:
             f"{kind}: expected {kind}:/// and the path of a file, such as {kind}:///shop.db (with "
             f"a fourth slash from the root on), and nothing behind it"
         )
-    return Address(kind, unquote(place))
+    return Address(kind, unquoted(place))

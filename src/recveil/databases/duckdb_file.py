@@ -49,7 +49,7 @@ class DuckDBFile:
         self,
         query: str,
         names: Collection[str] | None = None,
-        ids: Collection[str] = (),  # noqa: ARG002  # its columns have types
+        texts: Collection[str] = (),  # noqa: ARG002  # its columns have types
     ) -> list[DatabaseColumn]:
         """Describe the columns of a query by their types."""
         with self._telling():

@@ -21,9 +21,11 @@ _ITSELF = {
 _NOTHING = {"json", "jsonb", "bytea", "record", "xml", "tsvector"}
 # Nothing else that happens meanwhile is seen, and nothing is written.
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Tables, partitioned ones, views and what stands for such, where the server looks for a name.
 _TABLES = (
-    "SELECT table_name::text FROM information_schema.tables "
-    "WHERE table_schema = ANY (current_schemas(false))"
+    "SELECT relname::text FROM pg_catalog.pg_class WHERE relkind = ANY ('{r,p,v,m,f}') "
+    "AND pg_catalog.pg_table_is_visible(oid) AND relnamespace <> ALL "
+    "(ARRAY['pg_catalog', 'information_schema']::regnamespace[])"
 )
 # How it begins what it says where it cannot connect, and what to do; the rest names who and where.
 _REFUSALS = {
@@ -69,7 +71,7 @@ class PostgreSQL:
         self,
         query: str,
         names: Collection[str] | None = None,
-        ids: Collection[str] = (),  # noqa: ARG002  # its columns have types
+        texts: Collection[str] = (),  # noqa: ARG002  # its columns have types
     ) -> list[DatabaseColumn]:
         """Describe the columns of a query by their types; no row is asked for."""
         with self._telling():

@@ -49,7 +49,7 @@ class Database(Protocol):
         """List the names of its tables and views."""
 
     def columns(
-        self, query: str, names: Collection[str] | None = None, ids: Collection[str] = ()
+        self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
         """Describe the columns of a query: all, or those of some names.
 
@@ -57,8 +57,8 @@ class Database(Protocol):
         ----------
         query : str
         names : collection of str, optional
-        ids : collection of str
-            Those that hold ids, which are text where they are not all whole numbers.
+        texts : collection of str
+            Those that are read as text where their values have several types.
         """
 
     def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 
+from recveil.databases.address import quoted_path
 from recveil.databases.queries import DatabaseColumn, everything_of, name_in_sql, rows_of
 from recveil.errors import RecveilError, first_line_of
 
@@ -40,7 +40,7 @@ class SQLite:
         return [name for batch in batches for name in batch.column(0).to_pylist()]
 
     def columns(
-        self, query: str, names: Collection[str] | None = None, ids: Collection[str] = ()
+        self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
         """Describe the columns of a query by the values that are in them."""
         if names is None:
@@ -57,7 +57,7 @@ class SQLite:
         _, batches = self.batches(f"SELECT {asked} FROM (\n{query}\n) AS asked_for")  # noqa: S608
         (found,) = [row for batch in batches for row in batch.to_pylist()]
         of = iter(found.values())
-        return [_described(name, [next(of) for _ in _STORED], name in ids) for name in names]
+        return [_described(name, [next(of) for _ in _STORED], name in texts) for name in names]
 
     def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the rows of a query, batch by batch."""
@@ -111,13 +111,13 @@ def _without_first(batches: Iterator[pa.RecordBatch], names: list[str]) -> Itera
         start = 0
 
 
-def _described(name: str, counts: list[int], is_id: bool) -> DatabaseColumn:
+def _described(name: str, counts: list[int], is_text: bool) -> DatabaseColumn:
     """Say as what to read a column that holds so many values of each type."""
     _, n_real, n_text, n_blob = counts
     if n_blob:
         return DatabaseColumn(name, "bytes (BLOB)", "nothing")
     several = sum(map(bool, counts)) > 1
-    if n_text or (several and is_id):
+    if n_text or (several and is_text):
         return DatabaseColumn(name, "text", "text")
     if n_real:
         return DatabaseColumn(name, "numbers", "number")
@@ -134,6 +134,6 @@ def opened_sqlite(path: Path) -> Iterator[SQLite]:
     """
     from adbc_driver_sqlite import dbapi
 
-    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    address = f"file:{quoted_path(path.absolute())}?mode=ro"
     with dbapi.connect(address) as connection, connection.cursor() as cursor:
         yield SQLite(cursor, path.name)

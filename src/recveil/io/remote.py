@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.fs
 
+from recveil.databases.address import unquoted
 from recveil.errors import MachineError, RecveilError, shortened
 from recveil.io.pipes import temporary_folder
 from recveil.memory import in_words
@@ -49,13 +49,13 @@ def local_path(address: str) -> Path:
     >>> local_path("file:///data/my%20ratings.csv").name
     'my ratings.csv'
     """
-    parts = urlsplit(address)
-    if parts.netloc not in ("", "localhost") or not parts.path.strip("/"):
+    host, slash, path = address.partition("://")[2].partition("/")
+    if host not in ("", "localhost") or not path.strip("/"):
         raise RecveilError(
             "file://: expected the path of a file behind three slashes, such as "
             "file:///data/ratings.csv"
         )
-    return Path(unquote(parts.path))
+    return Path(slash + unquoted(path))
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def fetched(address: str) -> Iterator[Path]:
         If there is no room for the copy.
     """
     base, pattern = _split(address)
-    name = PurePosixPath(unquote(base.partition("?")[0].rstrip("/"))).name or "bucket"
+    name = PurePosixPath(unquoted(base.partition("?")[0].rstrip("/"))).name or "bucket"
     with temporary_folder() as folder:
         target = folder / _safe(name, name)
         with _telling(name, address):

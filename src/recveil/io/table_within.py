@@ -52,7 +52,7 @@ def read_within(path: Path, format: str, selection: Selection, within: Within) -
             path,
             format,
             columns=list(chosen.values()),
-            dictionary=[chosen["user"], chosen["item"]],
+            dictionary=[chosen["user"], chosen["item"], chosen["rating"]],
             within=within,
         )
         table = plain_table(pa.table({name: raw[own] for name, own in chosen.items()}))
@@ -138,12 +138,12 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
         look, selection = looked(selection, name, first)
         chosen = selection.choose([column.name for column in columns], name)
         of = {column.name: column for column in columns}
-        ids = [chosen["user"], chosen["item"]]
+        repeated = [chosen["user"], chosen["item"], chosen["rating"]]
         own = dict.fromkeys(chosen.values())
         _, rows = database.rows(query, [of[each] for each in own])
         batches, held = [], 0
         for batch in rows:
-            encoded = with_dictionaries(batch, ids)
+            encoded = with_dictionaries(batch, repeated)
             batches.append(encoded)
             held += encoded.nbytes + _BESIDE_A_ROW * encoded.num_rows
             refuse_beyond_limit(f"{name}: its rows", held, at_least=True)
