@@ -1,7 +1,6 @@
 """Inputs whose answers are obvious, and a database server."""
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -232,6 +231,8 @@ def _unprivileged() -> tuple[int, int]:
     """Return who runs the server, which refuses to be run by root."""
     if os.getuid() != 0:
         return os.getuid(), os.getgid()
+    import pwd
+
     found = pwd.getpwnam("nobody")
     return found.pw_uid, found.pw_gid
 

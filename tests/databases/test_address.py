@@ -20,7 +20,7 @@ SECRET = "postgresql://ann:geheim@db.example.org:5433/shop"
         ("SQLite:///my%20shop.db", "sqlite", "my shop.db"),
         ("duckdb:///../shop.duckdb", "duckdb", "../shop.duckdb"),
         ("postgresql://ann@host/shop", "postgresql", "postgresql://ann@host/shop"),
-        ("postgres:///shop", "postgresql", "postgres:///shop"),
+        ("Postgres:///shop", "postgresql", "postgresql:///shop"),
     ],
 )
 def test_where_it_leads(text, kind, place):

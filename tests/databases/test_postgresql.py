@@ -2,6 +2,10 @@
 
 import json
 import logging
+import signal
+import subprocess
+import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -245,6 +249,21 @@ def test_every_verb_takes_an_address(server, tmp_path):
     anonymize(server, tmp_path / "out", k=4, **given)
     found = audit(server, release=tmp_path / "out", targets=5, curves=False, **given)
     assert found.ratings.n_users == MADE.n_users
+
+
+def test_ctrl_c_ends_a_long_query(server):
+    query = 'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM pg_sleep(60)'
+    command = [sys.executable, "-m", "recveil", "convert", server, "--query", query, "out.csv"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        for _ in range(600):
+            asked = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(60)%'"
+            if fetched(server, asked):
+                break
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        _, told = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert told.decode().startswith("Interrupted")
 
 
 def test_the_driver_that_is_missing_is_named(monkeypatch):

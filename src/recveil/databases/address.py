@@ -120,7 +120,7 @@ def address_of(source: object) -> Address | None:
         return None
     text = str(source)
     if kind == "postgresql":
-        return Address(kind, text)
+        return Address(kind, kind + text[text.index(":") :])
     host, slash, place = text.partition("://")[2].partition("/")
     if host or not slash or not place or "?" in place:
         raise RecveilError(

@@ -108,6 +108,9 @@ class PostgreSQL:
         try:
             yield
         except (Error, OSError, pa.ArrowException) as error:
+            # On Ctrl-C the driver asks the server to stop, and tells nothing but its answer.
+            if "due to user request" in str(error):
+                raise KeyboardInterrupt from None
             said = _SAID.search(str(error))
             told = said[1] if said else "the server broke off"
             raise RecveilError(

@@ -61,12 +61,12 @@ class Workbook:
         return [_text(cell) or "" for cell in cells]
 
     def first(self, n_rows: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the first rows under their names, without those columns that have none."""
+        """Return the rows behind the first one, under what stands in that."""
         names = self.names()
         rows = [cells for _, cells in itertools.islice(self._rows(), 1, n_rows + 1)]
-        kept = [at for at, name in enumerate(names) if name]
-        columns = [pa.array([_text(cells[at]) for cells in rows], pa.string()) for at in kept]
-        batch = pa.RecordBatch.from_arrays(columns, [names[at] for at in kept])
+        texts = [[_text(cells[at]) for cells in rows] for at in range(len(names))]
+        columns = [pa.array(each, pa.string()) for each in texts]
+        batch = pa.RecordBatch.from_arrays(columns, names)
         return batch.schema, iter([batch])
 
     def rows(

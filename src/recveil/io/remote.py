@@ -106,7 +106,8 @@ def _split(address: str) -> tuple[str, str]:
     parts = rest.split("/")
     at = next((at for at, part in enumerate(parts) if "*" in part), len(parts))
     base = "/".join(parts[:at])
-    return f"{head}{slashes}{base}{mark}{options}", "/".join(parts[at:])
+    pattern = unquoted("/".join(parts[at:]))
+    return f"{head.lower()}{slashes}{base}{mark}{options}", pattern
 
 
 def _files(system: Any, path: str, pattern: str) -> list[tuple[Any, str]]:

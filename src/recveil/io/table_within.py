@@ -52,7 +52,7 @@ def read_within(path: Path, format: str, selection: Selection, within: Within) -
             path,
             format,
             columns=list(chosen.values()),
-            dictionary=[chosen["user"], chosen["item"], chosen["rating"]],
+            dictionary=_repeated(chosen),
             within=within,
         )
         table = plain_table(pa.table({name: raw[own] for name, own in chosen.items()}))
@@ -67,11 +67,13 @@ def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
     path, format, within
         As for `read_within`.
     """
-    if format == "workbook" and not _has_header(path, within)[0]:
-        return None
-    return plain_table(
-        decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
-    )
+    found = decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
+    if format == "workbook":
+        if looks_like_data(found.schema.names):
+            return None
+        # A column without a name is nobody's.
+        found = found.select([at for at, name in enumerate(found.schema.names) if name])
+    return plain_table(found)
 
 
 def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
@@ -138,7 +140,7 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
         look, selection = looked(selection, name, first)
         chosen = selection.choose([column.name for column in columns], name)
         of = {column.name: column for column in columns}
-        repeated = [chosen["user"], chosen["item"], chosen["rating"]]
+        repeated = _repeated(chosen)
         own = dict.fromkeys(chosen.values())
         _, rows = database.rows(query, [of[each] for each in own])
         batches, held = [], 0
@@ -152,6 +154,11 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
     raw = pa.Table.from_batches(batches)
     table = plain_table(pa.table({role: raw[each] for role, each in chosen.items()}))
     return Source(table, lambda row: f"{name} row {row + 1}", address.kind, chosen, look)
+
+
+def _repeated(chosen: Mapping[str, str]) -> list[str]:
+    """Return the columns whose values repeat, so that they take little as dictionaries."""
+    return [chosen[role] for role in ("user", "item", "rating") if role in chosen]
 
 
 def refuse_missing_reader(format: str, what: str) -> None:
