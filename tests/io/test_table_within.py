@@ -241,3 +241,16 @@ def test_parts_may_be_workbooks(tmp_path):
     for at, row in enumerate(ROWS):
         book(tmp_path / "parts" / f"{at}.xlsx", ratings=[HEAD, row])
     assert read_ratings(tmp_path / "parts") == read_ratings(plain(tmp_path / "plain.csv"))
+
+
+def test_a_bomb_that_says_it_is_small(tmp_path):
+    path = with_cells(tmp_path / "bomb.xlsx", NAMES + row_of(2, text("A2", "x" * 50_000_000)))
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        size = archive.getinfo("xl/worksheets/sheet1.xml").file_size
+    written = size.to_bytes(4, "little")
+    assert content.count(written) == 2  # where the file stands, and in the directory
+    path.write_bytes(bytes(content.replace(written, (1_000).to_bytes(4, "little"))))
+    with memory_limited("20MB"), pytest.raises(RecveilError, match=r"^bomb\.xlsx: ") as refused:
+        understand(path)
+    assert "\n" not in str(refused.value)
