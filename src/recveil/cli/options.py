@@ -106,6 +106,23 @@ Null = Annotated[
         help="What stands in a matrix for no rating, such as 99; an empty cell always does.",
     ),
 ]
+Likes = Annotated[
+    bool,
+    typer.Option(
+        "--likes",
+        rich_help_panel=_INPUT,
+        help="Each row is a like, whatever its rating; so is a table that has none.",
+    ),
+]
+Counts = Annotated[
+    Literal["log", "likes"] | None,
+    typer.Option(
+        metavar="HOW",
+        rich_help_panel=_INPUT,
+        help="The ratings count how often, or how long: log makes levels of 1 to 7, likes whether "
+        "at all.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -156,6 +173,8 @@ reading_options = add_options(
         "decimal": (Decimal, None),
         "wide": (Wide, False),
         "null": (Null, None),
+        "likes": (Likes, False),
+        "counts": (Counts, None),
     },
     _as_understood,
 )

@@ -70,9 +70,12 @@ def show_read(reading: "Reading", *, err: bool = False) -> None:
     ratings = reading.ratings
     origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
     console = Console(stderr=err)
+    what, scale = "ratings", f"; scale {ratings.scale} ({origin})"
+    if ratings.is_unary:
+        what, scale = "likes", "; no ratings: read as likes"
     console.print(
-        f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
-        f"{ratings.n_users:,} users; scale {ratings.scale} ({origin})."
+        f"Read {ratings.n_ratings:,} {what} of {ratings.n_items:,} items by "
+        f"{ratings.n_users:,} users{scale}."
     )
     if reading.columns:
         layout = f"{', '.join(reading.layout)}; " if reading.layout else ""

@@ -128,8 +128,8 @@ def refuse_unknown_text(name: str, first_line: str) -> NoReturn:
     if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
         raise RecveilError(
             f"{name}: its first line {quoted(first_line)} fits no format that recveil "
-            f"knows, as it has two columns; if these are likes, recveil audit takes them with "
-            f"a third column, rating, of 1s; other commands do not support likes yet"
+            f"knows, as it has two columns; if these are likes, say whether the first line names "
+            f"them: format csv (--format csv, or tsv) if so, csv-plain (or movielens-tab) if not"
         )
     raise RecveilError(
         f"{name}: its first line {quoted(first_line)} fits no format that recveil knows; "

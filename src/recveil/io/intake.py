@@ -14,14 +14,15 @@ from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.pipes import spooled
 from recveil.io.positions import as_text
 from recveil.io.read import read_source
-from recveil.io.reading import ReadColumn, Reading
+from recveil.io.reading import ReadColumn, Reading, of_one_value
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
 from recveil.ratings.build import build, frame_columns, tell_dropped
-from recveil.ratings.columns import Locate
-from recveil.ratings.dates import Look, tell_look
+from recveil.ratings.columns import Feedback, Locate
+from recveil.ratings.dates import Look, refuse_times, tell_look
 from recveil.ratings.ends import doubts_of
+from recveil.ratings.feedback import Counts, feedback_of, tell_feedback
 from recveil.ratings.plain_types import python_values
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
@@ -48,6 +49,8 @@ def understand(
     decimal: str | None = None,
     wide: bool = False,
     null: str | float | None = None,
+    likes: bool = False,
+    counts: Counts | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -59,7 +62,7 @@ def understand(
         A file that `read_ratings` reads, a frame for `Ratings.from_frame`, or finished ratings, of
         which all else here must be left at its default.
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
-    delimiter, decimal, wide, null
+    delimiter, decimal, wide, null, likes, counts
         See `read_ratings`.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
@@ -103,6 +106,7 @@ def understand(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null),
+        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=True),
         k=k,
         people_in=people_in,
     )
@@ -118,6 +122,7 @@ def _take(
     drop_off_scale: bool,
     times: bool,
     layout: Layout,
+    feedback: Feedback,
     time_format: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
@@ -128,21 +133,27 @@ def _take(
     if isinstance(source, Ratings):
         options: dict[str, object] = {"format": format, "scale": scale, **given}
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
-        options |= _said(layout)
+        options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
         _refuse_options(options, "ratings that were read already")
-        return Reading(source, "the ratings")
+        return of_one_value(Reading(source, "the ratings"))
     named = given.get("time") is not None or time_format is not None
-    how = _How(scale, duplicates, drop_off_scale, times, time_format, named)
+    how = _How(scale, duplicates, drop_off_scale, times, time_format, named, feedback, k)
     if not isinstance(source, str | PathLike):
         _refuse_options({"format": format, **_said(layout)}, "a data frame")
         is_written = time_format is not None
-        columns, names, look = frame_columns(source, is_written=is_written, **given)
+        columns, names, look = frame_columns(
+            source, is_written=is_written, feedback=feedback, **given
+        )
         if not how.reads_times:
             columns.pop("time", None)
         return _read(columns, names, "the data frame", "named", "row {}".format, how, look)
     with busy("Reading ratings"), spooled(source) as path:
         read = read_source(
-            path, format, given, times=how.reads_times, time_format=time_format, layout=layout
+            *(path, format, given),
+            times=how.reads_times,
+            time_format=time_format,
+            layout=layout,
+            feedback=feedback,
         )
         order = order_of(path.name, read, given, format)
         if order == "guessed" and k is not None:
@@ -178,6 +189,8 @@ def read_ratings(
     decimal: str | None = None,
     wide: bool = False,
     null: str | float | None = None,
+    likes: bool = False,
+    counts: Counts | None = None,
 ) -> Ratings:
     r"""Read a file of ratings, packed or not.
 
@@ -215,6 +228,12 @@ def read_ratings(
         Whether the table is a matrix: a row for each user, and a column for each item.
     null : str or float, optional
         What stands in a matrix for "no rating", beside nothing at all: 99 in Jester's.
+    likes : bool
+        Whether each row is a like, whatever its rating: who chose what, and nothing more. So it is
+        in a table without ratings; verbs take ratings that are all equal for likes, too.
+    counts : {"log", "likes"}, optional
+        What to make of ratings that count how often, or how long: levels of 1 to 7 (from 1, 3, 10,
+        30, 100, 300 and 1,000 on), or likes.
 
     Returns
     -------
@@ -255,6 +274,7 @@ def read_ratings(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null),
+        feedback=feedback_of(likes=likes, counts=counts, scale=scale),
     )
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)
@@ -270,6 +290,8 @@ class _How(NamedTuple):
     times: bool
     time_format: str | None
     time_is_named: bool
+    feedback: Feedback
+    k: int | None
 
     @property
     def reads_times(self) -> bool:
@@ -296,6 +318,8 @@ def _read(
             f"{where}: time_format (--time-format) is given, but no column of times was "
             f"recognized; name it with time (--time)"
         )
+    if "rating" in columns and how.scale is None and not how.feedback.is_said:
+        refuse_times(columns["rating"].slice(0, 1_000), names["rating"], where)
     try:
         built = build(
             columns,
@@ -307,6 +331,11 @@ def _read(
             time_format=how.time_format,
             time_is_doubtful=look.name is not None,
             time_is_named=how.time_is_named,
+            feedback=how.feedback,
+        )
+        told = tell_feedback(
+            *(built.scale, built.why_likes, how.feedback, names.get("rating")),
+            publishing=how.k is not None,
         )
     except RecveilError as error:
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
@@ -318,10 +347,14 @@ def _read(
         name=where,
         columns=tuple(column for column in shown if column.role != "time" or not problem),
         order=order,
-        scale_given=how.scale is not None,
+        scale_given=how.scale is not None or how.feedback.counts == "log",
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
-        notes=(*(said if how.reads_times else []), *tell_dropped(built, how.duplicates)),
+        notes=(
+            *told,
+            *(said if how.reads_times else []),
+            *tell_dropped(built, how.duplicates, how.feedback),
+        ),
     )
 
 

@@ -24,7 +24,9 @@ from recveil.io.recognizing import Recognized, recognize, recognize_wide
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
 from recveil.io.wide_matrix import read_wide
+from recveil.ratings.columns import MUST_RATE, NOT_SAID, Feedback
 from recveil.ratings.dates import Look, look_for_times
+from recveil.ratings.feedback import refuse_doubtful
 from recveil.ratings.frame import table_of
 
 
@@ -86,7 +88,7 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
     >>> frame_table(frame, {}).table.column_names
     ['user', 'item', 'rating', 'town']
     """
-    table = table_of(frame, **given)
+    table = table_of(frame, MUST_RATE, **given)
     # A column that is left out may tell people apart.
     n_columns = len(getattr(frame, "columns", table.column_names))
     if table.num_columns != n_columns:
@@ -109,6 +111,7 @@ def read_source(
     times: bool,
     time_format: str | None = None,
     layout: Layout | None = None,
+    feedback: Feedback = NOT_SAID,
 ) -> Source:
     """Read the columns of a file that hold users, items, ratings and, if asked for, times.
 
@@ -123,9 +126,13 @@ def read_source(
         How the times are written, if that must be said.
     layout : Layout, optional
         What was said of how the text is written.
+    feedback : Feedback
+        What is known of the ratings; a table may be certain to have none.
     """
     layout = layout or Layout()
-    selection = Selection(given, times=times, time_is_text=time_format is not None)
+    selection = Selection(
+        given, times=times, time_is_text=time_format is not None, feedback=feedback
+    )
     parts = parts_of(path)
     if layout.wide:
         source = _read_wide(path, format, given, layout, parts)
@@ -135,7 +142,13 @@ def read_source(
         found = _recognize(path, format, layout)
         look, selection = _with_look(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
-    return with_points(_refuse_empty(source, path), layout.decimal)
+    source = with_points(_refuse_empty(source, path), layout.decimal)
+    if "rating" not in source.table.column_names and time_format is None:
+        columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
+        refuse_doubtful(columns, feedback, source.names.get("time"), path.name)
+    if not times and "time" in source.table.column_names:
+        source = source._replace(table=source.table.drop_columns("time"))
+    return source
 
 
 def _with_look(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:

@@ -35,8 +35,8 @@ def write_ratings(
 
     Its owner alone can read it, as it says who rated what.
 
-    The columns are `user_id`, `item_id`, `rating` and, if known, `timestamp`: Unix seconds at the
-    start of the day.
+    The columns are `user_id`, `item_id`, `rating` (not of likes) and, if known, `timestamp`: Unix
+    seconds at the start of the day.
 
     Parameters
     ----------
@@ -129,12 +129,18 @@ def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
     return chosen
 
 
+def _table(ratings: Ratings) -> pa.Table:
+    """Return the columns to be written; likes have no ratings."""
+    table = ratings.to_arrow()
+    return table.drop_columns("rating") if ratings.is_unary else table
+
+
 def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
-    pq.write_table(ratings.to_arrow(), str(temporary), compression="zstd")
+    pq.write_table(_table(ratings), str(temporary), compression="zstd")
 
 
 def _write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
-    table = ratings.to_arrow()
+    table = _table(ratings)
     _write_text(table, ",".join(table.column_names), ",", temporary, target)
 
 
@@ -145,7 +151,7 @@ def _write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
                 f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
                 f".inter cannot carry; write Parquet or CSV"
             )
-    table = ratings.to_arrow()
+    table = _table(ratings)
     header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)
     _write_text(table, header, "\t", temporary, target)
 

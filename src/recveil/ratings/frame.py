@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from recveil.errors import RecveilError, first_line_of, quoted
-from recveil.ratings.columns import find_columns
+from recveil.ratings.columns import MUST_RATE, Feedback, find_columns
 from recveil.ratings.plain_types import plain_table
 
 # What conversion to Arrow raises, by itself or through pandas and numpy.
@@ -30,13 +30,15 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-def table_of(frame: Any, **given: str | None) -> pa.Table:
+def table_of(frame: Any, feedback: Feedback | None = MUST_RATE, **given: str | None) -> pa.Table:
     """Turn any data frame with the Arrow capsule into a table.
 
     Parameters
     ----------
     frame : object with ``__arrow_c_stream__``
         A pandas, polars, pyarrow or duckdb table.
+    feedback : Feedback, optional
+        As for `find_columns`.
     **given : str or None
         Columns named by the caller, as for `find_columns`.
 
@@ -77,8 +79,8 @@ def table_of(frame: Any, **given: str | None) -> pa.Table:
             raise RecveilError(
                 f"the data frame cannot be read ({first_line_of(error)}); convert its columns"
             ) from None
-    found = find_columns(names, "the data frame", **given)
-    needed = {found.user, found.item, found.rating, found.time}
+    found = find_columns(names, "the data frame", feedback=feedback, **given)
+    needed = set(found.by_role().values())
     columns = {}
     for at, name in enumerate(names):
         try:
@@ -97,7 +99,7 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
     Parameters
     ----------
     columns : mapping
-        `users`, `items` and `ratings`.
+        `users`, `items` and, unless they are likes, `ratings`.
     days : array-like of int, or None
         Days since 1970-01-01, UTC.
 
