@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from recveil.release.claim import card_text
-from recveil.release.method import Method, Option, PublicSetting, Settings, Variant
+from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
 from recveil.release.predictive_words import GROUPING_NAMES
 
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
@@ -22,11 +22,22 @@ def _averages(settings: Settings) -> bool:
     return settings.get("protect") == "mean"
 
 
+def _likes(settings: Settings) -> bool:
+    return settings.get("ratings") == "likes"
+
+
+def _rates(settings: Settings) -> bool:
+    return not _likes(settings)
+
+
 def _claim_of(settings: Settings) -> str:
-    return "identical-rows" if _averages(settings) else "co-rated"
+    # Likes have no labels that could differ: who has the same items has the same row.
+    return "identical-rows" if _averages(settings) or _likes(settings) else "co-rated"
 
 
 def _label_grid(settings: Settings, step: float | None) -> float | None:
+    if _likes(settings):
+        return step
     if settings.get("protect") in ("none", "shuffle"):
         return step if settings.get("round_fills") is True else None
     return settings.get("label_step")
@@ -66,17 +77,19 @@ K_CORATING = Method(
     family="co-rated",
     settings=(
         PublicSetting("method", ("k-coRating",)),
-        PublicSetting("fill", FILLS, any_class=True),
+        PublicSetting("fill", FILLS, any_class=True, when=_rates),
         PublicSetting("grouping", CO_RATED_GROUPINGS),
-        PublicSetting("round_fills", (True, False)),
-        PublicSetting("protect", ("none", "shuffle", "mean")),
+        PublicSetting("round_fills", (True, False), when=_rates),
+        PublicSetting("protect", ("none", "shuffle", "mean"), when=_rates),
         PublicSetting(
             "trust", ("worked out", "stated"), when=lambda given: given.get("fill") == "trust"
         ),
         PublicSetting(
             "label_step", any_step=True, when=lambda given: given.get("protect") == "mean"
         ),
+        OF_LIKES,
     ),
+    card_of_likes=card_text("k_corating_likes.md.jinja"),
     claim_of=_claim_of,
     card=card_text("k_corating.md.jinja"),
     options=(
@@ -131,10 +144,19 @@ K_CORATING = Method(
             colour=_AVERAGED,
             in_all=True,
         ),
+        Variant(
+            name="k-corating-likes",
+            description="Groups of at least k people get all the items that any of them liked.",
+            claim="identical-rows",
+            kind="k-corating, likes",
+            colour=_AVERAGED,
+            in_all=True,
+            of="likes",
+        ),
     ),
     first_format=1,
     one_person_each=True,
-    keeps_items=lambda settings: _claim_of(settings) == "co-rated",
+    keeps_items=lambda settings: not _averages(settings),
     label_grid=_label_grid,
     publishers_word=lambda settings: (
         ("That labels were dealt anew (protect = shuffle) is the publisher's word.",)
