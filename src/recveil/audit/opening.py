@@ -102,7 +102,7 @@ def refuse_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
         raise RecveilError(
             f"{name} is of likes, but these are ratings; read them as likes, as it did (--likes)"
         )
-    if ratings.is_unary and not manifest.scale.unary:
+    if ratings.is_unary and manifest.scale.range:  # older releases of likes called them ratings
         raise RecveilError(
             f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and whoever "
             f"knows ratings finds more; give the ratings, with their scale (--scale)"

@@ -175,7 +175,7 @@ def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading
     if not isinstance(table, Ratings) and not reading.get("scale"):
         own = {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
     found = understand(table, times=False, **{**reading, **own}).settled()
-    if scale.unary != found.ratings.is_unary:
+    if scale.unary != found.ratings.is_unary and (scale.unary or scale.range):
         raise RecveilError(
             f"{found.name}: {'likes' if found.ratings.is_unary else 'ratings'}, where the release "
             f"holds {'likes' if scale.unary else 'ratings'}; give what it was made from"

@@ -51,6 +51,7 @@ def understand(
     null: str | float | None = None,
     likes: bool = False,
     counts: Counts | None = None,
+    one_value: bool = True,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -64,6 +65,8 @@ def understand(
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
     delimiter, decimal, wide, null, likes, counts
         See `read_ratings`.
+    one_value : bool
+        Whether ratings that are all equal are likes, if no scale is given.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
         order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
@@ -106,7 +109,7 @@ def understand(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null),
-        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=True),
+        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=one_value),
         k=k,
         people_in=people_in,
     )
@@ -135,7 +138,8 @@ def _take(
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
         options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
         _refuse_options(options, "ratings that were read already")
-        return of_one_value(Reading(source, "the ratings"))
+        held = Reading(source, "the ratings")
+        return of_one_value(held) if feedback.one_value else held
     named = given.get("time") is not None or time_format is not None
     how = _How(scale, duplicates, drop_off_scale, times, time_format, named, feedback, k)
     if not isinstance(source, str | PathLike):
