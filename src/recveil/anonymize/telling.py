@@ -81,7 +81,8 @@ def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
         return [
             f"Added {added:,} likes ({added / n_ratings:.1f} for each real one) beside "
             f"{n_ratings:,} real ones, until groups like the same items: what is told of a group "
-            f"holds for all of it."
+            f"holds for all of it.",
+            *method_of(public).undone_by(public),
         ]
     # Of what somebody who knows ratings can do, the verdict has warned already.
     stay = (

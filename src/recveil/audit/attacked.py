@@ -155,10 +155,10 @@ class AttackedRelease:
 
     def about_membership(self) -> list[str]:
         """Say how well somebody tells who was in the data at all, by how much they know."""
-        shadows = [] if self.shadows is None else self.shadows.sentences()
+        likes = self.manifest.scale.unary
+        shadows = [] if self.shadows is None else self.shadows.sentences(likes=likes)
         if self.membership is None:
             return shadows
-        likes = self.manifest.scale.unary
         told = describe_members(self.membership, self.by_known, self.attributes, likes=likes)
         return told + shadows
 

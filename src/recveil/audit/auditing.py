@@ -53,7 +53,7 @@ _STAGES = 3
 _OF_LIKES = (
     "These are likes: people were looked for by their items, and by dates where there are any. A "
     "table that says how they rated gives the same people away more easily, and these rates say "
-    "nothing of it."
+    "nothing of it. Where ratings are spoken of, likes are meant."
 )
 
 
