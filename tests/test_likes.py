@@ -8,6 +8,7 @@ import pytest
 from recveil.anonymize import KCoRater, anonymize
 from recveil.anonymize.sparse_rows import SparseRows
 from recveil.attack.adversary import PRESETS
+from recveil.attack.item_side import ItemSide
 from recveil.audit import audit
 from recveil.cli import main
 from recveil.compare import compare
@@ -214,3 +215,13 @@ def test_every_verb_says_that_they_are_likes(likes, made, tmp_path, capsys, monk
     with pytest.raises(SystemExit) as ended:
         main(["verify", release])
     assert ended.value.code in (None, 0)
+
+
+def test_hidden_items_of_likes_are_named_by_their_company(likes, tmp_path):
+    """Nothing is divided by the range of likes."""
+    side = ItemSide.of_ratings(likes)
+    for numbers in (side.counts, side.means, side.spreads, side.alike, side.together):
+        assert np.isfinite(numbers).all()
+    anonymize(likes, tmp_path / "out", k=5, method="sparse", seed=1, hide_items=True)
+    told = audit(likes, release=tmp_path / "out", targets=20, curves=False).to_dict()
+    assert told["release"]["hidden_items"]["named"]["10"]["trials"] == 10

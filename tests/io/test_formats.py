@@ -109,7 +109,7 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
         (b"\xff\xfeu\x00s\x00e\x00r\x00", "r.csv: its first line 'user' fits no format"),
         (b"\xff\xfeu\x00s\x00e\x00r", "r.csv: it begins as UTF-16 text, but is cut short"),
         (b"login,film\nben,up\n", "no user column among 'login', 'film'; .*name it with user"),
-        (b"ben,up\nann\n", "two columns; if these are likes, .* [(]--format csv, or tsv[)]"),
+        (b"ben,up\nann\n", "two columns; if these are likes, .* [(]--format csv-plain[)]"),
         (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* format [(]--format[)]"),
     ],
 )

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import independent
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from forging import sign
@@ -13,6 +14,8 @@ from forging import sign
 from recveil.anonymize import KCoRater
 from recveil.anonymize.sparse_rows import SparseRows
 from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
 from recveil.release.data_card import data_card
 from recveil.release.manifest import Manifest, to_bytes
 from recveil.verify import verify
@@ -125,3 +128,37 @@ def test_ratings_cannot_pass_for_likes(tmp_path):
     sign(tmp_path / "r")
     assert not verify(tmp_path / "r").holds
     assert list(independent.problems(tmp_path / "r"))
+
+
+class TestPlainFiles:
+    """Tables of users and items alone, whoever made them."""
+
+    @pytest.fixture
+    def check(self, tmp_path):
+        def check(text, **options):
+            (tmp_path / "likes.csv").write_text(text)
+            return verify(tmp_path / "likes.csv", k=2, **options)
+
+        return check
+
+    def test_who_has_the_same_items_is_one_class(self, check):
+        found = check("user,item\n1,7\n1,8\n2,8\n2,7\n")
+        assert (found.holds, found.k_achieved, found.compared) == (True, 2, ["item"])
+
+    def test_who_has_another_item_is_alone(self, check):
+        assert not check("user,item\n1,7\n1,8\n2,7\n2,9\n").holds
+
+    def test_times_are_compared(self, check):
+        assert not check("user,item,date\n1,7,2020-01-01\n2,7,2020-01-02\n").holds
+
+    def test_any_other_column_may_be_a_rating(self, check):
+        with pytest.raises(RecveilError, match="no rating column among 'user', 'item', 'note'"):
+            check("user,item,note\n1,7,x\n2,7,x\n")
+
+    def test_who_is_who_is_not_guessed(self, check):
+        with pytest.raises(RecveilError, match="put a line user,item above them"):
+            check("1,7\n2,7\n")
+
+    def test_frames(self):
+        assert verify(pa.table({"user": [1, 2], "item": [7, 7]}), k=2).holds
+        assert verify(Ratings.from_columns([1, 2], [7, 7]), k=2).holds

@@ -15,13 +15,13 @@ from recveil.io.formats import (
     check_format,
     columnar_format,
     looks_like_data,
+    names_columns,
     refuse_unknown_text,
     text_format,
 )
 from recveil.io.kinds import HEAD_BYTES, is_json, refuse_archive, refuse_unreadable
 from recveil.io.layout import Layout
-from recveil.ratings import find_columns
-from recveil.ratings.columns import MUST_RATE, Feedback
+from recveil.ratings.columns import MUST_RATE
 
 _LOOKED_AT = 20
 # What may stand between columns of text that people write, too; other marks stand there for sure.
@@ -164,7 +164,7 @@ def _two_columns(lines: Sequence[str]) -> Recognized | None:
     """Return how a text of two columns is split, if its header says so, or all its lines do."""
     for mark in _OF_TWO:
         fields = [[field.strip() for field in split_line(line, mark)] for line in lines]
-        named = len(fields[0]) == 2 and _names_columns(fields[0], Feedback(likes=True))
+        named = len(fields[0]) == 2 and names_columns(fields[0])
         even = mark not in _IF_NAMED and all(len(each) == 2 and all(each) for each in fields)
         if named or even:
             return _as_said(mark, None, lines)
@@ -238,7 +238,7 @@ def _with_spaces(lines: Sequence[str]) -> Dialect | None:
     runs = sum("  " in line or line != line.strip() for line in lines) > len(lines) / 2
     if looks_like_data(fields[0]):
         return DIALECTS["space"]._replace(runs=True) if runs else None
-    if len(fields) > 1 and looks_like_data(fields[1]) and _names_columns(fields[0]):
+    if len(fields) > 1 and looks_like_data(fields[1]) and names_columns(fields[0], MUST_RATE):
         return Dialect(" ", quotes=False, header=True, runs=runs)
     return None
 
@@ -248,14 +248,6 @@ def _with_names_between_colons(lines: Sequence[str]) -> Dialect | None:
     if len(fields) < 2 or looks_like_data(fields[0]) or not looks_like_data(fields[1]):
         return None
     return Dialect("::", quotes=False, header=True)
-
-
-def _names_columns(fields: Sequence[str], feedback: Feedback | None = MUST_RATE) -> bool:
-    try:
-        find_columns(fields, feedback=feedback)
-    except RecveilError:
-        return False
-    return True
 
 
 def split_line(line: str, mark: str) -> list[str]:

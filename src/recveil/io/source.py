@@ -10,7 +10,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
-from recveil.ratings.columns import MUST_RATE, Feedback, Locate
+from recveil.ratings.columns import LIKED, MUST_RATE, Columns, Feedback, Locate
 from recveil.ratings.dates import Look
 
 COLUMNS = ("user", "item", "rating", "time")
@@ -94,7 +94,7 @@ class Selection:
         >>> Selection({"user": "2", "item": "1"}).choose_places(3, "ratings.csv")
         {'user': 2, 'item': 1, 'rating': 3}
         """
-        rates = self.feedback is MUST_RATE
+        rates = self.feedback is MUST_RATE and not self.extras
         chosen = choose_positions(n_columns, self.given, where, times=self.times, rates=rates)
         if self.extras:
             taken = set(chosen.values())
@@ -120,7 +120,7 @@ class Selection:
         {'user': 'uid', 'item': 'iid', 'rating': 'score', 'group_size': 'group_size'}
         """
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
-        found = find_columns(names, where, feedback=self.feedback, **given)
+        found = self._find(names, where, given)
         if "group_size" in names and not self.extras:
             raise RecveilError(
                 f"{where}: a column group_size says that one row stands for several people, and "
@@ -144,6 +144,18 @@ class Selection:
                 f"this is a fault in recveil, please report it"
             )
         return chosen
+
+    def _find(self, names: Sequence[str], where: str, given: Mapping[str, str | None]) -> Columns:
+        """Find the columns; where all are read, nothing is doubtful if there are no others."""
+        try:
+            return find_columns(names, where, feedback=self.feedback, **given)
+        except RecveilError:
+            if not self.extras:
+                raise
+            found = find_columns(names, where, feedback=LIKED, **given)
+            if len(found.by_role()) < len(names):
+                raise
+            return found
 
     def _name(self, given: str | None, names: list[str]) -> str | None:
         """Return the name that was given, or that of the column at the place that was."""

@@ -74,8 +74,8 @@ class Feedback(NamedTuple):
         return self.likes or self.counts is not None
 
 
-# Nobody said anything; and that of a table that must have ratings, as nobody can say so there.
-NOT_SAID, MUST_RATE = Feedback(), None
+# Nobody said anything; likes; and that of a table that must have ratings.
+NOT_SAID, LIKED, MUST_RATE = Feedback(), Feedback(likes=True), None
 
 
 @dataclass(frozen=True, slots=True)
