@@ -96,6 +96,7 @@ def refused(read, *arguments, **options):
 
 @settings(max_examples=40, deadline=None)
 @given(LONG)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # two columns are likes, which is said
 def test_errors_are_short_however_long_the_data(tmp_path_factory, text):
     folder = tmp_path_factory.mktemp("long")
     word = re.sub(r"\s", "_", text)
@@ -150,7 +151,7 @@ def test_the_remedy_stays_at_the_end_of_a_long_message():
 
 def test_the_command_line_caps_every_error(tmp_path, capsys, monkeypatch):
     (tmp_path / "ratings.json").write_text(
-        json.dumps([{"user": n, "item": n} for n in range(9**5)])
+        json.dumps([{"user": n, "item": n, "note": n} for n in range(9**5)])
     )
     with pytest.raises(SystemExit) as stop:
         main(["audit", str(tmp_path / "ratings.json")])

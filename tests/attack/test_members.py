@@ -1,11 +1,23 @@
 """Words for how well somebody can tell who was in the data."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.attack import Adversary, Interval
-from recveil.attack.members import SCORERS, describe_membership, membership
+from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.attack import Adversary, Candidates, Interval
+from recveil.attack.held_out import hold_out
+from recveil.attack.members import (
+    SCORERS,
+    describe_membership,
+    membership,
+    memberships,
+    score_by_narrowest,
+)
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.scale import LIKES
 
 
 @pytest.mark.parametrize(
@@ -47,3 +59,36 @@ def test_a_better_score_is_one_more_entry(invented, monkeypatch):
     monkeypatch.setitem(SCORERS, "was told", was_told)
     after = membership(invented, anonymizer, adversary, seed=3)
     assert (after.auc.rate, after.scorer) == (1.0, "was told")
+
+
+class TestNarrowest:
+    """Likes: the narrowest row that holds what is known."""
+
+    @staticmethod
+    def scores(rows, known, scale=LIKES):
+        users = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        likes = Ratings.from_columns(users, [item for row in rows for item in row])
+        items = np.array([item for each in known for item in each], np.int32)
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in known])])
+        about = SimpleNamespace(targets=np.arange(len(known)), items=items, indptr=starts)
+        candidates = Candidates.from_ratings(likes)
+        return score_by_narrowest(candidates, Adversary(), about, scale)
+
+    def test_by_hand(self):
+        """Rows {0, 1} and {0, 1, 2, 3}; there are four items, so that each lacked counts five."""
+        per_item, whole = self.scores([[0, 1], [0, 1, 2, 3]], [[0, 1], [0], [2], [1, 2]])
+        assert whole.tolist() == [-2, -2, -4, -4]
+        assert per_item.tolist() == [-1, -2, -4, -2]
+        (_, lacking) = self.scores([[0, 1], [2, 3]], [[0, 2]])
+        assert lacking.tolist() == [-(2 + 5)]
+
+    def test_where_there_are_ratings_it_does_not_apply(self):
+        assert self.scores([[0, 1]], [[0]], RatingScale(1, 5, 1)) == []
+
+    def test_filled_rows_tell_who_is_in_them_and_one_row_for_all_tells_nobody(self):
+        likes = make_ratings(n_users=200, n_items=150, n_ratings=4_000, seed=1).as_likes()
+        told = memberships(likes, hold_out(likes, KCoRater(3, seed=1)))
+        assert told["all"].auc.rate > 0.95
+        assert told["all"].scorer == "narrowest"
+        null = memberships(likes, hold_out(likes, KCoRater(160, seed=1)))
+        assert null["all"].auc.low <= 0.5

@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.attack import PRESETS, Adversary, draw_knowledge
-from recveil.attack.fitting import why_never_wrong, with_wrong_items, without_dates
+from recveil.attack.fitting import (
+    why_never_wrong,
+    with_wrong_items,
+    without_dates,
+    without_ratings,
+)
 from recveil.audit import audit
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -80,7 +85,9 @@ def test_dated_likes_are_wrong_about_dates(tmp_path):
     ratings = table(np.ones_like, dated=True)
     found = audit(write(ratings, tmp_path / "dated.csv", dated=True), targets=20)
     adversaries = by_name(found)
-    assert adversaries["paper"] == PRESETS["paper"]
+    assert adversaries["paper"] == without_ratings(found.ratings, PRESETS["paper"])
+    assert adversaries["paper"].wrong_kind == "value"
+    assert "no ratings are known: the table holds likes" in adversaries["paper"].description
     assert adversaries["film-buff"].wrong_kind == "item"  # he knows no dates
 
 

@@ -14,6 +14,7 @@ from recveil.audit.outside import reading_of
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
+from recveil.ratings import Ratings
 
 
 @pytest.fixture(scope="module")
@@ -184,3 +185,32 @@ def test_rows_of_outside_knowledge_that_are_left_out_are_told(tmp_path):
     found = audit(table, aux=aux, targets=5, curves=False, duplicates="last")
     (warning,) = [text for text in found.to_dict()["warnings"] if text.startswith("aux.csv: ")]
     assert "1 row was left out" in warning
+
+
+class TestLikes:
+    """Who knows fives knows fives, and who knows likes knows no ratings."""
+
+    RATINGS = Ratings.from_columns(
+        [1, 1, 2, 2, 3, 3], ["a", "b", "a", "b", "a", "c"], [5, 5, 1, 1, 3, 3]
+    )
+
+    def suspects(self, tmp_path, text, ratings=RATINGS):
+        (tmp_path / "aux.csv").write_text(text)
+        candidates = Candidates.from_ratings(ratings)
+        (found,) = look_for(ratings, candidates, tmp_path / "aux.csv")
+        return found
+
+    def test_what_is_known_may_be_all_fives(self, tmp_path):
+        found = self.suspects(tmp_path, "target,item,rating\nann,a,5\nann,b,5\n")
+        assert found.users[0] == "1"
+        assert found.scores[0] > found.scores[1]
+
+    def test_without_ratings_items_alone_tell(self, tmp_path):
+        found = self.suspects(tmp_path, "target,item\nann,a\nann,b\n")
+        assert set(found.users[:2]) == {"1", "2"}
+        assert found.scores[0] == found.scores[1] > found.scores[2]
+
+    def test_ratings_tell_nothing_of_likes(self, tmp_path):
+        text, likes = "target,item,rating\nann,a,5\nann,b,2\n", self.RATINGS.as_likes()
+        found = self.suspects(tmp_path, text, likes)
+        assert found.scores == self.suspects(tmp_path, "target,item\nann,a\nann,b\n", likes).scores

@@ -185,16 +185,26 @@ def test_what_was_impossible_as_given_exits_with_2(run, likes, rating_error):
 
 def test_likes_are_not_published(run, likes, tmp_path):
     places = ("--user", 1, "--item", 2)
-    for method in ("predictive", "k-corating"):
-        options = (*places, "--k", 4, "--method", method)
-        code, out, err = run("anonymize", likes, "-o", "out", *options)
+    # Nor as likes by what publishes ratings, nor as ratings by what takes likes.
+    for options, problem in (
+        ((), "these are likes, and this method publishes ratings, which likes have none of; take"),
+        (("--epsilon", 5), "epsilon (--epsilon): not for likes yet"),
+        (
+            ("--method", "k-corating", "--scale", "1:5:1"),
+            "all 2,400 ratings are 1: likes, not supported yet as ratings; what is",
+        ),
+    ):
+        k = () if "--epsilon" in options else ("--k", 4)
+        code, out, err = run("anonymize", likes, "-o", "out", *places, *k, *options)
         assert (code, out) == (2, "")
-        assert err.startswith("error: all 2,400 ratings are 1: likes, not supported yet; what is")
+        assert f"error: {problem}" in err
         assert not (tmp_path / "out").exists()
     options = ("--methods", "padded,raw", "--k", 4, "--targets", 9)
     code, out, err = run("compare", likes, "-o", "out", *options)
     assert (code, out) == (2, "")
-    assert err.startswith("error: all 2,400 ratings are 1: likes, not supported yet; any pred")
+    assert "error: method 'padded': not of likes; expected all, or some of k-corating-likes" in err
+    code, out, err = run("compare", likes, "-o", "out", *options, "--scale", "1:5:1")
+    assert "error: all 2,400 ratings are 1: likes, not supported yet as ratings; any pred" in err
 
 
 def test_likes_say_nothing_of_a_release(run, likes):
@@ -202,7 +212,10 @@ def test_likes_say_nothing_of_a_release(run, likes):
     options = ("--release", "out", "--split", 0.2, "--targets", 9, "--scale", "1:5:1")
     code, out, err = run("evaluate", likes, *options)
     assert (code, out) == (2, "")
-    assert "ratings are 1: likes, not supported yet; any prediction of them is right" in err
+    assert "ratings are 1: likes, not supported yet as ratings; any prediction of them is " in err
+    code, out, err = run("evaluate", likes, *options[:-2])
+    assert (code, out) == (2, "")
+    assert "ratings are 1: likes, not supported yet as ratings; any prediction of them is " in err
 
 
 def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):

@@ -181,13 +181,16 @@ class TestTerminated:
                 Thrown()
                 time.sleep(20)
 
-        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup hides it
+        # Whoever runs us in the background, or under nohup, hides them.
+        usual = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+        before = {each: signal.signal(each, handler) for each, handler in usual.items()}
         hook = sys.unraisablehook
         try:
             with pytest.raises(KeyboardInterrupt) as stop:
                 work()
         finally:
-            signal.signal(signal.SIGHUP, before)
+            for each, handler in before.items():
+                signal.signal(each, handler)
         assert code_of(stop.value) == 128 + number
         assert capfd.readouterr().err == ""
         assert sys.unraisablehook == hook

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ import pytest
 
 from recveil.cli import main
 from recveil.io import read_ratings
+from recveil.ratings import Ratings, RatingScale
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inputs.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"`(recveil convert [^`]*)`", PAGE)
@@ -58,6 +60,17 @@ def make_texts(folder):
     for item in range(1, 21):
         lines = [f"{u},{r:g},{d}" for u, i, r, d in ROWS if i == item]
         (folder / "netflix" / f"mv_{item:07}.txt").write_text("\n".join([f"{item}:", *lines, ""]))
+
+
+def make_likes(folder):
+    pairs = [(user, item, date) for user, item, _, date in ROWS]
+    likes = "".join(f"{user},{item},{date}\n" for user, item, date in pairs)
+    (folder / "likes.csv").write_text("user,item,date\n" + likes)
+    (folder / "pairs.csv").write_text("".join(f"{user},{item}\n" for user, item, _ in pairs))
+    ones = "".join(f"{user},{item},1\n" for user, item, _ in pairs)
+    (folder / "ones.csv").write_text("user,item,rating\n" + ones)
+    plays = "".join(f"{user},{item},{user**4}\n" for user, item, _ in pairs)
+    (folder / "plays.csv").write_text("user,item,plays\n" + plays)
 
 
 def make_others(folder):
@@ -102,6 +115,7 @@ def make_matrices(folder):
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     make_texts(folder)
+    make_likes(folder)
     make_others(folder)
     make_matrices(folder)
     make_of_several(folder)
@@ -198,9 +212,21 @@ def test_a_command_of_the_page_reads_the_same(
         main(words)
     assert not ended.value.code, capsys.readouterr().err
     capsys.readouterr()
-    times = "--wide" not in words
+    source = words[1]
+    times = "--wide" not in words and source not in ("pairs.csv", "ones.csv", "plays.csv")
     expected = read_ratings(tables / "ratings.csv", times=times)
-    assert read_ratings(tmp_path / "out.csv") == expected
+    likes = "likes" in " ".join(words[1:]) or source in ("pairs.csv", "ones.csv")
+    if "log" in words:
+        levels = np.searchsorted([1, 3, 10, 30, 100, 300, 1000], expected.users**4, side="right")
+        users, scale = expected.user_positions(), RatingScale(1, 7, 1)
+        expected = Ratings.from_columns(
+            expected.users[users], expected.items[expected.indices], levels[users], scale=scale
+        )
+        assert read_ratings(tmp_path / "out.csv", scale=scale) == expected
+    elif likes:
+        assert read_ratings(tmp_path / "out.csv", likes=True) == expected.as_likes()
+    else:
+        assert read_ratings(tmp_path / "out.csv") == expected
 
 
 def test_the_page_has_a_command_for_each_format():

@@ -329,6 +329,7 @@ class TestMethods:
         # Of few people, noise hides nearly everything: then no release is made at all.
         drawn = not variant_of(name).about_claim.holds_people
         people = make_ratings(4_000, 60, 120_000, seed=1) if drawn else invented
+        people = people.as_likes() if variant_of(name).of == "likes" else people
         release = make_variant(name, 5, 1).anonymize(people)
         claims = {
             "k-anonymity": "identical-rows",
@@ -340,6 +341,13 @@ class TestMethods:
         assert release.published.claim.kind == claims[variant_of(name).about_claim.promise]
         k = people.n_users if name == "synthetic-exact" else 5 if has_k(name) else 1
         assert release.published.claim.k == k
+
+    def test_all_of_likes_is_what_takes_them(self):
+        assert choose_methods(["all"], likes=True) == ["k-corating-likes", "sparse", "raw"]
+        with pytest.raises(RecveilError, match=r"^method 'simple': not of likes; expected all, or"):
+            choose_methods(["simple"], likes=True)
+        with pytest.raises(RecveilError, match=r"^method 'k-corating-likes': not of ratings"):
+            choose_methods(["k-corating-likes"])
 
     def test_all_stands_for_every_kind(self):
         chosen = choose_methods(["all"])

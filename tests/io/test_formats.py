@@ -108,7 +108,8 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
         ("user,item,rating\n1,2,3\n".encode("utf-16-le"), "r.csv: UTF-16 text; save it as UTF-8"),
         (b"\xff\xfeu\x00s\x00e\x00r\x00", "r.csv: its first line 'user' fits no format"),
         (b"\xff\xfeu\x00s\x00e\x00r", "r.csv: it begins as UTF-16 text, but is cut short"),
-        (b"user,item\n1,2\n", "two columns; if these are likes, .* third column, rating, of 1s"),
+        (b"login,film\nben,up\n", "no user column among 'login', 'film'; .*name it with user"),
+        (b"ben,up\nann\n", "two columns; if these are likes, .* [(]--format csv-plain[)]"),
         (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* format [(]--format[)]"),
     ],
 )

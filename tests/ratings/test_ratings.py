@@ -148,8 +148,8 @@ def test_ratings_off_a_given_scale_are_refused():
 def test_empty_tables_and_missing_columns_are_refused():
     with pytest.raises(RecveilError, match="no rows"):
         Ratings.from_columns([], [], [])
-    with pytest.raises(RecveilError, match="no rating column among 'user', 'item'"):
-        Ratings.from_frame(pa.table({"user": [1], "item": [2]}))
+    with pytest.raises(RecveilError, match="no rating column among 'user', 'item', 'raiting'"):
+        Ratings.from_frame(pa.table({"user": [1], "item": [2], "raiting": [3]}))
     with pytest.raises(RecveilError, match="no column 'who' for the user"):
         Ratings.from_frame(pa.table(COLUMNS), user="who")
     with pytest.raises(RecveilError, match="'stars' and 'Stars' could both be the rating"):

@@ -69,6 +69,14 @@ def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
     return list(independent.problems(folder))
 
 
+LIKES = {"method": "k-coRating", "grouping": "gecom", "ratings": "likes"}
+OF_LIKES = {
+    "format": "recveil-release-6",
+    "scale": {"low": 1.0, "high": 1.0, "step": 1.0},
+    "settings": LIKES,
+}
+NO_CARD = "the card belongs to another release.json"  # as that is none
+ONES = ("p00aa-0,7,1", "p00aa-0,9,1", "p00aa-1,7,1", "p00aa-1,9,1")
 PAIR = ("p00aa-0,7,4", "p00aa-0,9,1.5", "p00aa-1,7,4", "p00aa-1,9,1.5")
 
 
@@ -90,6 +98,11 @@ class TestGood:
         rows = ("p00aa-0,i12ab-0,4", "p00aa-0,i12ab-1,4", "p00aa-1,i12ab-0,4", "p00aa-1,i12ab-1,4")
         hidden = {"item_type": "text", "settings": PREDICTIVE | {"items": "pseudonyms"}}
         assert make(tmp_path, *rows, **hidden) == []
+
+    @pytest.mark.parametrize("settings", [LIKES, {"method": "sparse rows", "crowd": 20}])
+    def test_likes(self, tmp_path, settings):
+        settings = settings | {"ratings": "likes"}
+        assert make(tmp_path, *ONES, **OF_LIKES | {"settings": settings}) == [NO_CARD]
 
     def test_every_item_in_two_rows(self, tmp_path):
         rows = ("p00aa-0,7,4,2", "p00aa-1,7,3,2")
@@ -116,6 +129,24 @@ class TestBad:
     )
     def test_rows(self, tmp_path, rows, problem):
         assert make(tmp_path, *rows)[0] == problem
+
+    @pytest.mark.parametrize(
+        ("changed", "problem"),
+        [
+            ({"format": "recveil-release-5"}, "the settings are no method's"),
+            ({"settings": K_CORATING}, "the settings are no method's"),
+            ({"settings": LIKES | {"ratings": "stars"}}, "settings: ratings has no such value"),
+            ({"settings": PREDICTIVE | {"ratings": "likes"}}, "the settings are no method's"),
+            ({"scale": {"low": 1.0, "high": 5.0, "step": 1.0}}, "likes are 1"),
+            ({"claim": "co-rated"}, "the settings lead to another claim"),
+        ],
+    )
+    def test_likes_that_are_none(self, tmp_path, changed, problem):
+        assert problem in make(tmp_path, *ONES, **OF_LIKES | changed)
+
+    def test_a_label_beside_1(self, tmp_path):
+        rows = (*ONES[:3], "p00aa-1,9,1.0005")
+        assert "p00aa-1: a label is off the scale" in make(tmp_path, *rows, **OF_LIKES)
 
     def test_too_few_people(self, tmp_path):
         assert make(tmp_path, *PAIR, k=3)[0] == "2 people share what 3 should"

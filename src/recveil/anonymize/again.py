@@ -8,6 +8,7 @@ from recveil.anonymize.predictive import PredictiveAnonymizer
 from recveil.anonymize.sparse_rows import SparseRows
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.release.manifest import Manifest
+from recveil.release.settings import tells_likes
 
 
 def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | None:
@@ -36,6 +37,8 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
 def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
     """Return one for k-coRating; None if the fill, or who trusts whom, is not at hand."""
     settings = manifest.settings
+    if tells_likes(settings):
+        return KCoRater(manifest.claim.k, grouping=settings["grouping"], seed=seed)
     if settings["fill"] not in FILLS or settings.get("trust") == "stated":
         return None
     return KCoRater(

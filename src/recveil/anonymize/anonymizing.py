@@ -230,10 +230,7 @@ def prepare(
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
     is_secret = maker.is_secret(given)
-    if is_secret:
-        _refuse_unpaid_scale(maker, ratings)
-    else:
-        refuse_likes(ratings, PUBLISHED)
+    _refuse_feedback(maker, ratings, is_secret=is_secret)
     # Before the work: an older release at the same place is gone after it.
     earlier = find_earlier(ratings.users, Path(output), against)
     for name, read in maker.read.items():
@@ -247,7 +244,10 @@ def prepare(
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, given, layout, file_format)
     if expected is not None and isinstance(k, int):
-        check_people(ratings, k)  # who is refused need not hear how long it would take
+        takes_likes = maker.method.takes_likes
+        check_people(
+            ratings, k, takes_likes=takes_likes
+        )  # who is refused need not hear how long it would take
         size.check(expected)
     return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
 
@@ -271,6 +271,14 @@ def _refuse_idle(
             f"hide_items (--hide-items): not with the method {method.name}, as no row is anybody's "
             f"and counts tell the items; leave it out"
         )
+
+
+def _refuse_feedback(maker: Maker, ratings: Ratings, *, is_secret: bool) -> None:
+    """Refuse likes where a method needs ratings, and a scale that nobody named or paid for."""
+    if is_secret:
+        _refuse_unpaid_scale(maker, ratings)
+    elif not (ratings.is_unary and maker.method.takes_likes):
+        refuse_likes(ratings, PUBLISHED)
 
 
 def _refuse_unpaid_scale(maker: Maker, ratings: Ratings) -> None:

@@ -35,18 +35,20 @@ def check_k(k: Any, least: int = 2) -> None:
         raise RecveilError(f"k is {k!r}; expected a whole number of at least {least}")
 
 
-def check_people(ratings: Ratings, k: int) -> None:
+def check_people(ratings: Ratings, k: int, *, takes_likes: bool = False) -> None:
     """Raise a RecveilError unless groups of k can be made of people with ratings.
 
-    Likes, which are all equal, and a scale that nobody named, and whose end fewer than k people
-    used, are refused, too: the published scale would tell of them.
+    Likes, unless a method takes them, ratings that are all equal, and a scale that nobody named,
+    and whose end fewer than k people used, are refused, too: the published scale would tell of
+    them.
     """
     if ratings.n_users < k:
         raise RecveilError(
             f"{ratings.n_users} users cannot form a group of k = {k}; lower k, or add users"
         )
     check_everybody_rated(ratings)
-    refuse_likes(ratings, PUBLISHED)
+    if not (takes_likes and ratings.is_unary):
+        refuse_likes(ratings, PUBLISHED)
     refuse_doubts(ratings, int(k))
 
 

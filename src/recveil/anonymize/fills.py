@@ -147,6 +147,44 @@ def count_statements(trust: StatedTrust) -> int:
     return int(((links.row != links.col) & (links.data > 0)).sum())
 
 
+def refuse_of_labels(
+    fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
+) -> None:
+    """Refuse for likes what says something of labels: theirs are all 1.
+
+    Parameters
+    ----------
+    fill, grouping, trust, round_fills, protect
+        Those of `KCoRater`.
+
+    Raises
+    ------
+    RecveilError
+        For the first that is not as usual, and for a grouping by predicted ratings.
+
+    Examples
+    --------
+    >>> refuse_of_labels("item-mean", "supports", None, True, "none")
+    >>> refuse_of_labels("random", "gecom", None, True, "none")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: fill (--fill) is about labels, and likes have none: what is ...
+    """
+    given = {
+        "fill": fill != "item-mean",
+        "trust": trust is not None,
+        "round_fills": not round_fills,
+        "protect": protect != "none",
+        "grouping": grouping not in ("gecom", "supports"),
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise RecveilError(
+                f"{name} (--{name.replace('_', '-')}) is about labels, and likes have none: what "
+                f"is added to a row is a like as any other; leave it out"
+            )
+
+
 def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
     """Fit a fill with all threads, so that each thread can then ask it on its own.
 

@@ -165,7 +165,8 @@ def _expect_sparse(
 ) -> Expected | None:
     if not 1 <= k <= ratings.n_users:
         return None
-    return expect_sparse(ratings, k, layout, file_format, label_step("tenth", ratings.scale))
+    step = 1.0 if ratings.is_unary else label_step("tenth", ratings.scale)
+    return expect_sparse(ratings, k, layout, file_format, step)
 
 
 def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:

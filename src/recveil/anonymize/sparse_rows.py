@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class SparseRows:
     and which, is drawn by what people of the crowd's tastes choose, so that the release counts
     every item nearly as often as the ratings do. A label is the crowd's mean prediction for the
     item. No rating stands in a row, and nothing in it is about a class: its people are a random
-    part of their crowd.
+    part of their crowd. Of likes, nothing is predicted: a row is a set of items.
 
     Parameters
     ----------
@@ -108,13 +108,18 @@ class SparseRows:
         drawn = _draw(ratings, places, crowd_of, classes, rng)
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
-        labels = _of_crowds(FunkSVD(seed=of_labels).fit(ratings).padding(), crowd_of)
-        step = _tenth(ratings)
+        settings: dict[str, Any] = {"method": SPARSE.title, "crowd": self.crowd}
+        if ratings.is_unary:
+            labels, step = _Labels.of_likes(int(crowd_of.max()) + 1, ratings.n_items), 1.0
+            settings["ratings"] = "likes"
+        else:
+            labels = _of_crowds(FunkSVD(seed=of_labels).fit(ratings).padding(), crowd_of)
+            step = settings["label_step"] = _tenth(ratings)
         return assemble(
             ratings,
             rng,
             claim=Claim(kind=SPARSE.claim_of({}), k=int(self.k)),
-            settings={"method": SPARSE.title, "crowd": self.crowd, "label_step": step},
+            settings=settings,
             groups=groups,
             blocks=lambda: _blocks(ratings, drawn, order, classes, labels, step),
             default_layout="users",
@@ -140,7 +145,7 @@ class SparseRows:
                 f"crowd (--crowd) is {self.crowd!r}; expected {LEAST_CROWD} to {MOST_CROWD} "
                 f"people, from whose tastes rows are drawn"
             )
-        check_people(ratings, self.k)
+        check_people(ratings, self.k, takes_likes=True)
         if ratings.n_users < self.crowd:
             raise RecveilError(
                 f"{ratings.n_users} users cannot form a crowd of {self.crowd}, from whose tastes "
@@ -243,6 +248,12 @@ class _Labels(NamedTuple):
     of_crowds: NDArray[np.float64]
     of_items: NDArray[np.float32]
     offset: NDArray[np.float32]
+
+    @classmethod
+    def of_likes(cls, n_crowds: int, n_items: int) -> Self:
+        """Return those of likes, of which nothing is predicted: each is a 1."""
+        none = np.zeros((n_items, 0), np.float32)
+        return cls(np.zeros((n_crowds, 0)), none, np.ones(n_items, np.float32))
 
 
 def _draw(

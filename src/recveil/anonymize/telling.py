@@ -76,6 +76,14 @@ def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
     """
     private, public = release.private.settings, release.published.settings
     n_ratings = ratings.n_ratings
+    if ratings.is_unary:
+        added = private["filled_cells"]
+        return [
+            f"Added {added:,} likes ({added / n_ratings:.1f} for each real one) beside "
+            f"{n_ratings:,} real ones, until groups like the same items: what is told of a group "
+            f"holds for all of it.",
+            *method_of(public).undone_by(public),
+        ]
     # Of what somebody who knows ratings can do, the verdict has warned already.
     stay = (
         ", which stand as they are: to find a person by them is nearly as easy as before"
@@ -174,9 +182,11 @@ def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
         people += np.bincount(at[block.indices], weights=behind, minlength=ratings.n_items)
     off = np.abs(people - ratings.support)[ratings.support > 0]
     settings = release.published.settings
+    drawn = "No rating is published: items were drawn, and labels are predictions."
+    if ratings.is_unary:
+        drawn = "Nobody's likes are published: the items of a row were drawn."
     return [
-        f"No rating is published: items were drawn, and labels are predictions. The rows count "
-        f"each item {off.mean():.1f} people too often or too rarely on average, and "
-        f"{off.max():.0f} at most.",
+        f"{drawn} The rows count each item {off.mean():.1f} people too often or too rarely "
+        f"on average, and {off.max():.0f} at most.",
         *method_of(settings).undone_by(settings),
     ]

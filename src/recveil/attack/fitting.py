@@ -104,6 +104,28 @@ that the target never rated: the table has one rating value only.
     return with_wrong_items(ratings, blunted)
 
 
+def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Take away the ratings that nobody can know of likes.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+        If they are no likes, or the adversary knows no ratings, they stay as they are.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
+    >>> blunted = without_ratings(likes, Adversary(known=2, rating_error=1))
+    >>> blunted.rating_error, blunted.description
+    (None, 'Here no ratings are known: the table holds likes.')
+    """
+    if not ratings.is_unary or adversary.rating_error is None:
+        return adversary
+    noted = _noted(adversary, "Here no ratings are known: the table holds likes.")
+    return replace(noted, rating_error=None, likes_only=False)
+
+
 def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Tell somebody who knows likes only what they leave open on the scale of a table.
 

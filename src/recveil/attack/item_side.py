@@ -100,7 +100,9 @@ def _describe(
     n_told = int((support > 0).sum())
     kept = np.sort(np.argsort(-support, kind="stable")[: min(n_told, _MOST_ITEMS)])
     rows = _some_rows(people.size, seed)
-    labels, held = _dense(indptr, indices, (values - scale.low) / (scale.range / 4), rows, kept)
+    labels, held = _dense(
+        indptr, indices, (values - scale.low) / (scale.range / 4 or 1.0), rows, kept
+    )
     shares = np.sqrt(people[rows] / people[rows].sum()).astype(np.float32)[:, None]
     counts = held.sum(0)
     weights = people[rows, None].astype(np.float32)

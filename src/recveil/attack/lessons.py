@@ -96,8 +96,11 @@ def _without(
 
 
 def sum_up_errors(lessons: list[Lesson], scale: RatingScale) -> RatingErrors:
-    """Compare the labels of found rows, and the items' means, with the ratings they stand for."""
-    told = [lesson for lesson in lessons if lesson.truth.size]
+    """Compare the labels of found rows, and the items' means, with the ratings they stand for.
+
+    Likes have no ratings that a label could be off.
+    """
+    told = [lesson for lesson in lessons if lesson.truth.size and not scale.unary]
     off = [np.abs(clip_labels(lesson.labels, scale) - lesson.truth) for lesson in told]
     mean_off = [np.abs(clip_labels(lesson.means, scale) - lesson.truth) for lesson in told]
     gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]

@@ -313,11 +313,39 @@ def score_by_likelihood(
     return [*odds, *(odd + rare for odd in odds)]
 
 
+def score_by_narrowest(
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return how narrow the narrowest row is that holds what is known, of likes alone.
+
+    Where rows were filled up, all that somebody likes stands in the row of their group, which is
+    little wider; what a stranger likes stands in wide rows alone, or in none. An item that a row
+    lacks makes it as much wider as there are items. Where there are ratings, others score more.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_targets,)
+        The negative width, for each item known and as it is.
+    """
+    if not scale.unary:
+        return []
+    widths = np.bincount(candidates.records, minlength=candidates.n_records)
+    narrowest, n_known = np.empty(known.targets.size), np.diff(known.indptr)
+    for target in range(known.targets.size):
+        items = known.items[known.indptr[target] : known.indptr[target + 1]]
+        spans = zip(candidates.indptr[items], candidates.indptr[items + 1], strict=True)
+        records = np.concatenate([candidates.records[start:end] for start, end in spans])
+        missing = items.size - np.bincount(records, minlength=candidates.n_records)
+        narrowest[target] = (widths + candidates.indptr.size * missing).min()
+    return [-narrowest / n_known, -narrowest]
+
+
 # By these names; another one is another entry.
 SCORERS: dict[str, Scorer] = {
     "scoreboard-rh": score_by_scoreboard_rh,
     "likelihood": score_by_likelihood,
     "residual": score_by_residuals,
+    "narrowest": score_by_narrowest,
 }
 
 

@@ -155,17 +155,18 @@ class AttackedRelease:
 
     def about_membership(self) -> list[str]:
         """Say how well somebody tells who was in the data at all, by how much they know."""
-        shadows = [] if self.shadows is None else self.shadows.sentences()
+        likes = self.manifest.scale.unary
+        shadows = [] if self.shadows is None else self.shadows.sentences(likes=likes)
         if self.membership is None:
             return shadows
-        told = describe_members(self.membership, self.by_known, self.attributes)
+        told = describe_members(self.membership, self.by_known, self.attributes, likes=likes)
         return told + shadows
 
     @property
     def best_membership(self) -> tuple[str, Interval] | None:
         """Who tells best who was in the data, and their area; None if too few were measured."""
         told = {
-            f"who knows {known} ratings": found.auc
+            f"who knows {known} {'likes' if self.manifest.scale.unary else 'ratings'}": found.auc
             for known, found in self.by_known.items()
             if found.is_told
         }
@@ -336,6 +337,11 @@ def _exact(published: AttackedRelease, attack: ReleaseAttack) -> str:
     if published.manifest.claim.about.one_person_each:
         group, row = "record", "it"
     method = published.manifest.known_method
+    if published.manifest.scale.unary:
+        return (
+            f"Of the unknown likes of those whose {group} was found, {percent(attack.exact)} "
+            f"stand in {row}."
+        )
     more = "" if method is None else method.about_exact
     return (
         f"Of the unknown ratings of those whose {group} was found, {percent(attack.exact)} stand "

@@ -25,6 +25,7 @@ from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.residuals import why_unfitted
 from recveil.attack.strikes import left_untried
+from recveil.attack.told_cells import ToldCells
 from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacked_drawn import attack_drawn
@@ -197,7 +198,8 @@ def attack_table(
         try:
             held_out = hold_out(ratings, anonymizer, seed=seed)
             told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
-            attributes = tell_attributes(ratings, held_out, strongest, seed)
+            if not ratings.is_unary:  # of likes, nobody can guess which were liked most
+                attributes = tell_attributes(ratings, held_out, strongest, seed)
         except RecveilError as error:  # four fifths of the people may be fewer than k
             unmeasured = str(error)
     done()
@@ -209,7 +211,7 @@ def attack_table(
         hidden = attack_hidden_items(
             ratings, table, adversaries, inside, seed, catalogue=catalogue, anonymizer=anonymizer
         )
-    residual = tell_cells(ratings, table)
+    residual, unfitted = _fit_of_rows(ratings, table)
     done()
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
@@ -219,7 +221,7 @@ def attack_table(
         membership=told.pop(_STRONGEST, None),
         by_known=told,
         residual=residual,
-        unfitted="" if residual is not None else why_unfitted(table.candidates, ratings.scale),
+        unfitted=unfitted,
         attributes=attributes,
         lone_share=lone_share,
         unmeasured=unmeasured,
@@ -232,8 +234,18 @@ def attack_table(
     )
 
 
+def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[ToldCells | None, str]:
+    """Return what a smooth fit of all rows tells, or why there is none; of likes, nothing."""
+    if ratings.is_unary:
+        return None, ""
+    residual = tell_cells(ratings, table)
+    return residual, "" if residual is not None else why_unfitted(table.candidates, ratings.scale)
+
+
 def _count_as_given(ratings: Ratings, table: ReleasedTable, grid: float | None) -> AsGiven | None:
-    """Compare everybody's ratings with the record that they stand behind."""
+    """Compare everybody's ratings with the record that they stand behind; likes have none."""
+    if ratings.is_unary:
+        return None
     released = np.flatnonzero(table.record_of >= 0)
     if not released.size:
         return None

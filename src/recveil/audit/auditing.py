@@ -12,7 +12,12 @@ from recveil.attack import (
     Candidates,
     choose_targets,
 )
-from recveil.attack.fitting import with_likes, with_wrong_items, without_dates
+from recveil.attack.fitting import (
+    with_likes,
+    with_wrong_items,
+    without_dates,
+    without_ratings,
+)
 from recveil.attack.hidden_items import Catalogue
 from recveil.attack.likelihood_ratio import check_shadows
 from recveil.audit.attacked import AttackedRelease
@@ -42,6 +47,14 @@ from recveil.ratings import Ratings
 
 # Beside the adversaries: curves, how many ratings suffice, and everybody's risk.
 _STAGES = 3
+
+
+# No rate of theirs may reassure anybody who holds ratings of the same people.
+_OF_LIKES = (
+    "These are likes: people were looked for by their items, and by dates where there are any. A "
+    "table that says how they rated gives the same people away more easily, and these rates say "
+    "nothing of it. Where ratings are spoken of, likes are meant."
+)
 
 
 @brief
@@ -144,7 +157,9 @@ class Audit:
         """Say what makes the numbers less worth: of what was read, and of the attacks."""
         known = self.knowledge
         of_knowledge = [f"{known.name}: {note}" for note in known.notes] if known else []
-        return [*self.reading.notes, *of_knowledge, *warnings_of(self.attacks, self.checks)]
+        of_likes = [_OF_LIKES] if self.ratings.is_unary else []
+        told = warnings_of(self.attacks, self.checks)
+        return [*self.reading.notes, *of_knowledge, *of_likes, *told]
 
     def _facts(self) -> dict[str, object]:
         found = max((outcome.found.rate for outcome in self.attacks), default=None)
@@ -375,4 +390,6 @@ def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
         adversary = without_dates(ratings, adversary, "no column of dates was recognized")
     adversary = with_likes(ratings, adversary)
     # A preset is made for any table; an adversary of somebody's own is taken at his word.
-    return with_wrong_items(ratings, adversary) if adversary.name in PRESETS else adversary
+    if adversary.name not in PRESETS:
+        return adversary
+    return without_ratings(ratings, with_wrong_items(ratings, adversary))

@@ -139,6 +139,8 @@ def measure_content(
     if looked is not None:
         fills, untold = _tell_fills(ratings, table, targets, seed, looked)
         return Content(fills, None, None, graphs, untold)
+    if ratings.is_unary:  # labels that are all 1 tell nothing beyond the items
+        return Content([], None, None, graphs)
     method, grid = manifest.known_method, manifest.label_grid
     # For diversity, items are added to rows that nobody behind them rated.
     are_means = (

@@ -7,7 +7,11 @@ from recveil.attack.statistics import FEWEST, Interval, no_better
 
 
 def describe_members(
-    strongest: Membership, by_known: dict[str, Membership], attributes: Attributes | None
+    strongest: Membership,
+    by_known: dict[str, Membership],
+    attributes: Attributes | None,
+    *,
+    likes: bool = False,
 ) -> list[str]:
     """Say how well members are told from strangers, by how much is known of them.
 
@@ -18,6 +22,8 @@ def describe_members(
     by_known : dict of str to Membership
         By who knows "8", "16" and "all" ratings, exactly.
     attributes : Attributes or None
+    likes : bool
+        Whether there are no ratings.
 
     Examples
     --------
@@ -40,9 +46,10 @@ members and 2 strangers; it takes 20 of each), which reassures nobody.
             f"({strongest.members:,} members and {strongest.outsiders:,} strangers; it takes "
             f"{FEWEST} of each), which reassures nobody."
         ]
-    measured = "; by ".join(f"{known} ratings {_area(found)}" for known, found in by_known.items())
+    what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
+    measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
     if measured:
-        told.append(f"The same by who knows exact ratings: by {measured}.")
+        told.append(f"The same by who knows {whose}: by {measured}.")
     if attributes is not None:
         told.append(describe_attributes(attributes))
     return told

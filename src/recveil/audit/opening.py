@@ -75,11 +75,38 @@ def open_release(
             f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
             f"leave the catalogue out (--catalogue)"
         )
+    refuse_other_feedback(ratings, manifest, folder.name)
     if not manifest.holds_people:
         return _of_nobody(ratings, folder, manifest, against)
     table = ReleasedTable.from_folder(folder, ratings)
     other = None if against is None else read_other(ratings, table, against)
+    if other is not None:
+        refuse_other_feedback(ratings, other.manifest, other.name)
     return OpenedRelease(folder.name, manifest, table, read_twin(folder).lone_share, other)
+
+
+def refuse_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> None:
+    """Refuse likes as the truth behind a release with ratings, and the reverse.
+
+    Whoever knows ratings finds more by them: rates of likes would reassure for nothing.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What was read.
+    manifest : Manifest
+    name : str
+        What the release is called.
+    """
+    if manifest.scale.unary and not ratings.is_unary:
+        raise RecveilError(
+            f"{name} is of likes, but these are ratings; read them as likes, as it did (--likes)"
+        )
+    if ratings.is_unary and manifest.scale.range:  # older releases of likes called them ratings
+        raise RecveilError(
+            f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and whoever "
+            f"knows ratings finds more; give the ratings, with their scale (--scale)"
+        )
 
 
 def _of_nobody(

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +18,11 @@ from recveil.brief import brief
 from recveil.decoding import decoding
 from recveil.errors import RecveilError
 from recveil.io import Reading, spooled, understand
-from recveil.io.delimited import DIALECTS
 from recveil.io.files import naming
 from recveil.io.formats import resolve_format
 from recveil.io.intake import NOBODY_NAMED
+from recveil.io.layout import Layout
+from recveil.io.recognizing import recognize
 from recveil.io.source import COLUMNS
 from recveil.io.watched import watched_text
 from recveil.ratings import Ratings
@@ -107,6 +109,8 @@ def look_for(
             f"it must use the table's own item ids, such as {ratings.items[0]}"
         )
     weights = 1 / np.log(np.maximum(candidates.support, 2))
+    if known.is_unary or ratings.is_unary:  # ratings are not known, or there are none to be known
+        rating_width = math.inf
     found = []
     for target in range(known.n_users):
         own = slice(known.indptr[target], known.indptr[target + 1])
@@ -145,7 +149,7 @@ def read_knowledge(path: str | PathLike[str], **reading: Any) -> Reading:
         if reading.get("user") is None:
             names = _column_names(file, reading.get("format"))
             reading["user"] = _find_target(names)
-        told = understand(file, **reading)
+        told = understand(file, **{"one_value": False, **reading})  # who knows fives, knows fives
     # What an adversary knows has no scale of its own.
     notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
     return replace(told, notes=notes)
@@ -193,11 +197,14 @@ def _find_target(names: list[str]) -> str | None:
 def _column_names(path: Path, format: str | None) -> list[str]:
     """Return the names of a file's columns; none if it has no header."""
     with naming(path):
-        format = resolve_format(path, format)
+        if path.is_dir():
+            resolve_format(path, format)
+            return []
+        found = recognize(path, format, Layout())
+        format, dialect = found.format, found.dialect
         if format in ("parquet", "arrow"):
-            with decoding(path, format) as found:
-                return list(found.schema.names)
-        dialect = DIALECTS.get(format)
+            with decoding(path, format) as decoded:
+                return list(decoded.schema.names)
         if dialect is None or not dialect.header:
             return []
         with watched_text(path) as raw:

@@ -97,22 +97,23 @@ class ShadowMembership(NamedTuple):
         by_known = {known: found.to_dict() for known, found in self.by_known.items()}
         return {"n": self.n, "people": self.people, **by_known}
 
-    def sentences(self) -> list[str]:
-        """Say what was found, in plain words."""
+    def sentences(self, *, likes: bool = False) -> list[str]:
+        """Say what was found, in plain words; of likes, nobody knows ratings."""
+        what = "likes" if likes else "exact ratings"
         told = [
             f"Whoever makes such releases of people whom they know learns how a release differs by "
             f"one person. {self.n} releases of one half of the {self.people:,} people each were "
             f"made to measure that; a release of all of them hides somebody among twice as many."
         ]
-        return told + [_describe(known, found) for known, found in self.by_known.items()]
+        return told + [_describe(known, found, what) for known, found in self.by_known.items()]
 
 
-def _describe(known: str, found: ByShadows) -> str:
+def _describe(known: str, found: ByShadows, what: str) -> str:
     """Say what one adversary tells, beside a coin and item counts."""
     auc, counts = found.told.auc, found.counts_auc
     coin = "" if auc.low > 0.5 else ", which is no evidence that nothing is told"
     return (
-        f"Who knows {known} exact ratings of somebody tells so, with AUC {auc.rate:.2f} "
+        f"Who knows {known} {what} of somebody tells so, with AUC {auc.rate:.2f} "
         f"({auc.low:.2f} to {auc.high:.2f}; 0.5 is a coin){coin}, whether they are in such a "
         f"release of one half, and recognizes {found.told.tpr_at_1.rate:.1%} of the members with "
         f"1 % of the others taken for members, {found.told.tpr_at_5.rate:.1%} with 5 %. Exact "

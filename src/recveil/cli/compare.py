@@ -104,10 +104,11 @@ def compare(
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if "all" in names:
-        chosen = choose_methods(names)
+        chosen, of_likes = choose_methods(names), choose_methods(["all"], likes=True)
         print(
-            f"Comparing {len(chosen)} methods: {', '.join(chosen)}. Fewer take less time "
-            f"(--methods); Ctrl-C keeps what is finished.",
+            f"Comparing {len(chosen)} methods: {', '.join(chosen)} (of likes: "
+            f"{', '.join(of_likes)}). Fewer take less time (--methods); Ctrl-C keeps what is "
+            f"finished.",
             file=sys.stderr,
         )
 

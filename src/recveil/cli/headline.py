@@ -39,6 +39,8 @@ mean + user bias.
 0.0400 in RMSE (0.0300 to 0.0500)
     """
     told = plain["recipient"]
+    if not predicts(told):
+        return _lists(told).rstrip()
     chosen, averages = told["chosen"], told["averages"]
     raw, release = chosen["raw"], chosen["release"]
     return (
@@ -46,6 +48,11 @@ mean + user bias.
         f"({raw['recommender']}), {_number(release['rmse'])} with the release "
         f"({release['recommender']}), {_number(averages['rmse'])} with {averages['recommender']}."
     )
+
+
+def predicts(told: dict[str, Any]) -> bool:
+    """Say whether anybody predicted ratings, which nobody does of likes."""
+    return told["averages"]["rmse"] is not None
 
 
 def _lists(told: dict[str, Any]) -> str:
@@ -150,6 +157,11 @@ def say_best(told: dict[str, Any]) -> str:
         [f"{_number(side[measure])} ({side[who]})" for side in sides]
         for measure, who in (("rmse", "recommender"), ("ndcg@10", "ranker"))
     )
+    if not predicts(told):
+        return (
+            f"The best lists of those run, which nobody could know beforehand: nDCG {gains[0]} "
+            f"with the raw likes, {gains[1]} with the release ({words['lists']})."
+        )
     return (
         f"All shares above are of the recommenders that a recipient would choose. The best of "
         f"those run, which nobody could know beforehand: RMSE {errors[0]} with the raw ratings, "

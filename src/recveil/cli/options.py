@@ -151,6 +151,23 @@ Sheet = Annotated[
         help="The sheet of a workbook that holds the ratings, if several could.",
     ),
 ]
+Likes = Annotated[
+    bool,
+    typer.Option(
+        "--likes",
+        rich_help_panel=_INPUT,
+        help="Each row is a like, whatever its rating; so is a table that has none.",
+    ),
+]
+Counts = Annotated[
+    Literal["log", "likes"] | None,
+    typer.Option(
+        metavar="HOW",
+        rich_help_panel=_INPUT,
+        help="The ratings count how often, or how long: log makes levels of 1 to 7, likes whether "
+        "at all.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -204,6 +221,8 @@ reading_options = add_options(
         "query": (Query, None),
         "table": (Table, None),
         "sheet": (Sheet, None),
+        "likes": (Likes, False),
+        "counts": (Counts, None),
     },
     _as_understood,
 )

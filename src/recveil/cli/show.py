@@ -73,9 +73,12 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
     origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
     origin += _users_of_ends(ratings)
     console = Console(stderr=err)
+    what, scale = "ratings", f"; scale {ratings.scale} ({origin})"
+    if ratings.is_unary:
+        what, scale = "likes", "; no ratings: read as likes"
     console.print(
-        f"Read {ratings.n_ratings:,} ratings of {ratings.n_items:,} items by "
-        f"{ratings.n_users:,} users; scale {ratings.scale} ({origin}){_from_to(ratings)}."
+        f"Read {ratings.n_ratings:,} {what} of {ratings.n_items:,} items by "
+        f"{ratings.n_users:,} users{scale}{_from_to(ratings)}."
     )
     if reading.columns:
         layout = f"{', '.join(reading.layout)}; " if reading.layout else ""

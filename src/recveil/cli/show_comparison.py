@@ -26,18 +26,21 @@ def _show_settings(console: Console, comparison: Comparison, frontier: list[str]
     """Print what was measured, a row for each setting."""
     table, axis = Table(), axis_named(comparison.risk)
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
-    kept = "lists kept\nnDCG@10", "ratings kept\nRMSE"
+    likes = comparison.reading.ratings.is_unary  # of which there are no ratings to keep
+    kept = ("lists kept\nnDCG@10",) if likes else ("lists kept\nnDCG@10", "ratings kept\nRMSE")
     for name in ("setting", "promises", *_risk_heads(axis), *kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
-        table.add_row(*_cells(row, axis, is_on_frontier=row.title in frontier))
+        cells = _cells(row, axis, is_on_frontier=row.title in frontier)
+        table.add_row(*(cells[:-1] if likes and not row.problem else cells))
     console.print(table)
+    averages = "; 0 % of ratings is no better than averages"
+    figures = "nDCG is that of the one" if likes else "nDCG and RMSE are those of the recommenders"
     console.print(
         "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
         "interval, and the most that is proven (≤), where it ends. Kept: 100 % (as raw) serves as "
-        "well as the raw data; 0 % of ratings is no better than averages. Its interval is about "
-        "the people judged, on this one split; nDCG and RMSE are those of the recommenders that a "
-        "recipient would choose. "
+        f"well as the raw data{'' if likes else averages}. Its interval is about "
+        f"the people judged, on this one split; {figures} that a recipient would choose. "
         "★: no setting that promises anything is both safer and better."
     )
     if axis.value != "risk":

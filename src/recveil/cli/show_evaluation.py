@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from recveil.cli.headline import headline, say_best
+from recveil.cli.headline import headline, predicts, say_best
 
 
 def show_evaluation(plain: dict[str, Any]) -> None:
@@ -49,30 +49,35 @@ def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
     told = plain["recipient"]
     table = Table()
     table.add_column("recommender", min_width=14)  # with the others, that fits into 80 columns
-    for measure in ("RMSE", "nDCG", "recall"):
+    rates = predicts(told)
+    measures = {"RMSE": "rmse"} if rates else {}
+    measures |= {"nDCG": "ndcg@10", "recall": "recall@10"}
+    for measure in measures:
         table.add_column(f"{measure}\nraw", no_wrap=True)
         table.add_column("\nrelease", no_wrap=True)
     for name, sides in told["recommenders"].items():
-        takers = [side for side in ("raw", "release") if name == told[side]["recommender"]]
+        of = told if rates else told["lists"]
+        takers = [side for side in ("raw", "release") if name == of[side]["recommender"]]
         chosen = "both" if len(takers) > 1 else "".join(takers)
-        measures = [
+        numbers = [
             _number(sides[side][measure])
-            for measure in ("rmse", "ndcg@10", "recall@10")
+            for measure in measures.values()
             for side in ("raw", "release")
         ]
-        table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *measures)
+        table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *numbers)
     console.print(table)
     console.print(escape(say_best(told)))
     order = plain["carry_over"]
+    by_rmse = f"{_number(order['tau_rmse'], 2)} by RMSE and " if rates else ""
     console.print(
         f"{plain['served']:,} people were served from their own training ratings and judged by "
         f"{plain['test_cells']:,} held-out ones; nDCG and recall are of lists of ten. In brackets: "
-        f"which side would take it to predict ratings. Intervals are about the people judged, "
-        f"on this one split. The order "
-        f"of recommenders agrees with that on the raw ratings by Kendall's tau of "
-        f"{_number(order['tau_rmse'], 2)} by RMSE and {_number(order['tau_ndcg'], 2)} by nDCG."
+        f"which side would take it to {'predict ratings' if rates else 'make lists'}. Intervals "
+        f"are about the people judged, on this one split. The order "
+        f"of recommenders agrees with that on the raw {'ratings' if rates else 'likes'} by "
+        f"Kendall's tau of {by_rmse}{_number(order['tau_ndcg'], 2)} by nDCG."
     )
-    if told["absent"] is not None:
+    if told["absent"] is not None and rates:
         sides = told["absent"]
         console.print(
             f"{plain['absent']:,} of them are not in the release: RMSE "
@@ -118,11 +123,19 @@ _FIDELITY = {
 }
 
 
+# What likes have none of.
+_OF_RATINGS = (
+    *("rating_distance", "item_mean_rmse", "item_mean_correlation", "similarity_correlation"),
+)
+
+
 def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
     """Print how far the whole table moved."""
-    table = Table("the release against the raw ratings", "")
+    rates = predicts(plain["recipient"])
+    table = Table(f"the release against the raw {'ratings' if rates else 'likes'}", "")
     for name, words in _FIDELITY.items():
-        table.add_row(words, _number(plain["fidelity"][name]))
+        if rates or name not in _OF_RATINGS:
+            table.add_row(words, _number(plain["fidelity"][name]))
     console.print(table)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from recveil.anonymize.methods import has_k
 from recveil.attack.likelihood_ratio import check_shadows
-from recveil.compare.asked import choose_methods
+from recveil.compare.asked import choose_methods, variants_of
 from recveil.compare.cell import Cell, Setting
 from recveil.compare.cells import (
     Ground,
@@ -125,7 +125,7 @@ def compare(
     60 users cannot form a group of k = 99; lower k, or add users
     """
     refuse_unknown_keywords("compare", reading, "k", "people_in", "times")
-    settings = _settings(choose_methods(methods), ks)
+    _settings(_known(methods), ks)
     # A mistyped question should not cost the work.
     cheapest([], max_risk, min_k, worth, risk or PERSON.name)
     _check_shadows(shadows, risk)
@@ -138,7 +138,8 @@ def compare(
     # Released rows carry no times, so that bad ones need not stop anybody.
     read = understand(source, times=False, **reading).settled()
     ratings = read.ratings
-    refuse_likes(ratings, PREDICTED)
+    settings = _settings(choose_methods(methods, likes=ratings.is_unary), ks)
+    worth = _worth_of(ratings, worth)
     divided = split_ratings(ratings, split, seed)
     open_folder(out)
     ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
@@ -168,6 +169,26 @@ def compare(
             stopped(write(cells, 0))
 
     return write(*_fill(out, settings, ground, evaluator, shadows, stop))
+
+
+def _known(methods: Sequence[str]) -> list[str]:
+    """Refuse names that no method has, of ratings or of likes, before anything is read."""
+    names = [name for name in methods if name == "all" or name in variants_of(likes=False)]
+    likes = [name for name in methods if name not in names]
+    return choose_methods(names) if not likes else choose_methods(likes, likes=True)
+
+
+def _worth_of(ratings: Ratings, worth: Worth) -> Worth:
+    """Return by what settings are chosen: of likes, by lists, as there are no ratings."""
+    if not ratings.is_unary:
+        refuse_likes(ratings, PREDICTED)
+        return worth
+    if worth == "ratings":
+        raise RecveilError(
+            "worth (--for) is ratings, but these are likes, of which there are none to be "
+            "predicted; choose by lists"
+        )
+    return "lists"
 
 
 def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:

@@ -40,6 +40,12 @@ class Reference(TypedDict):
     raw_lists: dict[str, Any]
 
 
+_OF_LIKES = (
+    "These are likes: there are no ratings to be kept, and no error is told; settings are chosen "
+    "by lists. Where ratings are spoken of, likes are meant."
+)
+
+
 @brief
 @dataclass(frozen=True)
 class Comparison:
@@ -133,6 +139,7 @@ class Comparison:
             "reference": self.reference,
             "warnings": [
                 *self._left(),
+                *([_OF_LIKES] if ratings.is_unary else []),
                 *self.reading.notes,
                 *warnings_of(self.rows, axis_named(self.risk)),
             ],

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from recveil.anonymize.methods import same_again
 from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
-from recveil.attack.fitting import with_likes, with_wrong_items
+from recveil.attack.fitting import with_likes, with_wrong_items, without_ratings
 from recveil.attack.on_release import without_unpublished
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacked_drawn import attack_drawn
@@ -184,10 +184,8 @@ def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
 
 def fitted_presets(train: Ratings) -> list[Adversary]:
     """Return the preset adversaries, knowing and mistaking no more than they can of this table."""
-    return [
-        without_unpublished(train, with_wrong_items(train, with_likes(train, adversary)))
-        for adversary in PRESETS.values()
-    ]
+    known = [with_wrong_items(train, with_likes(train, each)) for each in PRESETS.values()]
+    return [without_unpublished(train, without_ratings(train, each)) for each in known]
 
 
 def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:

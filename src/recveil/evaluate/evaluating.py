@@ -153,7 +153,8 @@ def evaluate(
         readings = _read(train, manifest.scale, reading), _read(test, manifest.scale, reading)
         matched = match_held_out(readings[0].ratings, readings[1].ratings)
         parts = Split(readings[0].ratings, matched.test)
-    refuse_likes(parts.train, PREDICTED)
+    if not parts.train.is_unary:
+        refuse_likes(parts.train, PREDICTED)
     evaluator = Evaluator(parts, null_rule, targets, seed, with_membership=with_membership)
     judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
     found = evaluator.evaluate(judged, anonymizer=anonymizer)
@@ -173,8 +174,16 @@ def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) ->
 def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading:
     """Read a table on the release's scale, unless it has another one or one is asked for."""
     # Ratings in memory have a scale of their own already.
-    own = {} if isinstance(table, Ratings) or reading.get("scale") else {"scale": scale}
-    return understand(table, times=False, **{**reading, **own}).settled()
+    own: dict[str, Any] = {}
+    if not isinstance(table, Ratings) and not reading.get("scale"):
+        own = {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
+    found = understand(table, times=False, **{**reading, **own}).settled()
+    if scale.unary != found.ratings.is_unary and (scale.unary or scale.range):
+        raise RecveilError(
+            f"{found.name}: {'likes' if found.ratings.is_unary else 'ratings'}, where the release "
+            f"holds {'likes' if scale.unary else 'ratings'}; give what it was made from"
+        )
+    return found
 
 
 def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:

@@ -155,7 +155,7 @@ class Evaluation:
         return {
             "raw": _chosen(self.raw),
             "release": _chosen(self.release),
-            "averages": _utility(AVERAGES, self.raw.utilities[AVERAGES]),
+            "averages": _utility(AVERAGES, self.raw.of_averages),
             "popularity": _utility(POPULARITY, self.raw.utilities[POPULARITY]),
             "lists": {
                 "raw": _lists(self.raw),

@@ -185,7 +185,7 @@ class Evaluator:
 
     def _own_rows(self, opened: Opened) -> "_OwnRows":
         released, (train, test) = opened.released, self.split
-        if released is None:
+        if released is None or train.is_unary:
             return _OwnRows()
         similar = find_similar_users(released, train)
         return _OwnRows(
@@ -206,6 +206,7 @@ class Evaluator:
         if self.with_membership and chosen is None:
             chosen = anonymizer_of(opened, self.seed)
         links = disclose_links(train, opened)
+        of_likes = (_OF_LIKES,) if train.is_unary else ()
         attacked = disclose(train, opened, self.n_targets, self.seed, chosen, done)
         if opened.drawn is not None:
             warned = () if attacked is None else attacked.warnings()
@@ -218,7 +219,7 @@ class Evaluator:
         elif opened.manifest.claim.about.is_of_items:
             notes.append(_LINKS_OF_ITEMS)
         notes += [] if attacked is None else attacked.warnings()
-        return _Disclosed(attacked, links, tuple(notes))
+        return _Disclosed(attacked, links, (*of_likes, *notes))
 
     def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> "_Absent":
         """Serve those alone who are not in the release."""
@@ -271,6 +272,10 @@ _NO_MEMBERSHIP = (
 _DRAWN = (
     "No record of this release is anybody's, so that what needs a person's own row does not apply: "
     "deviations, self-ranks, filled cells, who is found, and links."
+)
+_OF_LIKES = (
+    "These are likes: there are no ratings to be predicted or compared, so that lists alone are "
+    "judged, and no error or deviation is told. Every held-out like is relevant."
 )
 _NO_LINKS = (
     "All rows hold the same items, so that no probability follows from an item's standing in a "

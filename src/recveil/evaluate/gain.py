@@ -173,7 +173,7 @@ def release_gain(raw: Served, release: Served, *, seed: int = 0, draws: int = 1_
     Where its interval lies below 0, the release is worse than averages, whatever the gain of the
     raw data is. The parameters are those of `gain_interval`.
     """
-    gain = raw.utilities[AVERAGES].rmse - release.of_chosen.rmse
+    gain = raw.of_averages.rmse - release.of_chosen.rmse
     sides = _same_people(raw, release)
     if sides is None or np.isnan(gain):
         return Measured(gain, np.nan, np.nan)
@@ -217,7 +217,7 @@ def gain_kept(raw: Served, release: Served, *, best: bool = False) -> float:
     >>> round(gain_kept(raw=served(0.94, 0.90), release=served(0.95, 0.91)), 6)
     0.75
     """
-    averages = raw.utilities[AVERAGES].rmse
+    averages = raw.of_averages.rmse
     of_raw, of_release = (side.utilities[_predictor(side, best)].rmse for side in (raw, release))
     gain = averages - of_raw
     return (averages - of_release) / gain if gain > 0 else np.nan

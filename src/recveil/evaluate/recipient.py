@@ -148,6 +148,15 @@ class Served(NamedTuple):
         return self.utilities[self.chosen]
 
     @property
+    def of_averages(self) -> Utility:
+        """What averages alone can do; all nan where none predicts ratings, as of likes."""
+        if AVERAGES in self.utilities:
+            return self.utilities[AVERAGES]
+        n, n_cells = next((told.n, told.n_cells) for told in self.utilities.values())
+        none = np.nan
+        return Utility(none, none, none, none, none, n, n_cells, 0, 0, (), none)
+
+    @property
     def of_ranker(self) -> Utility:
         """The utility of the recommender that would be chosen to make the lists."""
         return self.utilities[self.ranker or self.chosen]
@@ -187,6 +196,11 @@ def default_recommenders() -> tuple[Recommender, ...]:
     )
 
 
+def recommenders_of_likes() -> tuple[Recommender, ...]:
+    """Return those that make lists of likes; none of them predicts a rating."""
+    return (Popularity(), Ease("liked"), ItemCosine(), PureSVD())
+
+
 def fit_all(
     table: TrainingTable, recommenders: Sequence[Recommender] | None = None, seed: int = 0
 ) -> tuple[Recommender, ...]:
@@ -196,12 +210,13 @@ def fit_all(
     ----------
     table : TrainingTable
     recommenders : sequence of Recommender, optional
-        `default_recommenders` if not given.
+        `default_recommenders` if not given, or of likes, `recommenders_of_likes`.
     seed : int
         Draws the inner hold-outs; see `recveil.evaluate.inner_splits`.
     """
     inner = inner_splits(table, seed)
-    chosen = default_recommenders() if recommenders is None else recommenders
+    usual = recommenders_of_likes if table.scale.unary else default_recommenders
+    chosen = usual() if recommenders is None else recommenders
     return tuple(recommender.fit(table, inner) for recommender in chosen)
 
 

@@ -102,6 +102,7 @@ def fidelity(
         )
     shares = [table.support / table.n_people for table in (raw, release)]
     both = (raw.support > 0) & (release.support > 0)
+    rated = both.any() and not raw.scale.unary  # likes have no means
     means = [table.item_means()[both] for table in (raw, release)]
     apart = means[0] - means[1]
     similarity, n_similar = _similarity_correlation(raw, release, n_pairs, seed)
@@ -111,11 +112,11 @@ def fidelity(
         ),
         popularity_divergence=_divergence(raw.support, release.support),
         rated_share_error=float(np.mean(np.abs(shares[0] - shares[1]))),
-        rating_distance=_rating_distance(raw, release),
+        rating_distance=np.nan if raw.scale.unary else _rating_distance(raw, release),
         activity_distance=_activity_distance(raw, release),
         density_raw=float(shares[0].mean()),
         density_release=float(shares[1].mean()),
-        item_mean_rmse=float(np.sqrt(np.mean(apart**2))) if both.any() else np.nan,
+        item_mean_rmse=float(np.sqrt(np.mean(apart**2))) if rated else np.nan,
         item_mean_correlation=_correlation(*means),
         n_items_compared=int(both.sum()),
         similarity_correlation=similarity,

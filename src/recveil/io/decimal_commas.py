@@ -36,6 +36,8 @@ def with_points(source: Source, decimal: str | None) -> Source:
     >>> found.table["rating"].to_pylist(), found.layout
     (['3.5', '4'], ('decimal commas',))
     """
+    if "rating" not in source.table.column_names:
+        return source
     at = source.table.column_names.index("rating")
     column = source.table["rating"]
     is_text = pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type)

@@ -147,7 +147,8 @@ def _parse(
     header_line: int,
 ) -> pa.Table:
     types = {name: pa.string() for name in chosen.values()}
-    types |= {chosen[role]: ENCODED_TEXT for role in ("user", "item", "rating")} | known
+    encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
+    types |= dict.fromkeys(encoded, ENCODED_TEXT) | known
     columns, included = names, list(chosen.values())
     if len(dialect.delimiter) > 1:
         # pyarrow splits at one character: between two columns stands one that must be empty.
@@ -200,7 +201,7 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
             )
         return list(dialect.columns(fields)), line
     n_columns = dialect.count(fields)
-    if n_columns < 3:
+    if n_columns < 2:
         raise RecveilError(
             f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
             f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "

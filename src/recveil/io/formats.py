@@ -8,6 +8,8 @@ from typing import NoReturn
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming, open_bytes
 from recveil.io.kinds import COLUMNAR, HEAD_BYTES, refuse_other_kinds
+from recveil.ratings import find_columns
+from recveil.ratings.columns import LIKED, Feedback
 
 FORMATS = {
     "movielens-tab": "user, item, rating[, time] between tabs, no header (u.data)",
@@ -128,8 +130,8 @@ def refuse_unknown_text(name: str, first_line: str) -> NoReturn:
     if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
         raise RecveilError(
             f"{name}: its first line {quoted(first_line)} fits no format that recveil "
-            f"knows, as it has two columns; if these are likes, recveil audit takes them with "
-            f"a third column, rating, of 1s; other commands do not support likes yet"
+            f"knows, as it has two columns; if these are likes, put a line user,item above them, "
+            f"or say with format csv-plain (--format csv-plain) that there is none"
         )
     raise RecveilError(
         f"{name}: its first line {quoted(first_line)} fits no format that recveil knows; "
@@ -152,9 +154,24 @@ def text_format(line: str) -> str | None:
             return plain
         if any(_RECBOLE_TYPE.search(field) for field in fields) and delimiter == "\t":
             return "inter"
-        if len(fields) >= 3:
+        if len(fields) >= 3 or names_columns(fields):
             return with_header
     return "space" if looks_like_data(line.split(" ")) else None
+
+
+def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> bool:
+    """Say whether the fields of a line name users and items, and ratings, if there must be any.
+
+    Examples
+    --------
+    >>> names_columns(["user_id", "item_id"]), names_columns(["ann", "heat"])
+    (True, False)
+    """
+    try:
+        find_columns([field.strip('" ') for field in fields], feedback=feedback)
+    except RecveilError:
+        return False
+    return True
 
 
 def looks_like_data(fields: Sequence[str]) -> bool:

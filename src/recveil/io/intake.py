@@ -15,14 +15,15 @@ from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.positions import as_text
 from recveil.io.raw_columns import show_raw_columns
 from recveil.io.read import read_source
-from recveil.io.reading import ReadColumn, Reading
+from recveil.io.reading import ReadColumn, Reading, of_one_value
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
 from recveil.ratings.build import build, frame_columns, tell_dropped
-from recveil.ratings.columns import Locate
-from recveil.ratings.dates import Look, tell_look
+from recveil.ratings.columns import Feedback, Locate
+from recveil.ratings.dates import Look, refuse_times, tell_look
 from recveil.ratings.ends import doubts_of
+from recveil.ratings.feedback import Counts, feedback_of, tell_feedback
 from recveil.ratings.plain_types import python_values
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
@@ -52,6 +53,9 @@ def understand(
     query: str | None = None,
     table: str | None = None,
     sheet: str | None = None,
+    likes: bool = False,
+    counts: Counts | None = None,
+    one_value: bool = True,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -64,8 +68,10 @@ def understand(
         data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
         all else here must be left at its default.
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
-    delimiter, decimal, wide, null, query, table, sheet
+    delimiter, decimal, wide, null, query, table, sheet, likes, counts
         See `read_ratings`.
+    one_value : bool
+        Whether ratings that are all equal are likes, if no scale is given.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
         order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
@@ -108,6 +114,7 @@ def understand(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
+        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=one_value),
         k=k,
         people_in=people_in,
     )
@@ -123,6 +130,7 @@ def _take(
     drop_off_scale: bool,
     times: bool,
     layout: Layout,
+    feedback: Feedback,
     time_format: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
@@ -133,15 +141,16 @@ def _take(
     if isinstance(source, Ratings):
         options: dict[str, object] = {"format": format, "scale": scale, **given}
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
-        options |= _said(layout)
+        options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
         _refuse_options(options, "ratings that were read already")
-        return Reading(source, "the ratings")
+        held = Reading(source, "the ratings")
+        return of_one_value(held) if feedback.one_value else held
     named = given.get("time") is not None or time_format is not None
-    how = _How(scale, duplicates, drop_off_scale, times, time_format, named)
+    how = _How(scale, duplicates, drop_off_scale, times, time_format, named, feedback, k)
     if not isinstance(source, str | PathLike):
         _refuse_options({"format": format, **_said(layout)}, "a data frame")
         is_written = time_format is not None
-        framed = frame_columns(source, is_written=is_written, **given)
+        framed = frame_columns(source, is_written=is_written, feedback=feedback, **given)
         if not how.reads_times:
             framed.columns.pop("time", None)
         reading = _read(
@@ -150,7 +159,11 @@ def _take(
         return replace(reading, notes=(*filter(None, [framed.note]), *reading.notes))
     with busy("Reading ratings"), at_hand(source) as path:
         read = read_source(
-            path, format, given, times=how.reads_times, time_format=time_format, layout=layout
+            *(path, format, given),
+            times=how.reads_times,
+            time_format=time_format,
+            layout=layout,
+            feedback=feedback,
         )
         order = order_of(path.name, read, given, format)
         if order == "guessed" and k is not None:
@@ -189,6 +202,8 @@ def read_ratings(
     query: str | None = None,
     table: str | None = None,
     sheet: str | None = None,
+    likes: bool = False,
+    counts: Counts | None = None,
 ) -> Ratings:
     r"""Read a file of ratings, packed or not.
 
@@ -232,6 +247,12 @@ def read_ratings(
         opened for reading alone.
     sheet : str, optional
         Which sheet of a workbook to read, if several hold a table.
+    likes : bool
+        Whether each row is a like, whatever its rating: who chose what, and nothing more. So it is
+        in a table without ratings; verbs take ratings that are all equal for likes, too.
+    counts : {"log", "likes"}, optional
+        What to make of ratings that count how often, or how long: levels of 1 to 7 (from 1, 3, 10,
+        30, 100, 300 and 1,000 on), or likes.
 
     Returns
     -------
@@ -272,6 +293,7 @@ def read_ratings(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
+        feedback=feedback_of(likes=likes, counts=counts, scale=scale),
     )
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)
@@ -287,6 +309,8 @@ class _How(NamedTuple):
     times: bool
     time_format: str | None
     time_is_named: bool
+    feedback: Feedback
+    k: int | None
 
     @property
     def reads_times(self) -> bool:
@@ -314,6 +338,8 @@ def _read(
             f"{where}: time_format (--time-format) is given, but no column of times was "
             f"recognized; name it with time (--time)"
         )
+    if "rating" in columns and how.scale is None and not how.feedback.is_said:
+        refuse_times(columns["rating"].slice(0, 1_000), names["rating"], where)
     try:
         built = build(
             columns,
@@ -325,6 +351,11 @@ def _read(
             time_format=how.time_format,
             time_is_doubtful=look.name is not None,
             time_is_named=how.time_is_named,
+            feedback=how.feedback,
+        )
+        told = tell_feedback(
+            *(built.scale, built.why_likes, how.feedback, names.get("rating")),
+            publishing=how.k is not None,
         )
     except RecveilError as error:
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
@@ -336,10 +367,14 @@ def _read(
         name=where,
         columns=tuple(column for column in shown if column.role != "time" or not problem),
         order=order,
-        scale_given=how.scale is not None,
+        scale_given=how.scale is not None or how.feedback.counts == "log",
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
-        notes=(*(said if how.reads_times else []), *tell_dropped(built, how.duplicates)),
+        notes=(
+            *told,
+            *(said if how.reads_times else []),
+            *tell_dropped(built, how.duplicates, how.feedback),
+        ),
     )
 
 

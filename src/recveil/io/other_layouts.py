@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.errors import RecveilError, quoted
-from recveil.io.written_text import write_inter
+from recveil.io.written_text import write_inter, written_table
 from recveil.ratings import Ratings
 
 # The version of LensKit's data model whose interactions are sorted by user and item.
@@ -85,7 +85,7 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
         )
     inter = folder / f"{name}.inter"
     write_inter(ratings, inter, inter)
-    columns = ", ".join(ratings.to_arrow().slice(0, 0).column_names)
+    columns = ", ".join(written_table(ratings).column_names)
     lines = [
         "# RecBole: run it in the folder that holds this one, with this file in config_file_list.",
         "data_path: .",
@@ -93,7 +93,7 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
         'field_separator: "\\t"',
         "USER_ID_FIELD: user_id",
         "ITEM_ID_FIELD: item_id",
-        "RATING_FIELD: rating",
+        *([] if ratings.is_unary else ["RATING_FIELD: rating"]),
         *(["TIME_FIELD: timestamp"] if ratings.days is not None else []),
         "load_col:",
         f"  inter: [{columns}]",

@@ -9,7 +9,12 @@ ROLES = ("user", "item", "rating", "time")
 
 
 def choose_positions(
-    n_columns: int, given: Mapping[str, str | None], where: str, *, times: bool = True
+    n_columns: int,
+    given: Mapping[str, str | None],
+    where: str,
+    *,
+    times: bool = True,
+    rates: bool = True,
 ) -> dict[str, int]:
     """Say which column of a file without a header holds what, by its place from 1 on.
 
@@ -25,6 +30,9 @@ def choose_positions(
         What to call the file in an error.
     times : bool
         Whether times are wanted.
+    rates : bool
+        Whether there must be ratings. If not, two columns are likes, and so are three of which one
+        was named that holds the times, and none that holds ratings.
 
     Raises
     ------
@@ -42,8 +50,9 @@ def choose_positions(
         for role in ROLES
         if (text := given.get(role)) is not None
     }
+    likes = not rates and "rating" not in chosen and n_columns == 2 + ("time" in chosen)
     needed = [role for role in ROLES[:3] if role not in chosen]
-    if n_columns < 3 or (n_columns > 4 and needed):
+    if (n_columns < 3 and not likes) or (n_columns > 4 and needed):
         wide = " (a wide matrix? Read it with wide, --wide)" if n_columns >= WIDE else ""
         raise RecveilError(
             f"{where}: {n_columns} columns and no header{wide}; expected user, item, rating and "
@@ -53,7 +62,7 @@ def choose_positions(
     free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
     wanted = [role for role in ROLES if role not in chosen and (n_columns <= 4 or role != "time")]
     chosen |= dict(zip(wanted, free, strict=False))
-    if missing := [role for role in ROLES[:3] if role not in chosen]:
+    if missing := [role for role in ROLES[: 2 if likes else 3] if role not in chosen]:
         raise RecveilError(
             f"{where}: no column is left for the {missing[0]}; say which one it is with "
             f"{missing[0]} (--{missing[0]})"
@@ -63,7 +72,9 @@ def choose_positions(
             f"{where}: one column cannot be two of user, item, rating and time; give each another "
             f"place (--user, --item, --rating, --time)"
         )
-    return {role: chosen[role] for role in ROLES if role in chosen and (times or role != "time")}
+    # Without ratings, whether it really holds times says whether they are likes.
+    keeps = times or likes
+    return {role: chosen[role] for role in ROLES if role in chosen and (keeps or role != "time")}
 
 
 def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:

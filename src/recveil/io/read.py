@@ -27,7 +27,9 @@ from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
 from recveil.io.table_within import OF_SEVERAL_TABLES, read_server, read_within
 from recveil.io.wide_matrix import read_wide
+from recveil.ratings.columns import MUST_RATE, NOT_SAID, Feedback
 from recveil.ratings.dates import Look
+from recveil.ratings.feedback import refuse_doubtful
 from recveil.ratings.frame import frame_of
 
 
@@ -89,7 +91,7 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
     >>> frame_table(frame, {}).table.column_names
     ['user', 'item', 'rating', 'town']
     """
-    taken = frame_of(frame, **given)
+    taken = frame_of(frame, MUST_RATE, **given)
     table = taken.table
     if not taken.is_whole:  # a column that is left out may tell people apart
         raise RecveilError(
@@ -112,6 +114,7 @@ def read_source(
     times: bool,
     time_format: str | None = None,
     layout: Layout | None = None,
+    feedback: Feedback = NOT_SAID,
 ) -> Source:
     """Read the columns of a file that hold users, items, ratings and, if asked for, times.
 
@@ -128,30 +131,42 @@ def read_source(
         How the times are written, if that must be said.
     layout : Layout, optional
         What was said of how the text is written.
+    feedback : Feedback
+        What is known of the ratings; a table may be certain to have none.
     """
     layout = layout or Layout()
+    selection = Selection(
+        given, times=times, time_is_text=time_format is not None, feedback=feedback
+    )
     if isinstance(path, Address):
-        return _read_server(path, format, given, times, time_format, layout)
-    selection = Selection(given, times=times, time_is_text=time_format is not None)
+        source = _read_server(path, format, selection, layout)
+    else:
+        source = _read_files(path, format, selection, layout)
+    source = with_points(source, layout.decimal)
+    if "rating" not in source.table.column_names and time_format is None:
+        columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
+        refuse_doubtful(columns, feedback, source.names.get("time"), path.name)
+    if not times and "time" in source.table.column_names:
+        source = source._replace(table=source.table.drop_columns("time"))
+    return source
+
+
+def _read_files(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
+    """Read a table that lies in a file, or in several."""
     parts = parts_of(path)
     if layout.wide:
-        source = _read_wide(path, format, given, layout, parts)
+        source = _read_wide(path, format, selection.given, layout, parts)
     elif parts is not None:
         source = _read_parts(path, parts, format, selection, layout)
     else:
         found = _recognize(path, format, layout)
         look, selection = _looked(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
-    return with_points(_refuse_empty(source, path), layout.decimal)
+    return _refuse_empty(source, path)
 
 
 def _read_server(
-    address: Address,
-    format: str | None,
-    given: Mapping[str, str | None],
-    times: bool,
-    time_format: str | None,
-    layout: Layout,
+    address: Address, format: str | None, selection: Selection, layout: Layout
 ) -> Source:
     """Read a table that a server keeps."""
     said = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
@@ -162,9 +177,7 @@ def _read_server(
                 f"{address.name}: {name} (--{name}) is given, but a database has columns with "
                 f"types; leave that out"
             )
-    selection = Selection(given, times=times, time_is_text=time_format is not None)
-    source = read_server(address, selection, layout.wanted)
-    return with_points(source, layout.decimal)
+    return read_server(address, selection, layout.wanted)
 
 
 def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from recveil.io.order import Order
 from recveil.ratings import Ratings
+from recveil.ratings.columns import NOT_SAID
+from recveil.ratings.feedback import tell_feedback
 
 
 class ReadColumn(NamedTuple):
@@ -116,3 +118,21 @@ class Reading:
 
     def __repr__(self) -> str:
         return f"Reading({self.name!r}: {self.ratings!r})"
+
+
+def of_one_value(reading: Reading) -> Reading:
+    """Take ratings for likes that are all equal, where no scale says that there are others.
+
+    Examples
+    --------
+    >>> of_one_value(Reading(Ratings.from_columns([1, 2], [7, 7], [5, 5]), "the ratings")).notes
+    ('All 2 ratings are 5: read as likes, which tell who chose what, and nothing more; if they are
+    ratings, name the scale (--scale).',)
+    """
+    ratings = reading.ratings
+    if not ratings.scale.inferred or ratings.scale.range or ratings.n_ratings < 2:
+        return reading
+    why = f"All {ratings.n_ratings:,} ratings are {ratings.values[0]:g}"
+    likes = ratings.as_likes()
+    told = tell_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
+    return replace(reading, ratings=likes, notes=(*reading.notes, *told))

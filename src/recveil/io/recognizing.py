@@ -18,6 +18,7 @@ from recveil.io.formats import (
     check_format,
     columnar_format,
     looks_like_data,
+    names_columns,
     refuse_unknown_text,
     text_format,
 )
@@ -30,11 +31,13 @@ from recveil.io.kinds import (
 )
 from recveil.io.layout import Layout
 from recveil.io.table_within import refuse_missing_reader
-from recveil.ratings import find_columns
+from recveil.ratings.columns import MUST_RATE
 
 _LOOKED_AT = 20
 # What may stand between columns of text that people write, too; other marks stand there for sure.
 _DOUBTFUL, _USUAL = (";", "|"), (",", "\t", "::")
+# What may stand between two columns; the last ones only below names of columns.
+_OF_TWO, _IF_NAMED = (*_USUAL, *_DOUBTFUL, " "), (*_DOUBTFUL, " ")
 _DECIMAL_COMMA = re.compile(r'\s*"?[-+]?\d+,\d+"?\s*')
 _EMPTY_ZIP = b"PK\x05\x06"
 _NAMES = {"\t": "tabs", " ": "spaces"}
@@ -180,7 +183,7 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         _refuse_layout(layout, path, "delimited text")
         return Recognized(format or "json")
     if layout.delimiter is not None:
-        if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 3:
+        if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 2:
             raise RecveilError(
                 f"{path.name}: expected 3 columns or more between {layout.delimiter!r}, got "
                 f"{len(fields)} ({quoted(lines[0])}); name what stands between columns with "
@@ -194,17 +197,42 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
     if dialect := _with_spaces(lines) or _with_names_between_colons(lines):
         form = "space" if dialect.delimiter == " " else "movielens-colons"
         return Recognized(form, dialect, (_between(dialect.delimiter),))
+    return _of_first_line(lines, path.name)
+
+
+def _of_first_line(lines: Sequence[str], name: str) -> Recognized:
     found = text_format(lines[0])
-    if found is None:
-        refuse_unknown_text(path.name, lines[0])
-    return Recognized(found, DIALECTS.get(found))
+    if found is not None:
+        return Recognized(found, DIALECTS.get(found))
+    likes = _two_columns(lines)
+    if likes is None:
+        refuse_unknown_text(name, lines[0])
+    return likes
+
+
+def _two_columns(lines: Sequence[str]) -> Recognized | None:
+    """Return how a text of two columns is split, if its header says so, or all its lines do."""
+    for mark in _OF_TWO:
+        fields = [[field.strip() for field in split_line(line, mark)] for line in lines]
+        named = len(fields[0]) == 2 and names_columns(fields[0])
+        even = mark not in _IF_NAMED and all(len(each) == 2 and all(each) for each in fields)
+        if named or even:
+            return _as_said(mark, None, lines)
+    return None
+
+
+def _has_header(fields: Sequence[str]) -> bool:
+    """Say whether a first line names columns; of two of them, users and items, it may."""
+    if len(fields) > 2:
+        return not looks_like_data(fields)
+    return not looks_like_data([*fields, ""])
 
 
 def _as_said(mark: str, format: str | None, lines: Sequence[str]) -> Recognized:
     """Return how a text is split at a mark that somebody named, or that is certain."""
     named = None if format is None else DIALECTS[format]
     fields = split_line(lines[0], mark)
-    header = not looks_like_data(fields) if named is None else named.header
+    header = _has_header(fields) if named is None else named.header
     if named is None and mark == "\t" and header:
         format = text_format(lines[0])  # RecBole's names tell
     usual = next(
@@ -260,7 +288,7 @@ def _with_spaces(lines: Sequence[str]) -> Dialect | None:
     runs = sum("  " in line or line != line.strip() for line in lines) > len(lines) / 2
     if looks_like_data(fields[0]):
         return DIALECTS["space"]._replace(runs=True) if runs else None
-    if len(fields) > 1 and looks_like_data(fields[1]) and _names_columns(fields[0]):
+    if len(fields) > 1 and looks_like_data(fields[1]) and names_columns(fields[0], MUST_RATE):
         return Dialect(" ", quotes=False, header=True, runs=runs)
     return None
 
@@ -270,14 +298,6 @@ def _with_names_between_colons(lines: Sequence[str]) -> Dialect | None:
     if len(fields) < 2 or looks_like_data(fields[0]) or not looks_like_data(fields[1]):
         return None
     return Dialect("::", quotes=False, header=True)
-
-
-def _names_columns(fields: Sequence[str]) -> bool:
-    try:
-        find_columns(fields)
-    except RecveilError:
-        return False
-    return True
 
 
 def split_line(line: str, mark: str) -> list[str]:

@@ -10,7 +10,15 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
-from recveil.ratings.columns import GROUP_SIZE, Locate, refuse_groups
+from recveil.ratings.columns import (
+    GROUP_SIZE,
+    LIKED,
+    MUST_RATE,
+    Columns,
+    Feedback,
+    Locate,
+    refuse_groups,
+)
 from recveil.ratings.dates import Look
 
 COLUMNS = ("user", "item", "rating", "time")
@@ -24,8 +32,9 @@ class Source(NamedTuple):
     ----------
     table : pyarrow.Table
         Columns `user`, `item`, `rating`, `time` (if the file has one) and the file's other columns
-        under their own names. Delimited text stays text: the first three columns are
-        dictionary-encoded strings, the others strings; an empty field is null.
+        under their own names; no `rating` where it certainly holds likes. Delimited text stays
+        text: the first three columns are dictionary-encoded strings, the others strings; an empty
+        field is null.
     locate : callable
         Turns a row's position, from 0, into its place in the file: "ratings.csv line 812".
     format : str
@@ -70,12 +79,15 @@ class Selection:
         Whether to read the other columns too.
     time_is_text : bool
         Whether times must stay as they are written, as a format says how to read them.
+    feedback : Feedback, optional
+        Where it is given, a table may be certain to have no ratings.
     """
 
     given: Mapping[str, str | None] = field(default_factory=dict)
     times: bool = True
     extras: bool = False
     time_is_text: bool = False
+    feedback: Feedback | None = MUST_RATE
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map the name of each column to be read to its place in a file without a header.
@@ -90,7 +102,8 @@ class Selection:
         >>> Selection({"user": "2", "item": "1"}).choose_places(3, "ratings.csv")
         {'user': 2, 'item': 1, 'rating': 3}
         """
-        chosen = choose_positions(n_columns, self.given, where, times=self.times)
+        rates = self.feedback is MUST_RATE and not self.extras
+        chosen = choose_positions(n_columns, self.given, where, times=self.times, rates=rates)
         if self.extras:
             taken = set(chosen.values())
             others = [place for place in range(1, n_columns + 1) if place not in taken]
@@ -115,12 +128,13 @@ class Selection:
         {'user': 'uid', 'item': 'iid', 'rating': 'score', 'group_size': 'group_size'}
         """
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
-        found = find_columns(names, where, **given)
+        found = self._find(names, where, given)
         if GROUP_SIZE in names and not self.extras:
             refuse_groups(where)
-        chosen = {"user": found.user, "item": found.item, "rating": found.rating}
-        if self.times and found.time is not None:
-            chosen["time"] = found.time
+        chosen = found.by_role()
+        # Without ratings, whether it really holds times says whether they are likes.
+        if not self.times and found.rating is not None:
+            chosen.pop("time", None)
         taken = {*chosen.values(), found.time}
         for name in names if self.extras else ():
             if name not in taken:
@@ -135,6 +149,18 @@ class Selection:
                 f"this is a fault in recveil, please report it"
             )
         return chosen
+
+    def _find(self, names: Sequence[str], where: str, given: Mapping[str, str | None]) -> Columns:
+        """Find the columns; where all are read, nothing is doubtful if there are no others."""
+        try:
+            return find_columns(names, where, feedback=self.feedback, **given)
+        except RecveilError:
+            if not self.extras:
+                raise
+            found = find_columns(names, where, feedback=LIKED, **given)
+            if len(found.by_role()) < len(names):
+                raise
+            return found
 
     def _name(self, given: str | None, names: list[str]) -> str | None:
         """Return the name that was given, or that of the column at the place that was."""

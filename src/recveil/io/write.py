@@ -20,7 +20,7 @@ from recveil.beside import (
 from recveil.errors import RecveilError, quoted
 from recveil.io.other_layouts import write_lenskit, write_recbole
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
-from recveil.io.written_text import write_csv, write_inter, write_plain
+from recveil.io.written_text import write_csv, write_inter, write_plain, written_table
 from recveil.ratings import Ratings
 
 # Takes the ratings, where to write, and what that will be called.
@@ -34,8 +34,8 @@ def write_ratings(
 
     Its owner alone can read it, as it says who rated what.
 
-    The columns are `user_id`, `item_id`, `rating` and, if known, `timestamp`: Unix seconds at the
-    start of the day.
+    The columns are `user_id`, `item_id`, `rating` (not of likes) and, if known, `timestamp`: Unix
+    seconds at the start of the day.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
 
 
 def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
-    pq.write_table(ratings.to_arrow(), str(temporary), compression="zstd")
+    pq.write_table(written_table(ratings), str(temporary), compression="zstd")
 
 
 def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:

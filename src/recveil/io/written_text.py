@@ -22,9 +22,21 @@ RECBOLE_TYPES = {
 _BATCH_ROWS = 1 << 16
 
 
+def written_table(ratings: Ratings) -> pa.Table:
+    """Return the columns to be written; likes have no ratings.
+
+    Examples
+    --------
+    >>> written_table(Ratings.from_columns([1, 2], [7, 7])).column_names
+    ['user_id', 'item_id']
+    """
+    table = ratings.to_arrow()
+    return table.drop_columns("rating") if ratings.is_unary else table
+
+
 def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
     """Write a header, and a rating a line, between commas."""
-    table = ratings.to_arrow()
+    table = written_table(ratings)
     _write_text(table, ",".join(table.column_names), ",", temporary, target)
 
 
@@ -42,7 +54,7 @@ def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
                 f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
                 f".inter cannot carry; write Parquet or CSV"
             )
-    table = ratings.to_arrow()
+    table = written_table(ratings)
     header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)
     _write_text(table, header, "\t", temporary, target)
 

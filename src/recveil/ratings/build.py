@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
-from recveil.ratings.columns import GROUP_SIZE, Locate, parse_ratings, refuse_groups
+from recveil.ratings.columns import (
+    GROUP_SIZE,
+    NOT_SAID,
+    Feedback,
+    Locate,
+    parse_ratings,
+    refuse_groups,
+)
 from recveil.ratings.dates import Look, look_for_times, one_date_each
+from recveil.ratings.feedback import are_likes, refuse_doubtful, take_feedback
 from recveil.ratings.frame import frame_of
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
@@ -36,11 +44,14 @@ class Built(NamedTuple):
     duplicates_dropped : int
         Rows that are gone, because their (user, item) pair stands in another one, too.
     off_scale_dropped : int
-        Rows that were dropped, because their rating is not on the given scale.
+        Rows that were dropped, because their rating is not on the given scale, or is no like.
     by_time : bool
         Whether times said which of several ratings of a pair is the last one.
     time_problem : str
         What became of the column of times, if it was not kept: the end of a sentence.
+    why_likes : str
+        If nobody said that they are likes, why they were taken for them: the beginning of a
+        sentence.
     """
 
     users: NDArray[Any]
@@ -51,6 +62,7 @@ class Built(NamedTuple):
     off_scale_dropped: int
     by_time: bool
     time_problem: str
+    why_likes: str = ""
 
 
 def build(
@@ -64,6 +76,7 @@ def build(
     time_format: str | None = None,
     time_is_doubtful: bool = False,
     time_is_named: bool = False,
+    feedback: Feedback = NOT_SAID,
 ) -> Built:
     """Turn the columns user, item, rating and time of a table into compressed rows.
 
@@ -84,6 +97,9 @@ def build(
     time_is_named : bool
         Whether the caller said which column holds the times, or how they are written. Then those
         that are missing or cannot be read are refused; otherwise the column is left out.
+    feedback : Feedback
+        What the ratings are; without a column of them, they are likes. Of these, a pair that stands
+        several times is one, whatever `duplicates` says.
 
     Raises
     ------
@@ -103,7 +119,7 @@ def build(
     try:
         strict = time_is_named and not time_is_doubtful
         how = _Times(times, duplicates == "last", time_format, time_is_doubtful, strict)
-        return _build(columns, scale, duplicates, locate, drop_off_scale, how)
+        return _build(columns, scale, duplicates, locate, drop_off_scale, how, feedback)
     except MemoryError:  # says nothing of the columns
         raise
     except pa.ArrowException as error:
@@ -144,19 +160,23 @@ def _build(
     locate: Locate,
     drop_off_scale: bool,
     times: _Times,
+    feedback: Feedback,
 ) -> Built:
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # now somebody names it
-    off_scale = _drop_off_scale(columns, scale, locate) if drop_off_scale else None
+    off_scale = _drop_off_scale(columns, scale, feedback, locate) if drop_off_scale else None
     locate = _skipping(off_scale, locate)
     users, user_of = encode_labels(columns.pop("user"), "user", locate)
     items, indices = encode_labels(columns.pop("item"), "item", locate)
     pa.default_memory_pool().release_unused()
-    values = parse_ratings(columns.pop("rating"), locate)
+    taken = take_feedback(columns.pop("rating", None), user_of.size, feedback, scale, locate)
+    values, scale, why_likes = taken
+    if scale is not None and scale.unary:
+        duplicates = "mean"  # of ones, and of their days the last
     raw_times = columns.pop("time", None)
     days, decide, problem = _days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None
-    del raw_times
+    del raw_times, taken
     if scale is not None:
         refuse_off_scale(values, scale, locate)
     order = find_order(user_of, indices, users.size)
@@ -180,7 +200,7 @@ def _build(
     by_time = dropped > 0 and instants is not None and not instants.problem
     if instants is not None:
         problem = problem or instants.problem
-    return Built(users, items, rows, scale, dropped, n_off_scale, by_time, problem)
+    return Built(users, items, rows, scale, dropped, n_off_scale, by_time, problem, why_likes)
 
 
 def _days(
@@ -233,7 +253,7 @@ class _Instants:
             return np.zeros(places.size)
 
 
-def tell_dropped(built: Built, duplicates: Duplicates) -> list[str]:
+def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_SAID) -> list[str]:
     """Say how many rows are not among the ratings, and why, a sentence each.
 
     Examples
@@ -244,19 +264,26 @@ def tell_dropped(built: Built, duplicates: Duplicates) -> list[str]:
     >>> note[:54]
     '1 row was left out, because somebody rated an item mor'
     """
-    notes = []
+    notes, unary = [], built.scale.unary
     if dropped := built.duplicates_dropped:
         kept = {
             "mean": "the mean of each pair was kept",
+            "like": "likes of one pair are one like",
             "last": "the latest rating of each pair was kept"
             if built.by_time
             else "no times being known, the one in the last line was kept of each pair",
-        }[duplicates]
+        }["like" if unary else duplicates]
+        option = "" if unary else " (duplicates, --duplicates)"
         notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because somebody rated an item more than "
-            f"once; {kept} (duplicates, --duplicates)."
+            f"{dropped:,} {_rows(dropped)} left out, because somebody "
+            f"{'liked' if unary else 'rated'} an item more than once; {kept}{option}."
         )
-    if dropped := built.off_scale_dropped:
+    if (dropped := built.off_scale_dropped) and feedback.is_said:
+        notes.append(
+            f"{dropped:,} {_rows(dropped)} left out, because of a rating of 0, or less "
+            f"(drop_off_scale, --drop-off-scale)."
+        )
+    elif dropped:
         notes.append(
             f"{dropped:,} {_rows(dropped)} left out, because the rating is not on the scale "
             f"{built.scale} (drop_off_scale, --drop-off-scale)."
@@ -295,7 +322,9 @@ class Framed(NamedTuple):
     note: str
 
 
-def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) -> Framed:
+def frame_columns(
+    frame: Any, *, is_written: bool = False, feedback: Feedback = NOT_SAID, **given: str | None
+) -> Framed:
     """Return the columns of a data frame that hold users, items, ratings and times, if any.
 
     Parameters
@@ -304,6 +333,8 @@ def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) 
         What `frame_of` takes.
     is_written : bool
         Whether the caller says how times are written; then a column called times is not judged.
+    feedback : Feedback
+        What is known of the ratings; a frame may be certain to have none.
     **given : str or None
         Names of the columns `user`, `item`, `rating` and `time`, where the caller knows them.
 
@@ -322,34 +353,40 @@ def frame_columns(frame: Any, *, is_written: bool = False, **given: str | None) 
     >>> found.names
     {'user': 'uid', 'item': 'iid', 'rating': 'score'}
     """
-    taken = frame_of(frame, **given)
-    table, names = taken.table, taken.find(**given)
-    found = {"user": names.user, "item": names.item, "rating": names.rating}
+    taken = frame_of(frame, feedback, **given)
+    table, names = taken.table, taken.find(feedback, **given)
+    found = names.by_role()
     time_is_known = given.get("time") is not None or (is_written and names.time is not None)
-    if names.time is not None:
-        found["time"] = names.time
     look = Look() if time_is_known else look_for_times(table.slice(0, _LOOKED_AT), found)
     if look.name is not None:
         found["time"] = look.name
     if GROUP_SIZE in table.column_names:
         refuse_groups(taken.name)
     columns = {role: table[name] for role, name in found.items()}
+    refuse_doubtful(columns, feedback, found.get("time"), taken.name)
     return Framed(columns, found, look, taken.name, taken.locate, taken.note)
 
 
 def _drop_off_scale(
-    columns: dict[str, pa.ChunkedArray], scale: RatingScale | None, locate: Locate
+    columns: dict[str, pa.ChunkedArray],
+    scale: RatingScale | None,
+    feedback: Feedback,
+    locate: Locate,
 ) -> NDArray[np.int64]:
-    """Take the rows out whose rating is not on the scale; return their positions."""
-    if scale is None:
+    """Take the rows out whose rating is not on the scale, or is no like; return their positions."""
+    if scale is None and not (feedback.is_said and "rating" in columns):
         raise RecveilError(
             "drop_off_scale (--drop-off-scale) needs the scale that ratings are to be on; give it "
             "with scale (--scale), such as 1:5:1"
         )
-    on_scale = scale.contains(parse_ratings(columns["rating"], locate))
+    if scale is None:
+        on_scale = are_likes(columns["rating"], feedback, locate)
+    else:
+        on_scale = scale.contains(parse_ratings(columns["rating"], locate))
     if not on_scale.any():
+        what = "above 0" if scale is None else f"on the scale {scale}"
         raise RecveilError(
-            f"none of the {on_scale.size:,} ratings is on the scale {scale}, so that "
+            f"none of the {on_scale.size:,} ratings is {what}, so that "
             f"drop_off_scale (--drop-off-scale) would leave nothing; check scale (--scale)"
         )
     if not on_scale.all():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -41,19 +41,64 @@ USUAL_NAMES = {
 
 # A column of releases: how many people a row stands for.
 GROUP_SIZE = "group_size"
+# The names of columns that count what people did, which may be taken for ratings or likes.
+COUNTED = (
+    *("count", "counts", "plays", "playcount", "playcounts", "listens", "listencount", "minutes"),
+    *("seconds", "hours", "duration", "views", "viewcount", "clicks", "clickcount", "purchases"),
+    *("quantity", "visits", "streams", "watchtime", "listeningtime"),
+)
+
 # A table of so many columns, none of them known, is more likely a row for each user.
 WIDE = 20
 _ROWS_AT_ONCE = 1 << 20
 
 
+class Feedback(NamedTuple):
+    """What is known of a table's ratings before they are looked at.
+
+    Attributes
+    ----------
+    likes : bool
+        Somebody said that each row is a like: who chose what, and nothing more.
+    counts : {"log", "likes"} or None
+        Somebody said that the ratings count how often, or how long, and what to make of that.
+    one_value : bool
+        Ratings that are all equal are likes.
+    """
+
+    likes: bool = False
+    counts: str | None = None
+    one_value: bool = False
+
+    @property
+    def is_said(self) -> bool:
+        """Whether somebody said that they are likes or counts."""
+        return self.likes or self.counts is not None
+
+
+# Nobody said anything; likes; and that of a table that must have ratings.
+NOT_SAID, LIKED, MUST_RATE = Feedback(), Feedback(likes=True), None
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns that hold users, items, ratings and (if any) times."""
+    """The names of the columns that hold users, items, ratings and times, if there are any."""
 
     user: str
     item: str
-    rating: str
+    rating: str | None
     time: str | None = None
+
+    def by_role(self) -> dict[str, str]:
+        """Return the names of those that there are.
+
+        Examples
+        --------
+        >>> Columns("u", "i", None, "when").by_role()
+        {'user': 'u', 'item': 'i', 'time': 'when'}
+        """
+        names = {"user": self.user, "item": self.item, "rating": self.rating, "time": self.time}
+        return {role: name for role, name in names.items() if name is not None}
 
 
 def refuse_groups(where: str) -> NoReturn:
@@ -64,7 +109,13 @@ def refuse_groups(where: str) -> NoReturn:
     )
 
 
-def find_columns(names: Sequence[str], where: str = "the table", **given: str | None) -> Columns:
+def find_columns(
+    names: Sequence[str],
+    where: str = "the table",
+    *,
+    feedback: Feedback | None = MUST_RATE,
+    **given: str | None,
+) -> Columns:
     """Find the user, item, rating and time columns among a table's column names.
 
     Parameters
@@ -73,6 +124,9 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
         The table's column names.
     where : str
         What to call the table in an error.
+    feedback : Feedback, optional
+        Where it is given, a table may be without ratings, if that is certain: it was said, or
+        there is no other column than those of users, items and times.
     **given : str or None
         Columns named by the caller (`user`, `item`, `rating`, `time`); they win.
 
@@ -98,6 +152,10 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
         role: _find(role, others if given.get(role) is None else names, where, given.get(role))
         for role in USUAL_NAMES
     }
+    if found["rating"] is None and feedback is not None and (found["user"] and found["item"]):
+        found["rating"] = _of_feedback(feedback, found, names, where)
+        if found["rating"] is None:
+            return Columns(found["user"], found["item"], None, found["time"])
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
@@ -106,6 +164,33 @@ def find_columns(names: Sequence[str], where: str = "the table", **given: str | 
                 f"rename it, or name it with {role} (--{role})"
             )
     return Columns(**found)  # type: ignore[arg-type]  # the loop above leaves only time None
+
+
+def _of_feedback(
+    feedback: Feedback, found: Mapping[str, str | None], names: Sequence[str], where: str
+) -> str | None:
+    """Return the column of counts; None if there are certainly no ratings, or nobody wants them."""
+    left = [name for name in names if name not in found.values()]
+    counted = [name for name in left if is_counted(name)]
+    if feedback.counts is not None:
+        if len(counted) == 1:
+            return counted[0]
+        raise RecveilError(
+            f"{where}: counts (--counts) is given, but {'several columns' if counted else 'none'} "
+            f"among {listed(left) or 'the others'} may count; name it with rating (--rating)"
+        )
+    if feedback.likes or not left:
+        return None
+    if counted:
+        raise RecveilError(
+            f"{where}: {quoted(counted[0], 40)} seems to count how often, or how long; say what to "
+            f"make of that: counts as log or as likes (--counts log, --counts likes), or name it "
+            f"as rating (--rating), as it stands"
+        )
+    raise RecveilError(
+        f"{where}: no rating column among {listed(names, 80)}; name it with rating (--rating), or "
+        f"with time (--time) if it says when; if each row is a like, say so with likes (--likes)"
+    )
 
 
 def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
@@ -135,6 +220,17 @@ def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str
         if fitting:
             return fitting[0]
     return None
+
+
+def is_counted(name: str) -> bool:
+    """Say whether a column of such a name counts what people did.
+
+    Examples
+    --------
+    >>> is_counted("play_count"), is_counted("rating")
+    (True, False)
+    """
+    return _plain(name) in COUNTED
 
 
 def _plain(name: str) -> str:

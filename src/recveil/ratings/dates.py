@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, quoted
-from recveil.ratings.columns import find_columns, is_text
+from recveil.ratings.columns import Feedback, find_columns, is_text
 from recveil.ratings.times import parse_days, whole_days
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
@@ -65,7 +65,7 @@ def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
     sample : pyarrow.Table
         The first rows, with all columns.
     roles : mapping of str to str
-        Names of the columns `user`, `item`, `rating` and, if one is called so, `time`.
+        Names of the columns `user`, `item` and, if there are such, `rating` and `time`.
 
     Returns
     -------
@@ -79,18 +79,18 @@ def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
     >>> look.name, look.passed
     ('seen', 'time')
     """
-    own = {role: roles[role] for role in ("user", "item", "rating")}
+    own = {role: roles[role] for role in ("user", "item", "rating") if role in roles}
     names = list(sample.column_names)
     first, passed, problem = roles.get("time"), set(own.values()), ""
     time = first
     while time is not None and time not in passed:
-        if not (why := _why_no_times(sample.column(names.index(time)))):
+        if not (why := why_no_times(sample.column(names.index(time)))):
             return Look() if time == first else Look(time, (), first, problem)
         problem = problem or why
         passed.add(time)
         rest = [name for name in names if name not in passed or name in own.values()]
         try:
-            time = find_columns(rest, **own).time
+            time = find_columns(rest, feedback=Feedback(likes=True), **own).time
         except RecveilError:  # two of them are called times
             break
     look = look_for_dates(sample.select([at for at, n in enumerate(names) if n not in passed]))
@@ -172,6 +172,33 @@ def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
     return told
 
 
+def refuse_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
+    """Raise a RecveilError if what was taken for ratings looks like times, in its first rows.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    name : str or int
+        What the table calls it, or its place.
+    where : str
+        What to call the table.
+
+    Examples
+    --------
+    >>> refuse_times(pa.chunked_array([["4", "5"]]), 3, "ratings.csv")
+    >>> refuse_times(pa.chunked_array([["978300760", "978302109"]]), 3, "ratings.csv")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: ratings.csv: column 3 looks like times, not ratings; if it says...
+    """
+    if _is_certain(column) or _is_doubtful(column):
+        raise RecveilError(
+            f"{where}: column {quoted(name)} looks like times, not ratings; if it says when each "
+            f"item was liked, name it with time (--time); if these are ratings, name their scale "
+            f"(--scale)"
+        )
+
+
 def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
     """Say whether a date belongs to the item: all its ratings have the same, and it has several.
 
@@ -192,7 +219,7 @@ def _is_of_something_else(name: str) -> bool:
     return bool(_NOT_OF_RATINGS.search(_BETWEEN_WORDS.sub(" ", name).lower()))
 
 
-def _why_no_times(column: pa.ChunkedArray) -> str:
+def why_no_times(column: pa.ChunkedArray) -> str:
     """Say why the rows of a column that are not empty hold no times; empty if they do."""
     try:
         return parse_days(column.filter(pc.is_valid(column)), lambda _: "one row").problem

@@ -14,7 +14,7 @@ from pyarrow.interchange import from_dataframe
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, first_line_of, quoted
-from recveil.ratings.columns import Columns, Locate, find_columns
+from recveil.ratings.columns import MUST_RATE, Columns, Feedback, Locate, find_columns
 from recveil.ratings.data_sets import data_set_of, is_data_set
 from recveil.ratings.plain_types import plain_table
 
@@ -63,10 +63,11 @@ class Frame(NamedTuple):
     is_whole: bool = True
     note: str = ""
 
-    def find(self, **given: str | None) -> Columns:
+    def find(self, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Columns:
         """Find the columns, of which the caller may name some; see `find_columns`."""
         named = {role: name for role, name in given.items() if name is not None}
-        return find_columns(self.table.column_names, self.name, **{**self.roles, **named})
+        known = {**self.roles, **named}
+        return find_columns(self.table.column_names, self.name, feedback=feedback, **known)
 
 
 def is_frame(source: object) -> bool:
@@ -81,7 +82,7 @@ def is_frame(source: object) -> bool:
     return speaks_arrow or _is_lazy(source) or is_data_set(source)
 
 
-def frame_of(source: Any, **given: str | None) -> Frame:
+def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Frame:
     """Turn any table in memory into an Arrow table.
 
     Parameters
@@ -90,6 +91,8 @@ def frame_of(source: Any, **given: str | None) -> Frame:
         What has the Arrow capsule, as tables of pandas, polars, pyarrow and duckdb do, or the older
         interchange protocol; a lazy frame of polars, which is collected; and what `data_set_of`
         takes: a sparse matrix of scipy, or a data set of surprise or cornac.
+    feedback : Feedback, optional
+        As for `find_columns`.
     **given : str or None
         Columns named by the caller, as for `find_columns`.
 
@@ -123,8 +126,8 @@ def frame_of(source: Any, **given: str | None) -> Frame:
             raise RecveilError(
                 f"the data frame cannot be read ({first_line_of(error)}); convert its columns"
             ) from None
-    found = find_columns(names, "the data frame", **given)
-    needed = {found.user, found.item, found.rating, found.time}
+    found = find_columns(names, "the data frame", feedback=feedback, **given)
+    needed = set(found.by_role().values())
     columns = {}
     for at, name in enumerate(names):
         try:
@@ -187,7 +190,7 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
     Parameters
     ----------
     columns : mapping
-        `users`, `items` and `ratings`.
+        `users`, `items` and, unless they are likes, `ratings`.
     days : array-like of int, or None
         Days since 1970-01-01, UTC.
 

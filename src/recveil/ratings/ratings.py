@@ -14,11 +14,11 @@ from recveil.brief import html_line
 from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, first_fall
 from recveil.ratings.build import Built, build, frame_columns, tell_dropped
-from recveil.ratings.columns import Locate
+from recveil.ratings.columns import NOT_SAID, Locate
 from recveil.ratings.dates import tell_look
 from recveil.ratings.dictionaries import written_out
 from recveil.ratings.frame import table_from_columns
-from recveil.ratings.scale import RatingScale, refuse_off_scale
+from recveil.ratings.scale import LIKES, RatingScale, refuse_off_scale
 
 
 class Ratings:
@@ -94,7 +94,7 @@ class Ratings:
         cls,
         users: ArrayLike,
         items: ArrayLike,
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         days: ArrayLike | None = None,
         *,
         scale: RatingScale | None = None,
@@ -106,13 +106,14 @@ class Ratings:
         ----------
         users, items : array-like, shape (n_ratings,)
             Labels, whole numbers or text.
-        ratings : array-like of float, shape (n_ratings,)
+        ratings : array-like of float, shape (n_ratings,), optional
+            If not given, they are likes: who chose what, and nothing more.
         days : array-like of int, shape (n_ratings,), optional
             Days since 1970-01-01, UTC.
         scale : RatingScale, optional
             Inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
-            What to do if a user rates an item more than once.
+            What to do if a user rates an item more than once; likes of one pair are one like.
 
         Raises
         ------
@@ -120,7 +121,10 @@ class Ratings:
             For arrays of different lengths, of more than one dimension, or of mixed kinds, and as
             `from_frame`.
         """
-        table = table_from_columns({"users": users, "items": items, "ratings": ratings}, days)
+        columns = {"users": users, "items": items}
+        if ratings is not None:
+            columns["ratings"] = ratings
+        table = table_from_columns(columns, days)
         return cls.from_frame(table, scale=scale, duplicates=duplicates)
 
     @classmethod
@@ -143,7 +147,8 @@ class Ratings:
         Parameters
         ----------
         frame : object with ``__arrow_c_stream__``, sparse matrix, or data set
-            A pandas, polars, pyarrow or duckdb table, one rating a row; a lazy frame of polars,
+            A pandas, polars, pyarrow or duckdb table, one rating a row (or, without ratings, and
+            with no other columns than users, items and times, one like); a lazy frame of polars,
             which is collected; a sparse matrix of scipy, a row for each person and a column for
             each item, whose places are the labels; or a data set of surprise or cornac.
         user, item, rating, time : str, optional
@@ -188,7 +193,10 @@ class Ratings:
         """
         given = {"user": user, "item": item, "rating": rating, "time": time}
         is_written = time_format is not None
-        columns, names, look, _, place, _ = frame_columns(frame, is_written=is_written, **given)
+        columns, names, look, _, place, _ = frame_columns(
+            frame, is_written=is_written, feedback=NOT_SAID, **given
+        )
+        feedback = NOT_SAID._replace(likes="rating" not in columns)
         built = build(
             columns,
             scale,
@@ -198,6 +206,7 @@ class Ratings:
             time_format=time_format,
             time_is_doubtful=look.name is not None,
             time_is_named=time is not None or is_written,
+            feedback=feedback,
         )
         notes = tell_look(look, built.time_problem, names.get("time"))
         for note in (*tell_dropped(built, duplicates), *notes):
@@ -212,15 +221,7 @@ class Ratings:
         for array in (rows.indptr, rows.indices, rows.values, rows.days):
             if array is not None:
                 _read_only(array)
-        return cls(
-            built.users,
-            built.items,
-            rows.indptr,
-            rows.indices,
-            rows.values,
-            rows.days,
-            built.scale,
-        )
+        return cls(built.users, built.items, *rows, built.scale)
 
     def with_scale(self, scale: RatingScale) -> Self:
         """Return the same ratings on another scale, sharing memory.
@@ -233,6 +234,22 @@ class Ratings:
         return type(self)(
             self.users, self.items, self.indptr, self.indices, self.values, self.days, scale
         )
+
+    def as_likes(self) -> Self:
+        """Return who rated what, whatever the ratings say, as likes.
+
+        Examples
+        --------
+        >>> Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2]).as_likes()
+        Ratings(2 users × 2 items, 3 likes, 75 % filled, times unknown)
+        """
+        rows = self.users, self.items, self.indptr, self.indices, np.ones_like(self.values)
+        return type(self)(*rows, self.days, LIKES)
+
+    @property
+    def is_unary(self) -> bool:
+        """Whether they are likes: all values are 1."""
+        return self.scale.unary
 
     @property
     def n_users(self) -> int:
@@ -324,9 +341,10 @@ class Ratings:
 
     def __repr__(self) -> str:
         times = "times unknown" if self.days is None else "with times"
+        what, scale = ("likes", "") if self.is_unary else ("ratings", f" scale {self.scale},")
         return (
-            f"Ratings({self.n_users:,} users × {self.n_items:,} items, {self.n_ratings:,} ratings, "
-            f"{100 * self.density:.3g} % filled, scale {self.scale}, {times})"
+            f"Ratings({self.n_users:,} users × {self.n_items:,} items, {self.n_ratings:,} {what}, "
+            f"{100 * self.density:.3g} % filled,{scale} {times})"
         )
 
     _repr_html_ = html_line

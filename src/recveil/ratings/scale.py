@@ -37,6 +37,9 @@ class RatingScale:
         Whether the ends come from somebody's ratings, and nobody said that they are the scale's.
         Anonymizers ask how many people used them (`recveil.ratings.ends`). Equal scales may differ
         in this.
+    unary : bool
+        Whether there are likes in the place of ratings: who chose what, and nothing more. Each is
+        a 1, and no other value can be; there is one such scale, `LIKES`.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class RatingScale:
     high: float
     step: float | None = None
     inferred: bool = field(default=False, compare=False, repr=False)
+    unary: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
@@ -208,6 +212,8 @@ class RatingScale:
         return np.minimum(np.round(rounded, 10), self.high) + 0.0
 
     def __str__(self) -> str:
+        if self.unary:
+            return "likes"
         ends = f"{self.low:g}:{self.high:g}"
         return ends if self.step is None else f"{ends}:{self.step:g}"
 
@@ -263,3 +269,7 @@ def _leads_nowhere(low: float, high: float, step: float) -> bool:
 def _shortest(number: float) -> float:
     """Undo float32: 0.1 comes back from it as 0.10000000149."""
     return float(str(np.float32(number)))
+
+
+# That of likes. What needs a range asks `unary` first; who does not finds none, and one level.
+LIKES = RatingScale(1, 1, 1, unary=True)

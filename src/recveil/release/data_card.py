@@ -8,6 +8,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 
 from recveil.release.claim import card_text
 from recveil.release.manifest import Manifest
+from recveil.release.settings import tells_likes
 from recveil.release.told_claim import bounds_of
 
 # The words of an older format stay as they were: its cards are rendered again to be compared. Each
@@ -68,6 +69,8 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         before = _DRAWN_BEFORE.get(manifest.format, {})
         names = {"card": "card", "claim": manifest.claim.kind, "method": "method"}
         cards |= {part: card_text(before[name]) for part, name in names.items() if name in before}
+    if tells_likes(settings):
+        cards |= {"card": card_text("likes.md.jinja"), "method": method.card_of_likes}
     holds_all = old is not None and method.first_format == 1
     text = (
         _environment(**cards)

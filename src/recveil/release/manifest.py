@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.ratings import RatingScale
+from recveil.ratings.scale import LIKES
 from recveil.release.claim import Claim, ClaimKind
 from recveil.release.method import Method
 from recveil.release.registry import find_method, method_of
-from recveil.release.settings import NEWEST, label_grid
+from recveil.release.settings import NEWEST, OF_LIKES, label_grid, tells_likes
 from recveil.release.sides import Published
 from recveil.release.told_claim import claim_of_json, claim_to_json
 
@@ -27,7 +28,7 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, OF_LIKES + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
@@ -192,7 +193,9 @@ class Manifest:
         layout : {"users", "groups", "model"}, optional
             Its usual one if not given.
         """
-        number = NEWEST if published.format_number is None else published.format_number
+        number = published.format_number
+        if number is None:
+            number = OF_LIKES if published.scale.unary else NEWEST
         return cls(
             format=FORMATS[number - 1],
             claim=published.claim,
@@ -212,11 +215,12 @@ class Manifest:
             If a part is missing or makes no sense.
         """
         scale, formulas = content["scale"], content.get("formulas")
+        of_likes = tells_likes(content["settings"])
         return cls(
             claim=claim_of_json(content),
             layout=content["layout"],
             settings=content["settings"],
-            scale=RatingScale(scale["low"], scale["high"], scale["step"]),
+            scale=LIKES if of_likes else RatingScale(scale["low"], scale["high"], scale["step"]),
             item_type=content["item_type"],
             counts=content["counts"],
             files={

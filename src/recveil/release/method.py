@@ -51,6 +51,10 @@ class PublicSetting:
         return {"": self.name}
 
 
+# What a release publishes that is made of likes, in the stand of all that is about ratings.
+OF_LIKES = PublicSetting(
+    "ratings", ("likes",), when=lambda given: "ratings" in given, first_format=6
+)
 # What a release of any method publishes, besides, whose items bear pseudonyms.
 HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda given: "items" in given)
 
@@ -130,6 +134,8 @@ class Variant:
         Whether the attacks know what to undo. Where they do not, low rates say nothing.
     is_control : bool
         Whether it is the raw table: there the attacks must find people.
+    of : {"ratings", "likes", "both"}
+        Of what such releases can be made.
     """
 
     name: str
@@ -141,6 +147,7 @@ class Variant:
     in_all: bool = False
     is_attacked: bool = True
     is_control: bool = False
+    of: Literal["ratings", "likes", "both"] = "ratings"
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name, "claim": self.claim}
@@ -184,6 +191,8 @@ class Method:
     variants : tuple of Variant
     first_format : int
         The oldest format of releases that knows it.
+    card_of_likes : str
+        The same of releases that are made of likes; empty if none can be, as it takes ratings.
     takes_k : bool
         Whether one says how large groups are; a baseline is one setting.
     model_columns : callable, optional
@@ -239,6 +248,7 @@ class Method:
     options: tuple[Option, ...] = ()
     variants: tuple[Variant, ...] = ()
     first_format: int = 2
+    card_of_likes: str = ""
     takes_k: bool = True
     model_columns: Callable[[int, Settings], tuple[str, ...]] | None = None
     asked_by: str = ""
@@ -257,6 +267,11 @@ class Method:
     about_exact: str = ""
     no_links: str = ""
     why_not_again: str = "its settings do not say how"
+
+    @property
+    def takes_likes(self) -> bool:
+        """Whether its releases can be made of likes, which have no ratings."""
+        return bool(self.card_of_likes)
 
     def expected(self, settings: Settings) -> list[PublicSetting]:
         """Return the settings that a release with some of these values publishes, in order."""

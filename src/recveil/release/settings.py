@@ -14,8 +14,8 @@ from recveil.release.told_claim import kind_told
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
-# The number of the format that is written.
-NEWEST = 5
+# The number of the format that is written, and that of releases of likes.
+NEWEST, OF_LIKES = 5, 6
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -34,6 +34,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
         titles = " or ".join(repr(known.title) for known in all_methods() if known.card)
         yield f"settings: the method {named} is unknown; expected {titles}"
         return
+    yield from _problems_of_likes(manifest)
     if _format_of(manifest) < method.first_format:
         named = _quoted(settings.get("method"))
         yield f"settings: the method {named} is unknown to releases of this format"
@@ -54,6 +55,16 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield from method.problems(manifest, _format_of(manifest))
 
 
+def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Say where what is said of likes does not go together."""
+    likes = tells_likes(manifest["settings"])
+    if likes != (_format_of(manifest) == OF_LIKES):
+        yield f"settings: only releases of format {OF_LIKES} are of likes, and all of them are"
+    scale = manifest["scale"]
+    if likes and [scale["low"], scale["high"], scale["step"]] != [1, 1, 1]:
+        yield "scale: likes have no ratings, so that each label is 1; expected 1.0, 1.0 and 1.0"
+
+
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:
     """Return which settings bear the name of somebody's own class, and that name.
 
@@ -71,6 +82,17 @@ def foreign_names(settings: Settings) -> list[tuple[str, str]]:
         and setting.name in settings
         and str(settings[setting.name]).removesuffix(OF_ITS_OWN) not in setting.allowed
     ]
+
+
+def tells_likes(settings: Settings) -> bool:
+    """Say whether a release was made of likes.
+
+    Examples
+    --------
+    >>> tells_likes({"method": "sparse rows", "ratings": "likes"})
+    True
+    """
+    return settings.get("ratings") == "likes"
 
 
 def label_grid(settings: Settings, scale_step: float | None) -> float | None:

@@ -1,7 +1,7 @@
 """Sparse rows, as far as everybody may know them."""
 
 from recveil.release.claim import card_text
-from recveil.release.method import Method, Option, PublicSetting, Variant
+from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
 
 # Tastes are never taken from fewer people than this; the larger number bounds what can be asked.
 LEAST_CROWD, MOST_CROWD = 20, 256
@@ -19,6 +19,11 @@ SPARSE_UNDONE = (
     "ratings, and 0.59 by eight (0.5 is a coin). Better attacks may tell more."
 )
 
+
+def _rates(settings: Settings) -> bool:
+    return settings.get("ratings") != "likes"
+
+
 SPARSE = Method(
     name="sparse",
     title="sparse rows",
@@ -27,8 +32,10 @@ SPARSE = Method(
     settings=(
         PublicSetting("method", ("sparse rows",)),
         PublicSetting("crowd", tuple(range(LEAST_CROWD, MOST_CROWD + 1))),
-        PublicSetting("label_step", any_step=True),
+        PublicSetting("label_step", any_step=True, when=_rates),
+        OF_LIKES,
     ),
+    card_of_likes=card_text("sparse_likes.md.jinja"),
     claim_of=lambda _: "identical-rows",
     card=card_text("sparse.md.jinja"),
     options=(
@@ -50,13 +57,15 @@ SPARSE = Method(
             kind="sparse",
             colour="#332288",
             in_all=True,
+            of="both",
         ),
     ),
     first_format=3,
-    label_grid=lambda settings, _: settings.get("label_step"),
-    publishers_word=lambda _: (
-        "That rows were drawn from the tastes of at least 20 people, and that labels are "
-        "predictions, is the publisher's word.",
+    label_grid=lambda settings, step: settings.get("label_step") if _rates(settings) else step,
+    publishers_word=lambda settings: (
+        "That rows were drawn from the tastes of at least 20 people"
+        + (", and that labels are predictions," if _rates(settings) else "")
+        + " is the publisher's word.",
     ),
     undone_by=lambda _: (SPARSE_UNDONE,),
     no_links="How sure a row makes it that a member rated an item is not told of sparse rows: its "

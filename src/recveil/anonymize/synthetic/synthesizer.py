@@ -130,6 +130,12 @@ class Synthesizer(BriefParameters, BaseEstimator):
         delta = None if self.epsilon is None else self.delta
         check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
         check_everybody_rated(ratings)
+        if ratings.is_unary:
+            raise RecveilError(
+                "epsilon (--epsilon): not for likes yet, as most of what is asked of people is "
+                "about ratings, which likes have none of; take method sparse or k-corating "
+                "(--method sparse, --method k-corating)"
+            )
         if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
             refuse_likes(ratings, PUBLISHED)
             _refuse_few(ratings.n_users)

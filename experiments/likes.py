@@ -1,0 +1,113 @@
+"""Likes: MovieLens 100K cut to who rated what, through all verbs.
+
+    python experiments/likes.py path/to/ml-100k
+
+Reads u.data as likes, and makes, verifies, attacks and judges a release by each method that takes
+them, with k = 5 and seed 0; and one in which everybody is one group, so that nobody may be found.
+"""
+
+import tempfile
+from pathlib import Path
+
+from page import Row, main
+
+from recveil.anonymize import anonymize
+from recveil.attack.statistics import Interval
+from recveil.audit import audit
+from recveil.audit.attacked import AttackedRelease
+from recveil.evaluate import evaluate
+from recveil.io import read_ratings
+from recveil.ratings import Ratings
+
+TITLE = "Likes: MovieLens 100K cut to who rated what"
+READING = (
+    "Not of a paper: each rating is read as a like (`--likes`), whatever its value, and goes "
+    "through anonymize, verify, audit and evaluate. *Found*: by the strongest adversary of the "
+    "audit, who looks for everybody; nobody knows ratings, as there are none. Members and strangers"
+    " as in methods.md; AUC 0.5 is a coin. Lists: what the release's lists keep of the nDCG@10 of "
+    "the best on the raw likes, a fifth of everybody's likes held out. Beside ours stands the same "
+    "figure of the same method with the ratings, where there is one. A claim of k-anonymity holds "
+    "if the checker confirms it from the files and nobody is found more often than once in five."
+)
+BESIDE = "with ratings"
+AXES = None
+K, SEED = 5, 0
+
+
+def run(folder: Path) -> list[Row]:
+    """Return what the verbs say of each release."""
+    ratings = read_ratings(folder / "u.data")
+    likes = ratings.as_likes()
+    rows = []
+    with tempfile.TemporaryDirectory() as work:
+        table = audit(likes, curves=False, targets=1_000, seed=SEED)
+        with_ratings = audit(ratings, curves=False, targets=1_000, seed=SEED)
+        strongest, beside = (
+            max(each.attacks, key=lambda one: one.found.rate) for each in (table, with_ratings)
+        )
+        rows.append(
+            _share("the table with names removed: found", strongest.found)._replace(
+                paper=beside.found.rate
+            )
+        )
+        for method in ("k-corating", "sparse"):
+            ours = _of_release(likes, method, Path(work, f"{method}-likes"))
+            theirs = _of_release(ratings, method, Path(work, f"{method}-ratings"))
+            rows += _beside(method, ours, theirs)
+        rows.append(_of_everybody(likes, Path(work, "everybody")))
+    return rows
+
+
+def _attack(ratings: Ratings, out: Path) -> AttackedRelease:
+    """Let all adversaries of an audit attack a release."""
+    found = audit(ratings, release=out, curves=False, targets=1_000, seed=SEED).published
+    if found is None:
+        raise RuntimeError("the release was not attacked")
+    return found
+
+
+def _of_release(ratings: Ratings, method: str, out: Path) -> dict[str, Interval]:
+    """Make a release, attack it, and judge another such one."""
+    anonymize(ratings, out, k=K, method=method, seed=SEED)
+    attacked = _attack(ratings, out)
+    judged = evaluate(out, ratings, split=0.2, with_membership=False, targets=1, seed=SEED)
+    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.person_found.rate)
+    kept = judged.evaluation.kept.lists
+    return {
+        "group found": strongest.group_found,
+        "person found": strongest.person_found,
+        **{f"members, {name} known (AUC)": told.auc for name, told in attacked.by_known.items()},
+        "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_people),
+    }
+
+
+def _beside(method: str, ours: dict[str, Interval], theirs: dict[str, Interval]) -> list[Row]:
+    """Set what likes give beside what ratings give."""
+    rows = []
+    for name, found in ours.items():
+        row = _share(f"{method}, k = {K}: {name}", found)._replace(paper=theirs[name].rate)
+        if name.startswith("members"):
+            row = row._replace(form=".2f")
+        if name == "person found":
+            row = row._replace(label=f"claim: {row.label}, at most 1/{K}", holds=found.low <= 1 / K)
+        rows.append(row)
+    return rows
+
+
+def _of_everybody(likes: Ratings, out: Path) -> Row:
+    """Return who is found where everybody shares one row: nobody, beyond a blind guess."""
+    anonymize(likes, out, k=likes.n_users, method="k-corating", seed=SEED)
+    found = max(
+        (attack.person_found for _, attack in _attack(likes, out).attacks), key=lambda one: one.rate
+    )
+    label = "claim: everybody one group: found no more than by a blind guess (once in 943)"
+    holds = found.rate <= 1 / likes.n_users + 1e-9
+    return _share(label, found)._replace(holds=holds, form=".2%")
+
+
+def _share(label: str, found: Interval) -> Row:
+    return Row(label, found.rate, form=".1%", interval=(found.low, found.high))
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

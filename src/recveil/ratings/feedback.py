@@ -1,0 +1,279 @@
+"""Feedback: whether a table holds ratings, likes, or counts of what people did.
+
+Likes say who chose what, and nothing more: each becomes a 1 on the scale `LIKES`. Nothing becomes
+a like that may have been a rating.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, quoted
+from recveil.ratings.columns import Feedback, Locate, is_counted, parse_ratings
+from recveil.ratings.dates import why_no_times
+from recveil.ratings.scale import LIKES, RatingScale
+
+Counts = Literal["log", "likes"]
+
+# Counts become levels by these, whatever the table: read off it, the bins would tell of its people.
+COUNT_BINS = (1, 3, 10, 30, 100, 300, 1000)
+COUNT_SCALE = RatingScale(1, len(COUNT_BINS), 1)
+_LOOKED_AT = 1_000
+# Scales that people choose from hardly go beyond it.
+_MOST_OF_RATINGS = 100
+
+
+def feedback_of(
+    *, likes: bool, counts: str | None, scale: RatingScale | None, one_value: bool = False
+) -> Feedback:
+    """Check what was said of a table's ratings.
+
+    Parameters
+    ----------
+    likes : bool
+        Whether each row is a like, whatever its rating.
+    counts : {"log", "likes"} or None
+        What to make of ratings that count.
+    scale : RatingScale or None
+        The scale that was given.
+    one_value : bool
+        Whether ratings that are all equal are likes, where no scale says that there are others.
+
+    Raises
+    ------
+    RecveilError
+        For what cannot be, or not together.
+
+    Examples
+    --------
+    >>> feedback_of(likes=True, counts=None, scale=None)
+    Feedback(likes=True, counts=None, one_value=False)
+    """
+    if counts is not None and counts not in get_args(Counts):
+        raise RecveilError(
+            f"counts (--counts) is {quoted(counts)}; expected log (levels by how often) or likes "
+            f"(whether at all)"
+        )
+    said = [name for name, given in (("likes", likes), ("counts", counts is not None)) if given]
+    if len(said) > 1:
+        raise RecveilError(
+            "likes (--likes) and counts (--counts) are both given, and each says what the ratings "
+            "are; leave one out"
+        )
+    if said and scale is not None:
+        raise RecveilError(
+            f"scale (--scale) is {scale}, but {said[0]} (--{said[0]}) have none of their own to be "
+            f"given; leave one of the two out"
+        )
+    return Feedback(likes, counts, one_value and scale is None)
+
+
+@brief
+class Taken(NamedTuple):
+    """The ratings of a table's rows, and what they were taken for.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (n_rows,)
+        All 1, if they are likes.
+    scale : RatingScale or None
+        What is known of their scale; `LIKES` if they are likes.
+    why : str
+        If nobody said what they are: why they were taken for likes, the beginning of a sentence.
+    """
+
+    values: NDArray[np.float32]
+    scale: RatingScale | None
+    why: str = ""
+
+
+def take_feedback(
+    column: pa.ChunkedArray | None,
+    n_rows: int,
+    feedback: Feedback,
+    scale: RatingScale | None,
+    locate: Locate,
+) -> Taken:
+    """Read a column of ratings, likes or counts.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray or None
+        None if the table has none.
+    n_rows : int
+    feedback : Feedback
+    scale : RatingScale or None
+        The scale that was given.
+    locate : callable
+        Turns a row's position into the place that an error names.
+
+    Raises
+    ------
+    RecveilError
+        For what is no number, a count below 0, and a 0 among likes or counts: it may say that
+        somebody did not like the item, or nothing at all.
+
+    Examples
+    --------
+    >>> fives = pa.chunked_array([[5, 5, 5]])
+    >>> taken = take_feedback(fives, 3, Feedback(one_value=True), None, str)
+    >>> taken.values, taken.why
+    (array([1., 1., 1.], dtype=float32), 'All 3 ratings are 5')
+    >>> plays = pa.chunked_array([[1, 12, 5000]])
+    >>> take_feedback(plays, 3, Feedback(counts="log"), None, str).values
+    array([1., 3., 7.], dtype=float32)
+    """
+    if column is None:
+        if scale is not None:
+            raise RecveilError(
+                f"scale (--scale) is {scale}, but there are no ratings; leave it out"
+            )
+        return Taken(np.ones(n_rows, np.float32), LIKES, "" if feedback.likes else "No ratings")
+    if feedback.likes and column.null_count == n_rows:
+        return Taken(np.ones(n_rows, np.float32), LIKES)  # somebody said so of an empty column
+    values = parse_ratings(column, locate)
+    if feedback.is_said:
+        _refuse_zeros(values, feedback, locate)
+    if feedback.counts == "log":
+        # A count between bins, such as half a minute, is in the lower one.
+        bins = np.searchsorted(COUNT_BINS, values, side="right")
+        return Taken(np.maximum(bins, 1).astype(np.float32), COUNT_SCALE)
+    if feedback.is_said:
+        return Taken(np.ones(n_rows, np.float32), LIKES)
+    if feedback.one_value and values.size > 1 and values.min() == values.max():
+        _refuse_all_zero(values)
+        why = f"All {values.size:,} ratings are {values[0]:g}"
+        return Taken(np.ones(n_rows, np.float32), LIKES, why)
+    return Taken(values, scale)
+
+
+def refuse_doubtful(
+    columns: Mapping[str, pa.ChunkedArray], feedback: Feedback, name: object, where: str
+) -> None:
+    """Raise a RecveilError if a table without ratings has times that are none: minutes, perhaps.
+
+    Parameters
+    ----------
+    columns : mapping of str to pyarrow.ChunkedArray
+        The columns user, item and, if there are such, rating and time.
+    feedback : Feedback
+        If somebody said that they are likes, there is no doubt.
+    name : object
+        What the table calls its column of times.
+    where : str
+        What to call the table.
+    """
+    if "rating" in columns or "time" not in columns or feedback.likes:
+        return
+    if problem := why_no_times(columns["time"].slice(0, _LOOKED_AT)):
+        raise RecveilError(
+            f"{where}: no rating column, and {quoted(name)} holds no times ({problem}); if it "
+            f"rates or counts, name it with rating (--rating); if each row is a like, say so with "
+            f"likes (--likes)"
+        )
+
+
+def are_likes(column: pa.ChunkedArray, feedback: Feedback, locate: Locate) -> NDArray[np.bool_]:
+    """Say for each row whether it is a like, or a count, at all: whether it is above 0.
+
+    Examples
+    --------
+    >>> are_likes(pa.chunked_array([[1, 0, 1]]), Feedback(likes=True), str)
+    array([ True, False,  True])
+    """
+    values = parse_ratings(column, locate)
+    if feedback.counts is not None:
+        _refuse_below(values, locate)
+    return values > 0
+
+
+def _refuse_below(values: NDArray[np.float32], locate: Locate) -> None:
+    if (values < 0).any():
+        row = int(np.argmax(values < 0))
+        raise RecveilError(
+            f"{locate(row)}: {values[row]:g} is no count; drop the row, or leave counts (--counts) "
+            f"out"
+        )
+
+
+def _refuse_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locate) -> None:
+    """Refuse a 0, or less: nobody said that it is a like."""
+    if feedback.counts is not None:
+        _refuse_below(values, locate)
+    if (values <= 0).any():
+        row = int(np.argmax(values <= 0))
+        raise RecveilError(
+            f"{locate(row)}: {values[row]:g} may say that it was not liked, or nothing; leave such "
+            f"rows out with drop_off_scale (--drop-off-scale), or name a scale in place of "
+            f"{'likes (--likes)' if feedback.likes else 'counts (--counts)'}"
+        )
+
+
+def _refuse_all_zero(values: NDArray[np.float32]) -> None:
+    if values[0] <= 0:
+        raise RecveilError(
+            f"all {values.size:,} ratings are {values[0]:g}, and nobody said what that means; if "
+            f"each row is a like, leave the column out; if it is a rating, name the scale (--scale)"
+        )
+
+
+def tell_feedback(
+    scale: RatingScale, why_likes: str, feedback: Feedback, column: object, *, publishing: bool
+) -> list[str]:
+    """Say for what ratings were taken that may be something else, a sentence each.
+
+    Parameters
+    ----------
+    scale : RatingScale
+        The one that they have now.
+    why_likes : str
+        From `Taken`.
+    feedback : Feedback
+    column : object
+        What the table calls the ratings, or its place.
+    publishing : bool
+        Whether a release is to be made. Then ratings of 0 and 1 are refused, unless it was said
+        what they are.
+
+    Raises
+    ------
+    RecveilError
+        For ratings of 0 and 1: a 0 may be a dislike, or nothing at all.
+
+    Examples
+    --------
+    >>> print(*tell_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
+    No ratings: read as likes, which tell who chose what, and nothing more.
+    """
+    if why_likes:
+        rest = (
+            "" if why_likes == "No ratings" else "; if they are ratings, name the scale (--scale)"
+        )
+        return [f"{why_likes}: read as likes, which tell who chose what, and nothing more{rest}."]
+    if feedback.counts == "log":
+        bins = ", ".join(f"{level} from {least:,}" for level, least in enumerate(COUNT_BINS, 1))
+        return [f"Column {quoted(column)} counts, and was read as levels: {bins}."]
+    if feedback.counts == "likes":
+        return [f"Column {quoted(column)} counts, and was read as likes: whether at all."]
+    if not scale.inferred:
+        return []
+    if (scale.low, scale.high, scale.step) == (0, 1, 1):
+        doubt = (
+            "ratings are 0 and 1, and nobody said what a 0 is: a dislike (scale, --scale 0:1:1), "
+            "or nothing at all (likes with drop_off_scale, --likes --drop-off-scale)"
+        )
+        if publishing:
+            raise RecveilError(doubt)
+        return [f"R{doubt[1:]}."]
+    counted = isinstance(column, str) and is_counted(column)
+    whole = scale.low >= 0 and scale.step is not None and scale.step % 1 == 0
+    if counted or (whole and scale.high > _MOST_OF_RATINGS):
+        return [
+            f"Column {quoted(column)} was read as ratings on the scale {scale}; if it counts how "
+            f"often, or how long, say what to make of that with counts (--counts log, or likes)."
+        ]
+    return []

@@ -1,0 +1,129 @@
+"""Files of likes: what becomes likes, and what is asked about."""
+
+import pytest
+
+from recveil.errors import RecveilError, UnknownOrderError
+from recveil.io import read_ratings, understand
+from recveil.ratings import Ratings, RatingScale
+
+LIKES = Ratings.from_columns([1, 1, 2], [5, 6, 5])
+DATED = Ratings.from_columns([1, 1, 2], [5, 6, 5], days=[11_323, 11_324, 11_325])
+TIMES = (11_323 * 86_400, 11_324 * 86_400 + 7, 11_325 * 86_400)
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, name="r.csv", **options):
+        (tmp_path / name).write_text(text)
+        return understand(tmp_path / name, **options)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("user,item\n1,5\n1,6\n2,5\n", {}),
+        ("user\titem\n1\t5\n1\t6\n2\t5\n", {}),
+        ("user;item\n1;5\n1;6\n2;5\n", {}),
+        ("1,5\n1,6\n2,5\n", {"user": 1, "item": 2}),
+        ("1::5\n1::6\n2::5\n", {"user": 1, "item": 2}),
+        ("1|5\n1|6\n2|5\n", {"delimiter": "|", "user": 1, "item": 2}),
+        ("who,what\n1,5\n1,6\n2,5\n", {"user": "who", "item": "what"}),
+        ('{"user": 1, "item": 5}\n{"user": 1, "item": 6}\n{"user": 2, "item": 5}\n', {}),
+        ("user,item,rating\n1,5,5\n1,6,5\n2,5,5\n", {}),
+        ("user,item,rating\n1,5,3\n1,6,-5\n2,5,0\n", {"likes": True, "drop_off_scale": True}),
+        ("user,item,rating\n1,5,\n1,6,\n2,5,\n", {"likes": True}),
+        ("user,item,note\n1,5,x\n1,6,\n2,5,\n", {"likes": True}),
+        ("user,item,plays\n1,5,3\n1,6,0.5\n2,5,99\n", {"counts": "likes"}),
+        ("user,5,6\n1,1,1\n2,1,\n", {"wide": True}),
+    ],
+)
+def test_what_becomes_likes(read, text, options):
+    found = read(text, **options).ratings
+    expected = LIKES
+    if options.get("drop_off_scale"):
+        expected = Ratings.from_columns([1], [5])
+    assert found == expected
+    assert found.is_unary
+
+
+@pytest.mark.parametrize("times", [True, False])
+@pytest.mark.parametrize("header", ["user,item,timestamp\n", ""])
+def test_times_are_no_ratings(read, times, header):
+    rows = zip((1, 1, 2), (5, 6, 5), TIMES, strict=True)
+    text = header + "".join(f"{user},{item},{time}\n" for user, item, time in rows)
+    options = {} if header else {"user": 1, "item": 2, "time": 3}
+    assert read(text, times=times, **options).ratings == (DATED if times else LIKES)
+    if not header:
+        with pytest.raises(RecveilError, match=r"column 3 looks like times, not ratings; .*--time"):
+            read(text)
+    with pytest.raises(RecveilError, match="looks like times, not ratings"):
+        read(text.replace("timestamp", "rating"), **(options | {"time": None}))
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("user,item,raiting\n1,5,3\n", {}, r"no rating column .*--rating.*--likes"),
+        ("user,item,rating\n1,5,\n2,5,\n", {}, "r.csv line 2: the rating is missing"),
+        ("user,item,time\n1,5,31\n2,5,4\n", {}, "'time' holds no times"),
+        ("user,item,time\n1,5,31\n2,5,4\n", {"times": False}, "'time' holds no times"),
+        ("1,5,31\n2,5,4\n", {"time": 3}, "3 holds no times"),
+        ("user,item,rating\n1,5,0\n2,5,1\n", {"k": 2}, "r.csv: ratings are 0 and 1"),
+        ("user,item,rating\n1,5,0\n2,5,1\n", {"likes": True}, "r.csv line 2: 0 may say"),
+        ("user,item,rating\n1,5,0\n2,5,0\n", {}, "r.csv: all 2 ratings are 0, and nobody said"),
+        ("user,item\n1,5\n1,6,3\n", {}, "r.csv line 3: expected 2 columns, got 3"),
+        ("user,item\n1,5\n", {"scale": RatingScale(1, 5, 1)}, "there are no ratings; leave it out"),
+        ("user,item,plays\n1,5,9\n", {}, "'plays' seems to count .*--counts.*--rating"),
+        ("user,item,plays\n1,5,0\n2,5,3\n", {"counts": "log"}, "r.csv line 2: 0 may say"),
+        ("user_id,k\n1,5\n", {}, "no item column"),
+    ],
+)
+def test_what_is_asked_about(read, text, options, message):
+    with pytest.raises(RecveilError, match=message):
+        read(text, **options)
+
+
+def test_who_publishes_must_say_which_column_holds_the_people(read):
+    with pytest.raises(UnknownOrderError):
+        read("1,5\n1,6\n2,5\n", k=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "note"),
+    [
+        ("user,item\n1,5\n1,6\n", {}, "No ratings: read as likes, which tell who chose what"),
+        ("user,item,rating\n1,5,5\n1,6,5\n", {}, "All 2 ratings are 5: read as likes"),
+        ("user,item\n1,5\n1,5\n", {}, "1 row was left out, because somebody liked an item"),
+        ("user,item,plays\n1,5,2\n1,6,900\n", {"counts": "log"}, "read as levels: 1 from 1, 2 fr"),
+        ("user,item,plays\n1,5,2\n1,6,9\n", {"rating": "plays"}, "if it counts how often"),
+        ("user,item,weight\n1,5,2\n1,6,900\n", {}, "if it counts how often"),
+        ("user,item,rating\n1,5,0\n1,6,1\n", {}, "Ratings are 0 and 1, and nobody said what"),
+    ],
+)
+def test_what_is_said(read, text, options, note):
+    assert any(note in each for each in read(text, **options).notes)
+
+
+def test_fives_on_a_named_scale_stay_ratings(read):
+    found = read("user,item,rating\n1,5,5\n2,5,5\n", scale=RatingScale(1, 5, 1))
+    assert not found.ratings.is_unary
+    assert found.ratings.values.tolist() == [5, 5]
+
+
+def test_who_reads_a_file_as_it_stands_keeps_ratings_of_one_value(tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\n1,5,5\n2,5,5\n")
+    assert read_ratings(tmp_path / "r.csv").values.tolist() == [5, 5]
+    assert read_ratings(tmp_path / "r.csv", likes=True).is_unary
+
+
+def test_ratings_of_one_value_that_were_read_already():
+    fives = Ratings.from_columns([1, 2], [7, 7], [5, 5])
+    found = understand(fives)
+    assert found.ratings == Ratings.from_columns([1, 2], [7, 7])
+    assert "All 2 ratings are 5: read as likes" in found.notes[0]
+    on_scale = Ratings.from_columns([1, 2], [7, 7], [5, 5], scale=RatingScale(1, 5, 1))
+    assert understand(on_scale).ratings == on_scale
+    with pytest.raises(RecveilError, match=r"^likes: given for ratings that were read already"):
+        understand(fives, likes=True)

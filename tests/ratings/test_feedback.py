@@ -1,0 +1,129 @@
+"""Likes and counts: what is taken for them, and what is asked about instead."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale, find_columns
+from recveil.ratings.columns import Feedback
+from recveil.ratings.feedback import COUNT_BINS, feedback_of, take_feedback
+from recveil.ratings.scale import LIKES
+
+PAIRS = {"user": ["ann", "ann", "ben"], "item": [7, 9, 7]}
+
+
+def test_without_ratings_they_are_likes_by_hand():
+    likes = Ratings.from_columns(PAIRS["user"], PAIRS["item"], days=[3, 1, 2])
+    assert likes.is_unary
+    assert likes.values.tolist() == [1, 1, 1]
+    assert likes.indptr.tolist() == [0, 2, 3]
+    assert likes.days.tolist() == [3, 1, 2]
+    assert repr(likes) == "Ratings(2 users × 2 items, 3 likes, 75 % filled, with times)"
+    again = Ratings.from_frame(pa.table({**PAIRS, "day": likes.days * 86_400 + 86_400 * 9_999}))
+    assert again.is_unary
+    assert (again.days - 9_999 == likes.days).all()
+    assert Ratings.from_columns(*PAIRS.values(), [4, 2, 5]).as_likes() == Ratings.from_columns(
+        *PAIRS.values()
+    )
+
+
+def test_likes_are_no_ratings_of_1():
+    ones = Ratings.from_columns(*PAIRS.values(), [1, 1, 1], scale=RatingScale(1, 1, 1))
+    likes = Ratings.from_columns(*PAIRS.values())
+    assert not ones.is_unary
+    assert ones != likes
+    assert ones.digest() != likes.digest()
+    assert str(LIKES) == "likes"
+
+
+def test_the_scale_of_likes_has_one_level_and_no_range():
+    assert LIKES.levels.tolist() == [1]
+    assert LIKES.range == 0
+    assert not LIKES.is_fine
+    assert LIKES.contains([0, 0.5, 1, 1.5, 2]).tolist() == [False, False, True, False, False]
+    assert LIKES.round([-3, 0.2, 7]).tolist() == [1, 1, 1]
+
+
+def test_a_pair_that_stands_twice_is_one_like_with_its_last_day():
+    with pytest.warns(UserWarning, match="^2 rows were left out, because somebody liked an item"):
+        likes = Ratings.from_columns([1, 1, 1, 2], [7, 7, 7, 7], days=[5, 9, 2, 4])
+    assert likes.n_ratings == 2
+    assert likes.days.tolist() == [9, 4]
+
+
+@pytest.mark.parametrize("extra", ["raiting", "note", "sth"])
+def test_another_column_makes_it_uncertain(extra):
+    table = pa.table({**PAIRS, extra: [1, 2, 3]})
+    with pytest.raises(RecveilError, match=rf"among 'user', 'item', '{extra}'; .*[(]--likes[)]"):
+        Ratings.from_frame(table)
+
+
+def test_a_column_called_time_that_holds_none_makes_it_uncertain():
+    with pytest.raises(RecveilError, match=r"'time' holds no times .*--rating.*--likes"):
+        Ratings.from_frame(pa.table({**PAIRS, "time": [31, 2, 600]}))
+
+
+@given(st.lists(st.floats(0, 1e9).map(np.float32), min_size=1, max_size=30))
+def test_levels_of_counts_are_those_of_the_simplest_rule(counts):
+    if min(counts) <= 0:
+        counts = [count + 1 for count in counts]
+    taken = take_feedback(
+        pa.chunked_array([counts]), len(counts), Feedback(counts="log"), None, "row {}".format
+    )
+    expected = [max(1, sum(count >= least for least in COUNT_BINS)) for count in counts]
+    assert taken.values.tolist() == expected
+    assert taken.scale == RatingScale(1, 7, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "feedback", "message"),
+    [
+        ([1, 0, 1], Feedback(likes=True), "^row 1: 0 may say that it was not liked"),
+        ([1, 0, 1], Feedback(counts="likes"), "^row 1: 0 may say that it was not liked"),
+        ([1, 2, -1], Feedback(counts="log"), "^row 2: -1 is no count"),
+        ([0, 0, 0], Feedback(one_value=True), "^all 3 ratings are 0, and nobody said what"),
+        ([1, None, 1], Feedback(likes=True), "^row 1: the rating is missing"),
+        ([None, None], Feedback(), "^row 0: the rating is missing"),
+        (["good", "bad"], Feedback(likes=True), "^row 0: rating 'good' is not a number"),
+    ],
+)
+def test_what_is_asked_about(values, feedback, message):
+    with pytest.raises(RecveilError, match=message):
+        take_feedback(pa.chunked_array([values]), len(values), feedback, None, "row {}".format)
+
+
+def test_one_value_is_a_like_unless_a_scale_says_that_there_are_others():
+    column, stars = pa.chunked_array([[5, 5]]), RatingScale(1, 5, 1)
+    by_value = feedback_of(likes=False, counts=None, scale=None, one_value=True)
+    assert take_feedback(column, 2, by_value, None, str).scale is LIKES
+    given = feedback_of(likes=False, counts=None, scale=stars, one_value=True)
+    assert take_feedback(column, 2, given, stars, str).values.tolist() == [5, 5]
+    assert take_feedback(pa.chunked_array([[5]]), 1, by_value, None, str).values.tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"likes": True, "counts": "log", "scale": None}, "are both given"),
+        ({"likes": True, "counts": None, "scale": RatingScale(1, 5)}, r"scale \(--scale\) is 1:5"),
+        ({"likes": False, "counts": "log", "scale": RatingScale(1, 5)}, "leave one of the two"),
+        ({"likes": False, "counts": "many", "scale": None}, "expected log .* or likes"),
+    ],
+)
+def test_what_cannot_be_said(said, message):
+    with pytest.raises(RecveilError, match=message):
+        feedback_of(**said)
+
+
+def test_columns_of_counts_are_found_if_they_are_asked_for():
+    names = ["user", "item", "play_count", "note"]
+    assert find_columns(names, feedback=Feedback(counts="log")).rating == "play_count"
+    with pytest.raises(RecveilError, match=r"'play_count' seems to count .*--counts log.*--rating"):
+        find_columns(names, feedback=Feedback())
+    with pytest.raises(RecveilError, match="none among 'note' may count"):
+        find_columns(["user", "item", "note"], feedback=Feedback(counts="log"))
+    with pytest.raises(RecveilError, match="several columns among"):
+        find_columns(["user", "item", "plays", "minutes"], feedback=Feedback(counts="log"))

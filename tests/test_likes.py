@@ -1,0 +1,227 @@
+"""Likes through all verbs: who is found, what lists keep, and what is not told."""
+
+import json
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import KCoRater, anonymize
+from recveil.anonymize.sparse_rows import SparseRows
+from recveil.attack.adversary import PRESETS
+from recveil.attack.item_side import ItemSide
+from recveil.audit import audit
+from recveil.cli import main
+from recveil.compare import compare
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.evaluate import evaluate
+from recveil.ratings import Ratings
+from recveil.report import audit_page
+
+METHODS = ("k-corating", "sparse")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=120, n_items=60, n_ratings=2_400, seed=1)
+
+
+@pytest.fixture(scope="module")
+def likes(ratings):
+    return ratings.as_likes()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, likes, ratings):
+    folder = tmp_path_factory.mktemp("likes")
+    for method in METHODS:
+        anonymize(likes, folder / method, k=5, method=method, seed=1)
+    anonymize(ratings, folder / "ratings", k=5, method="sparse", seed=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def audited(likes, made):
+    return {
+        name: audit(likes, release=made / name, targets=120, curves=False).to_dict()
+        for name in METHODS
+    }
+
+
+class TestAudit:
+    def test_nobody_knows_ratings(self, audited):
+        for attack in audited["sparse"]["attacks"]:
+            assert attack["rating_error"] is None
+            assert not attack["likes_only"]
+            knew = PRESETS[attack["name"]].rating_error is not None
+            assert (
+                "Here no ratings are known: the table holds likes." in attack["description"]
+            ) == knew
+
+    def test_planted_people_are_found(self, audited):
+        """Without a release, items alone find most people."""
+        found = {each["name"]: each["found"]["rate"] for each in audited["sparse"]["attacks"]}
+        assert found["bystander"] > 0.5
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_in_a_release_the_promise_holds(self, audited, method):
+        for attack in audited[method]["release"]["attacks"]:
+            assert attack["bound"] == 0.2
+            assert attack["person_found"]["low"] <= 0.2
+
+    @pytest.mark.parametrize("make", [KCoRater, SparseRows])
+    def test_nobody_is_found_where_everybody_has_one_row(self, likes, make, tmp_path):
+        make(likes.n_users, seed=1).anonymize(likes).write(tmp_path / "out")
+        told = audit(likes, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["rate"] <= 1 / likes.n_users + 1e-9
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_nothing_is_said_of_values(self, audited, method):
+        release = audited[method]["release"]
+        said = " ".join([*release["verdict"], release["headline"], *audited[method]["verdict"]])
+        for words in ("exact rating", "as they were given", "Behind a label", "invented", "fill"):
+            assert words not in said, words
+        for name in (
+            "ratings_exact",
+            "labels_exact",
+            "labels",
+            "companions",
+            "fills",
+            "attributes",
+        ):
+            assert release[name] is None, name
+        assert "by who knows likes: by 8 likes" in said
+
+    def test_its_rates_reassure_nobody_who_holds_ratings(self, audited):
+        warned = " ".join(audited["sparse"]["warnings"])
+        assert "gives the same people away more easily" in warned
+
+    def test_a_release_of_likes_is_not_audited_by_ratings_nor_the_reverse(
+        self, likes, ratings, made
+    ):
+        with pytest.raises(
+            RecveilError, match=r"sparse is of likes, but these are ratings.*--likes"
+        ):
+            audit(ratings, release=made / "sparse", targets=9, curves=False)
+        with pytest.raises(
+            RecveilError, match=r"holds ratings on the scale .* knows ratings finds"
+        ):
+            audit(likes, release=made / "ratings", targets=9, curves=False)
+        with pytest.raises(RecveilError, match=r"ratings holds ratings on the scale"):
+            audit(
+                *(likes,),
+                release=made / "sparse",
+                against=made / "ratings",
+                targets=9,
+                curves=False,
+            )
+
+    def test_two_releases_of_likes(self, likes, made):
+        told = audit(
+            *(likes,),
+            release=made / "sparse",
+            against=made / "k-corating",
+            targets=30,
+            curves=False,
+        ).to_dict()
+        assert told["release"]["against"]["people"] == 120
+
+    def test_it_has_a_page(self, likes, made):
+        found = audit(likes, release=made / "k-corating", targets=20)
+        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "the table holds likes" in page
+
+    @pytest.mark.parametrize("days", [None, np.array([0, 1, 2, 3, 4, 5])])
+    def test_one_person(self, days):
+        one = Ratings.from_columns(["ann"] * 6, range(6), days=days)
+        told = audit(one, curves=False).to_dict()
+        assert told["data"]["scale"] == "likes"
+
+
+@pytest.fixture(scope="module")
+def judged(likes, made):
+    options = {"split": 0.2, "targets": 20, "with_membership": False}
+    return {name: evaluate(made / name, likes, **options).to_json() for name in METHODS}
+
+
+class TestEvaluate:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_no_error_is_told_not_even_0(self, judged, method):
+        def numbers(plain, path=""):
+            if isinstance(plain, dict):
+                for name, value in plain.items():
+                    yield from numbers(value, f"{path}.{name}")
+            elif isinstance(plain, int | float) and not isinstance(plain, bool):
+                yield path, plain
+
+        told = [path for path, _ in numbers(judged[method])]
+        assert not [path for path in told if "rmse" in path or path.endswith("mae")]
+        assert judged[method]["target_deviation"] is None
+        assert judged[method]["fidelity"]["rating_distance"] is None
+        assert any("no error or deviation is told" in note for note in judged[method]["notes"])
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_lists_are_judged(self, judged, method):
+        told = judged[method]["recipient"]
+        assert list(told["recommenders"]) == [
+            *("popularity", "EASE on liked", "item cosine, 100 neighbours", "PureSVD")
+        ]
+        assert told["lists"]["best_raw"]["ndcg@10"] > 0.1
+        assert 0.3 < told["kept"]["chosen"]["lists"]["value"] < 1.2
+        assert told["kept"]["chosen"]["ratings"]["value"] is None
+
+    def test_the_table_must_be_what_the_release_was_made_from(self, likes, ratings, made):
+        with pytest.raises(RecveilError, match=r"ratings: likes, where the release holds ratings"):
+            evaluate(made / "ratings", likes, split=0.2, targets=9)
+        with pytest.raises(RecveilError, match=r"ratings: ratings, where the release holds likes"):
+            evaluate(made / "sparse", ratings, split=0.2, targets=9)
+
+
+class TestCompare:
+    def test_all_methods_that_take_likes(self, likes, tmp_path):
+        found = compare(likes, tmp_path / "out", ks=[5], targets=20)
+        told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert [row["method"] for row in told["rows"]] == ["k-corating-likes", "sparse", "raw"]
+        assert not [row["problem"] for row in told["rows"] if row["problem"]]
+        assert found.worth == "lists"
+        assert all(row.rmse is None for row in found.rows)
+
+    def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
+        with pytest.raises(RecveilError, match=r"^worth \(--for\) is ratings, but these are likes"):
+            compare(likes, tmp_path / "out", ks=[5], targets=20, worth="ratings")
+
+
+def test_every_verb_says_that_they_are_likes(likes, made, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    users, items = likes.user_positions(), likes.indices
+    pairs = [f"{user},{item}" for user, item in zip(users, items, strict=True)]
+    (tmp_path / "likes.csv").write_text("\n".join(["user,item", *pairs]))
+    release = str(made / "sparse")
+    for words in (
+        ("audit", "likes.csv", "--targets", "9", "--no-curves"),
+        ("selftest", "likes.csv"),
+        ("anonymize", "likes.csv", "-o", "out", "--k", "5", "--method", "sparse"),
+        ("evaluate", "likes.csv", "--release", "out", "--split", "0.2", "--no-membership"),
+        ("compare", "likes.csv", "-o", "comparison", "--k", "5", "--targets", "9"),
+        ("convert", "likes.csv", "again.csv"),
+    ):
+        with pytest.raises(SystemExit):
+            main(list(words))
+        out = " ".join(capsys.readouterr().out.split())
+        assert "Read 2,400 likes of 60 items by 120 users; no ratings: read as likes." in out, words
+        assert "RMSE" not in out, words
+    assert (tmp_path / "again.csv").read_text().startswith("user_id,item_id\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", release])
+    assert ended.value.code in (None, 0)
+
+
+def test_hidden_items_of_likes_are_named_by_their_company(likes, tmp_path):
+    """Nothing is divided by the range of likes."""
+    side = ItemSide.of_ratings(likes)
+    for numbers in (side.counts, side.means, side.spreads, side.alike, side.together):
+        assert np.isfinite(numbers).all()
+    anonymize(likes, tmp_path / "out", k=5, method="sparse", seed=1, hide_items=True)
+    told = audit(likes, release=tmp_path / "out", targets=20, curves=False).to_dict()
+    assert told["release"]["hidden_items"]["named"]["10"]["trials"] == 10
