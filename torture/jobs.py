@@ -140,6 +140,9 @@ JOBS = (
     ),
     _job("compare", _COMPARE, Target("out", "comparison"), force=False, weight=0.5),
     _job("verify", "verify in/made --json at/found.json", _FOUND, force=False),
+    _job("inspect", "inspect in/ratings.csv --json at/found.json", _FOUND, force=False, weight=0.5),
+    _job("describe", "describe in/made at/croissant.json", Target("croissant.json"), weight=0.5),
+    _job("config", "config at/recveil.toml", Target("recveil.toml"), replaces=True, weight=0.3),
     _job("selftest", "selftest in/ratings.csv --seed 1 --json at/found.json", _FOUND, force=False),
     _job(
         "demo",

@@ -8,7 +8,8 @@ import pytest
 from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.errors import RecveilError
-from recveil.io import convert, file_at
+from recveil.io import file_at
+from recveil.publish import convert
 
 
 @pytest.mark.parametrize(
