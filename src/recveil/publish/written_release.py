@@ -1,5 +1,6 @@
 """A release as it was written, for those who use it: its published side, and nothing else."""
 
+import operator
 from collections.abc import Iterator
 from importlib import import_module
 from os import PathLike
@@ -20,8 +21,8 @@ from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
 from recveil.release.reader import read_rows, reading_release, record_starts
 
-# Of a row: what id, item and rating take, and a second time while pieces are joined.
-_BYTES_A_ROW = 80
+# So often are rows held at once: as they were read, and as they are handed out.
+_HELD = 2
 
 
 @brief
@@ -129,23 +130,24 @@ class WrittenRelease:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def _rows(self, *, people: bool) -> Iterator[pa.Table]:
-        counts, repeated = self.manifest.counts, people and self.manifest.in_groups
-        if not repeated:
-            what = f"{self.name}: its {counts.get('labels', 0):,} rows"
-            refuse_beyond_limit(what, _BYTES_A_ROW * counts.get("labels", 0))
-            yield from read_rows(self._folder, self.manifest)
-            return
-        first, n_rows = 0, 0
+        """Yield the rows, and refuse what would not fit into memory before it is made."""
+        repeated = people and self.manifest.in_groups
+        first, n_bytes = 0, 0
         for table in read_rows(self._folder, self.manifest):
             with reading_release(self._folder):
                 starts = record_starts(table)
-                sizes = table["group_size"].take(pa.array(starts[:-1])).to_numpy()
-                self._check_sizes(sizes, first)
-                n_rows += int((sizes * np.diff(starts)).sum())
-                refuse_beyond_limit(f"{self.name}: a row for each person", _BYTES_A_ROW * n_rows)
-                yield self._repeated(table, starts, sizes, first)
+                sizes = np.ones(starts.size - 1, np.int64)
+                if repeated:
+                    sizes = table["group_size"].take(pa.array(starts[:-1])).to_numpy()
+                    self._check_sizes(sizes, first)
+                # Python's numbers do not overflow, whatever a file says.
+                n_rows = sum(map(operator.mul, sizes.tolist(), np.diff(starts).tolist()))
+                n_bytes += n_rows * -(-table.nbytes // table.num_rows)
+                what = f"{self.name}: {'a row for each person' if repeated else 'its rows'}"
+                refuse_beyond_limit(what, _HELD * n_bytes)
+                yield self._repeated(table, starts, sizes, first) if repeated else table
                 first += int(sizes.sum())
-        if first != counts["users"]:
+        if repeated and first != self.manifest.counts["users"]:
             self._refuse_count()
 
     def _check_sizes(self, sizes: NDArray[np.int64], before: int) -> None:

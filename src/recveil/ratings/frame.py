@@ -121,11 +121,23 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
         raise RecveilError(f"two columns are called {quoted(twice)}; rename one")
     try:
         return Frame(plain_table(_arrow_table(source)))
-    except _FAILURES as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # what asks a database when it is read fails in ways of its own
         if not is_pandas:  # which alone holds what Arrow cannot
             raise RecveilError(
-                f"the data frame cannot be read ({first_line_of(error)}); convert its columns"
+                f"the data frame cannot be read ({first_line_of(error)}); convert its columns, or "
+                f"see whether it can be read by itself"
             ) from None
+        if not isinstance(error, _FAILURES):
+            raise
+    return _frame_of_pandas(source, names, feedback, given)
+
+
+def _frame_of_pandas(
+    source: Any, names: list[str], feedback: Feedback | None, given: Mapping[str, str | None]
+) -> Frame:
+    """Take the columns one by one, without those that Arrow cannot hold and nobody needs."""
     found = find_columns(names, "the data frame", feedback=feedback, **given)
     needed = set(found.by_role().values())
     columns = {}
