@@ -239,3 +239,20 @@ class TestConvert:
             with pytest.raises(RecveilError, match="release"):
                 convert(folder, folder / target, **options)
         assert sorted(file.name for file in folder.iterdir()) == before
+
+
+def test_items_with_names(tmp_path):
+    names = np.array([f"film {item}" for item in range(20)], dtype=object)
+    ratings = Ratings.from_columns(
+        RATINGS.user_positions(), names[RATINGS.indices], RATINGS.values, scale=RATINGS.scale
+    )
+    PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
+    release = Release.read(tmp_path / "out")
+    table, matrix = release.to_arrow().to_pandas(), release.to_csr()
+    assert release.items.tolist() == sorted(table["item_id"].unique())
+    first = table[table["user_id"] == release.ids()[0]]
+    row = dict(zip(release.items[matrix[[0]].indices], matrix[[0]].data, strict=True))
+    assert row == dict(zip(first["item_id"], first["rating"], strict=True))
+    convert(tmp_path / "out", tmp_path / "rows.csv")
+    read = read_ratings(tmp_path / "rows.csv", scale=RatingScale(1, 5))
+    assert read.items.tolist() == release.items.tolist()

@@ -213,4 +213,4 @@ def _labels(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
-    return np.asarray(np.sort(_labels(column.unique())))
+    return np.asarray(np.sort(_labels(pa.chunked_array([column.unique()]))))
