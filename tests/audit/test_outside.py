@@ -206,11 +206,11 @@ class TestLikes:
         assert found.scores[0] > found.scores[1]
 
     def test_without_ratings_items_alone_tell(self, tmp_path):
-        found = self.suspects(tmp_path, "target,item\nann,a\nann,b\n")
+        found = self.suspects(tmp_path, "user,item\nann,a\nann,b\n")
         assert set(found.users[:2]) == {"1", "2"}
         assert found.scores[0] == found.scores[1] > found.scores[2]
 
     def test_ratings_tell_nothing_of_likes(self, tmp_path):
         text, likes = "target,item,rating\nann,a,5\nann,b,2\n", self.RATINGS.as_likes()
         found = self.suspects(tmp_path, text, likes)
-        assert found.scores == self.suspects(tmp_path, "target,item\nann,a\nann,b\n", likes).scores
+        assert found.scores == self.suspects(tmp_path, "user,item\nann,a\nann,b\n", likes).scores

@@ -17,12 +17,11 @@ from recveil.attack import Candidates
 from recveil.brief import brief
 from recveil.decoding import decoding
 from recveil.errors import RecveilError
-from recveil.io import Reading, spooled, understand
+from recveil.io import Reading, spooled
+from recveil.io.delimited import DIALECTS
 from recveil.io.files import naming
 from recveil.io.formats import resolve_format
-from recveil.io.intake import NOBODY_NAMED
-from recveil.io.layout import Layout
-from recveil.io.recognizing import recognize
+from recveil.io.intake import NOBODY_NAMED, understand_knowledge
 from recveil.io.source import COLUMNS
 from recveil.io.watched import watched_text
 from recveil.ratings import Ratings
@@ -149,7 +148,7 @@ def read_knowledge(path: str | PathLike[str], **reading: Any) -> Reading:
         if reading.get("user") is None:
             names = _column_names(file, reading.get("format"))
             reading["user"] = _find_target(names)
-        told = understand(file, **{"one_value": False, **reading})  # who knows fives, knows fives
+        told = understand_knowledge(file, **reading)
     # What an adversary knows has no scale of its own.
     notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
     return replace(told, notes=notes)
@@ -197,14 +196,11 @@ def _find_target(names: list[str]) -> str | None:
 def _column_names(path: Path, format: str | None) -> list[str]:
     """Return the names of a file's columns; none if it has no header."""
     with naming(path):
-        if path.is_dir():
-            resolve_format(path, format)
-            return []
-        found = recognize(path, format, Layout())
-        format, dialect = found.format, found.dialect
+        format = resolve_format(path, format)
         if format in ("parquet", "arrow"):
-            with decoding(path, format) as decoded:
-                return list(decoded.schema.names)
+            with decoding(path, format) as found:
+                return list(found.schema.names)
+        dialect = DIALECTS.get(format)
         if dialect is None or not dialect.header:
             return []
         with watched_text(path) as raw:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -55,7 +56,6 @@ def understand(
     sheet: str | None = None,
     likes: bool = False,
     counts: Counts | None = None,
-    one_value: bool = True,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -70,8 +70,6 @@ def understand(
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
     delimiter, decimal, wide, null, query, table, sheet, likes, counts
         See `read_ratings`.
-    one_value : bool
-        Whether ratings that are all equal are likes, if no scale is given.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
         order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
@@ -114,11 +112,21 @@ def understand(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=one_value),
+        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=True),
         k=k,
         people_in=people_in,
     )
     return reading if k is not None else _with_ends(reading)
+
+
+def understand_knowledge(path: Path, **reading: Any) -> Reading:
+    """Take what somebody knows: as `understand`, but that who knows fives alone knows fives."""
+    layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
+    likes, counts = reading.pop("likes", False), reading.pop("counts", None)
+    usual = {"format": None, "scale": None, "duplicates": "error", "drop_off_scale": False}
+    feedback = feedback_of(likes=likes, counts=counts, scale=reading.get("scale"))
+    options: dict[str, Any] = {**usual, "times": True, **reading}
+    return _with_ends(_take(path, layout=layout, feedback=feedback, **options))
 
 
 def _take(
