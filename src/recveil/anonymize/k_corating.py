@@ -1,4 +1,4 @@
-"""KCoRater: fill rows up until everybody shares his set of rated items with k - 1 others."""
+"""KCoRater: fill rows up until everybody shares their set of rated items with k - 1 others."""
 
 import itertools
 from collections import deque
@@ -85,18 +85,17 @@ class KCoRater:
     the original ratings, never from fills.
 
     Rounded fills, too, can be told by whoever can work them out again: where most labels of an item
-    are its mean, the others are real.
-
-    "mean" hides no rating that somebody alone gave in his group, if the fills that were averaged
-    with it can be worked out; only which of the members gave it stays open.
+    are its mean, the others are real. "mean" hides no rating that somebody
+    alone gave in their group, if the fills that were averaged with it can be worked out; only which
+    of the members gave it stays open.
 
     "shuffle" deals the labels of each item in a group of s people independently of other items, and
     each of the s! ways is equally likely. So a label in a record is its owner's with probability
-    1/s, as far as the release itself tells. That is no claim of the file's, which stays `co-rated`:
-    nobody can check it there. And it hides whose a label is, not what was given: if all members
-    gave the same rating, everybody's is known; and where fills can be worked out, as item means
-    can, a label that is none of them is the rating of the one who rated. At k = 9, with item means,
-    who knows the group and who rated what is told 57 % of the ratings of MovieLens 100K.
+    1/s, as far as the release itself tells. That is no claim of the file's, which stays `co-rated`.
+    And it hides whose a label is, not what was given: if all members gave the same rating,
+    everybody's is known; and where fills can be worked out, as item means can, a label that is none
+    of them is the rating of the one who rated. At k = 9, with item means, who knows the group and
+    who rated what is told 57 % of the ratings of MovieLens 100K.
 
     Of likes, whoever has the same items has the same row, so that the claim is `identical-rows`.
 

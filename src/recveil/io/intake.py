@@ -20,11 +20,12 @@ from recveil.io.reading import ReadColumn, Reading, of_one_value
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
-from recveil.ratings.build import build, frame_columns, tell_dropped
+from recveil.ratings.build import build, tell_dropped
 from recveil.ratings.columns import Feedback, Locate
 from recveil.ratings.dates import Look, refuse_times, tell_look
 from recveil.ratings.ends import doubts_of
 from recveil.ratings.feedback import Counts, feedback_of, tell_feedback
+from recveil.ratings.framed import frame_columns
 from recveil.ratings.plain_types import python_values
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.

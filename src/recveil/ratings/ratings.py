@@ -13,11 +13,12 @@ from scipy import sparse
 from recveil.brief import html_line
 from recveil.errors import RecveilError
 from recveil.ratings.assemble import Duplicates, first_fall
-from recveil.ratings.build import Built, build, frame_columns, tell_dropped
+from recveil.ratings.build import Built, build, tell_dropped
 from recveil.ratings.columns import NOT_SAID, Locate
 from recveil.ratings.dates import tell_look
 from recveil.ratings.dictionaries import written_out
 from recveil.ratings.frame import table_from_columns
+from recveil.ratings.framed import frame_columns
 from recveil.ratings.scale import LIKES, RatingScale, refuse_off_scale
 
 
