@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from recveil.errors import RecveilError
 from recveil.io.at_hand import at_hand
-from recveil.io.layout import Layout, layout_of
+from recveil.io.layout import Layout, layout_of, refuse_given
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.positions import as_text
 from recveil.io.raw_columns import show_raw_columns
 from recveil.io.read import read_source
-from recveil.io.reading import ReadColumn, Reading, of_one_value
+from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
@@ -26,13 +26,11 @@ from recveil.ratings.dates import Look, refuse_times, tell_look
 from recveil.ratings.ends import doubts_of
 from recveil.ratings.feedback import Counts, feedback_of, tell_feedback
 from recveil.ratings.framed import frame_columns
-from recveil.ratings.plain_types import python_values
 
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
 _FEW = 5
 # How what is doubtful about an inferred scale begins.
 NOBODY_NAMED = "Nobody named the scale"
-_EXAMPLES, _LOOKED_AT = 2, 10_000
 
 
 def understand(
@@ -151,13 +149,13 @@ def _take(
         options: dict[str, object] = {"format": format, "scale": scale, **given}
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
         options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
-        _refuse_options(options, "ratings that were read already")
+        refuse_given(options, "ratings that were read already")
         held = Reading(source, "the ratings")
         return of_one_value(held) if feedback.one_value else held
     named = given.get("time") is not None or time_format is not None
     how = _How(scale, duplicates, drop_off_scale, times, time_format, named, feedback, k)
     if not isinstance(source, str | PathLike):
-        _refuse_options({"format": format, **_said(layout)}, "a data frame")
+        refuse_given({"format": format, **_said(layout)}, "a data frame")
         is_written = time_format is not None
         framed = frame_columns(source, is_written=is_written, feedback=feedback, **given)
         if not how.reads_times:
@@ -338,7 +336,7 @@ def _read(
 ) -> Reading:
     show_raw_columns(columns)
     shown = [
-        ReadColumn(role, names[role], _examples(columns[role]))
+        ReadColumn(role, names[role], examples_of(columns[role]))
         for role in ("user", "item", "rating", "time")
         if role in columns
     ]
@@ -387,15 +385,6 @@ def _read(
     )
 
 
-def _examples(column: pa.ChunkedArray) -> tuple[str, ...]:
-    found = column.slice(0, _LOOKED_AT)
-    if not pa.types.is_nested(found.type):
-        found = found.unique()
-    found = found.slice(0, _EXAMPLES)
-    texts = map(str, python_values(found))
-    return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in texts)
-
-
 def _with_ends(reading: Reading) -> Reading:
     """Tell doubtful ends and steps of an inferred scale; the scale stays marked as inferred."""
     notes = [
@@ -404,10 +393,3 @@ def _with_ends(reading: Reading) -> Reading:
         for doubt in doubts_of(reading.ratings, _FEW)
     ]
     return replace(reading, notes=(*reading.notes, *notes))
-
-
-def _refuse_options(options: Mapping[str, object], what: str) -> None:
-    if given := [name for name, value in options.items() if value is not None]:
-        raise RecveilError(
-            f"{', '.join(given)}: given for {what}, where it means nothing; leave that out"
-        )

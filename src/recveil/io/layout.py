@@ -114,3 +114,20 @@ def _can_split(mark: str) -> bool:
     """Say whether a text can be split at a mark: one ASCII character, or one twice."""
     once = mark[:1]
     return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER
+
+
+def refuse_given(options: Mapping[str, object], what: str) -> None:
+    """Raise a RecveilError for options of files that were given for what is none.
+
+    Examples
+    --------
+    >>> refuse_given({"format": None, "decimal": ","}, "a data frame")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: decimal: given for a data frame, where it means nothing; leave that
+    out
+    """
+    if given := [name for name, value in options.items() if value is not None]:
+        raise RecveilError(
+            f"{', '.join(given)}: given for {what}, where it means nothing; leave that out"
+        )

@@ -3,10 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from recveil.io.order import Order
 from recveil.ratings import Ratings
 from recveil.ratings.columns import NOT_SAID
 from recveil.ratings.feedback import tell_feedback
+from recveil.ratings.plain_types import python_values
+
+_EXAMPLES, _LOOKED_AT = 2, 10_000
 
 
 class ReadColumn(NamedTuple):
@@ -136,3 +141,18 @@ def of_one_value(reading: Reading) -> Reading:
     likes = ratings.as_likes()
     told = tell_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
     return replace(reading, ratings=likes, notes=(*reading.notes, *told))
+
+
+def examples_of(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Return two values of a column, cut where they are long.
+
+    Examples
+    --------
+    >>> examples_of(pa.chunked_array([["ann", "ann", "ben", "eve"]]))
+    ('ann', 'ben')
+    """
+    found = column.slice(0, _LOOKED_AT)
+    if not pa.types.is_nested(found.type):
+        found = found.unique()
+    texts = map(str, python_values(found.slice(0, _EXAMPLES)))
+    return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in texts)

@@ -192,11 +192,9 @@ class Ratings:
         >>> Ratings.from_frame(table)
         Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, times unknown)
         """
-        given = {"user": user, "item": item, "rating": rating, "time": time}
+        given: dict[str, Any] = {"user": user, "item": item, "rating": rating, "time": time}
         is_written = time_format is not None
-        columns, names, look, _, place, _ = frame_columns(
-            frame, is_written=is_written, feedback=NOT_SAID, **given
-        )
+        columns, names, look, _, place, _ = frame_columns(frame, is_written=is_written, **given)
         feedback = NOT_SAID._replace(likes="rating" not in columns)
         built = build(
             columns,
