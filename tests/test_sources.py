@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 from scipy import sparse
 
 from recveil.anonymize import anonymize
@@ -211,6 +212,32 @@ class TestLazyFrames:
         )
         assert understand(lazy, scale=STARS).ratings == MADE
         assert len(runs) == 1
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "reader", "arrow"])
+class TestOutsideKnowledge:
+    """What somebody knows may be a frame, too."""
+
+    MAKE = {  # noqa: RUF012
+        "pandas": lambda table: table.to_pandas(),
+        "polars": pl.from_arrow,
+        "reader": lambda table: table.to_reader(),
+        "arrow": lambda table: table,
+    }
+
+    def test_as_the_file(self, kind, tmp_path):
+        rows = MADE.to_arrow().slice(0, 6)
+        columns = {"target": ["alice"] * 6, "item": rows["item_id"], "rating": rows["rating"]}
+        table = pa.table(columns)
+        csv.write_csv(table, tmp_path / "aux.csv")
+        options = {"targets": 5, "curves": False, "scale": STARS, "rating": "rating"}
+        known = self.MAKE[kind](table)
+        ratings = MADE.to_arrow()
+        of_file = audit(ratings, aux=tmp_path / "aux.csv", **options)
+        of_frame = audit(ratings, aux=known, **options)
+        assert of_frame.suspects == of_file.suspects
+        assert of_frame.suspects[0].target == "alice"
+        assert of_frame.knowledge.ratings == of_file.knowledge.ratings
 
 
 def test_times_of_frames_are_those_of_the_csv(tmp_path):

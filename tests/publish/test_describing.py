@@ -252,6 +252,10 @@ class TestWhatIsRefused:
         with pytest.raises(RecveilError, match="write it beside out, or say with url"):
             describe(padded, tmp_path / "croissant.json")
 
+    def test_standard_output(self, padded):
+        with pytest.raises(RecveilError, match="a description stands beside its release; name a"):
+            describe(padded, "-")
+
     def test_an_older_file_unasked(self, padded):
         described(padded)
         with pytest.raises(RecveilError, match="exists; replace it with force"):

@@ -44,6 +44,7 @@ from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.progress import stages
 from recveil.ratings import Ratings
+from recveil.ratings.frame import frame_of, is_frame
 
 # Beside the adversaries: curves, how many ratings suffice, and everybody's risk.
 _STAGES = 3
@@ -204,8 +205,8 @@ def audit(
     draws: int = 1,
     seed: int = 0,
     curves: bool = True,
-    aux: str | PathLike[str] | None = None,
-    catalogue: str | PathLike[str] | None = None,
+    aux: str | PathLike[str] | Any | None = None,
+    catalogue: str | PathLike[str] | Any | None = None,
     shadows: int | None = None,
     **reading: Any,
 ) -> Audit:
@@ -229,9 +230,9 @@ def audit(
     seed : int
     curves : bool
         Whether to compute the curves and everybody's risk, too.
-    aux : path, optional
-        Somebody's own file of outside knowledge: (target, item, rating[, date]).
-    catalogue : path, optional
+    aux : path or data frame, optional
+        Somebody's own table of outside knowledge: (target, item, rating[, date]).
+    catalogue : path or data frame, optional
         Where `release` hides its items: a table of other people's ratings under the items' own
         ids, with which an adversary may name them again. If not given, half of the people
         themselves stand in for it.
@@ -270,7 +271,7 @@ def audit(
     refuse_unknown_keywords("audit", reading, "k", "people_in")
     _check_releases(release, against)
     _check_shadows(shadows, release)
-    if aux is not None:
+    if aux is not None and not is_frame(aux):
         refuse_no_path("a file of outside knowledge", aux=aux)
     _check_catalogue(catalogue, release)
     refuse_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
@@ -359,8 +360,11 @@ def _check_shadows(shadows: int | None, release: str | PathLike[str] | None) -> 
         )
 
 
-def _knowledge(aux: str | PathLike[str], reading: dict[str, Any]) -> Reading:
-    """Read somebody's own file with what was said of the table, as far as it fits."""
+def _knowledge(aux: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
+    """Read somebody's own table with what was said of the other, as far as it fits."""
+    if not isinstance(aux, str | PathLike):
+        table = frame_of(aux).table  # once, as some can be read but once
+        return read_knowledge(table, **reading_of(table, reading))
     with spooled(aux) as file:
         return read_knowledge(file, **reading_of(file, reading))
 
@@ -369,7 +373,8 @@ def _check_catalogue(catalogue: Any, release: Any) -> None:
     """Refuse a public table that is no file, or without a release whose items it could name."""
     if catalogue is None:
         return
-    refuse_no_path("a public table of ratings", catalogue=catalogue)
+    if not is_frame(catalogue):
+        refuse_no_path("a public table of ratings", catalogue=catalogue)
     if release is None:
         raise RecveilError(
             "catalogue: given without a release, whose hidden items it could name; give the "
@@ -377,8 +382,12 @@ def _check_catalogue(catalogue: Any, release: Any) -> None:
         )
 
 
-def _catalogue(path: str | PathLike[str], reading: dict[str, Any]) -> Catalogue:
+def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Catalogue:
     """Read a public table with what was said of the private one, as far as it fits."""
+    if not isinstance(path, str | PathLike):
+        table = frame_of(path).table
+        told = understand(table, times=False, **reading_of(table, reading))
+        return Catalogue(told.ratings, told.name)
     with spooled(path) as file:
         told = understand(file, times=False, **reading_of(file, reading))
     return Catalogue(told.ratings, told.name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.attack import Candidates
@@ -25,6 +26,7 @@ from recveil.io.intake import NOBODY_NAMED, understand_knowledge
 from recveil.io.source import COLUMNS
 from recveil.io.watched import watched_text
 from recveil.ratings import Ratings
+from recveil.ratings.frame import frame_of
 
 _SHOWN = 5
 # As RecBole writes it, too: "target:token".
@@ -70,7 +72,7 @@ class Suspects:
 def look_for(
     ratings: Ratings,
     candidates: Candidates,
-    path: str | PathLike[str] | Reading,
+    path: str | PathLike[str] | Reading | Any,
     *,
     rating_width: float = 1.5,
     day_width: float = 30.0,
@@ -84,9 +86,10 @@ def look_for(
         The table in which the targets are looked for.
     candidates : Candidates
         The same ratings, listed by item.
-    path : path or Reading
+    path : path, data frame or Reading
         A file of (target, item, rating[, date]), gzipped or not, in any format that `read_ratings`
-        reads; the items carry the table's own ids. Or what `read_knowledge` made of it.
+        reads, or a data frame; the items carry the table's own ids. Or what `read_knowledge` made
+        of it.
     rating_width, day_width : float
         See `ScoreboardRH`.
     **reading
@@ -125,12 +128,12 @@ def look_for(
     return found
 
 
-def read_knowledge(path: str | PathLike[str], **reading: Any) -> Reading:
-    r"""Read somebody's own file of outside knowledge, and tell what was understood of it.
+def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
+    r"""Read somebody's own table of outside knowledge, and tell what was understood of it.
 
     Parameters
     ----------
-    path : path
+    path : path or data frame
     **reading
         As for `look_for`.
 
@@ -144,23 +147,31 @@ def read_knowledge(path: str | PathLike[str], **reading: Any) -> Reading:
     >>> told.ratings.n_ratings, told.duplicates_dropped
     (1, 1)
     """
+    if not isinstance(path, str | PathLike):
+        table = frame_of(path).table
+        target = reading.pop("user", None) or _find_target(table.column_names)
+        told = understand_knowledge(table, user=target, **reading)
+        return _without_scale(told)
     with spooled(path) as file:
         if reading.get("user") is None:
             names = _column_names(file, reading.get("format"))
             reading["user"] = _find_target(names)
-        told = understand_knowledge(file, **reading)
-    # What an adversary knows has no scale of its own.
+        return _without_scale(understand_knowledge(file, **reading))
+
+
+def _without_scale(told: Reading) -> Reading:
+    """Leave out what was said of the scale: what an adversary knows has none of its own."""
     notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
     return replace(told, notes=notes)
 
 
-def reading_of(path: str | PathLike[str], reading: Mapping[str, Any]) -> dict[str, Any]:
-    r"""Return those of a table's reading options that fit a file of outside knowledge.
+def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Return those of a table's reading options that fit a table of outside knowledge.
 
     Parameters
     ----------
-    path : path
-        The file of outside knowledge.
+    path : path or pyarrow.Table
+        The file of outside knowledge, or what was in a frame.
     reading : mapping
         What `read_ratings` was told about the table.
 
@@ -179,7 +190,10 @@ def reading_of(path: str | PathLike[str], reading: Mapping[str, Any]) -> dict[st
     ...     reading_of(path, {"user": "person", "item": "film", "duplicates": "last"})
     {'duplicates': 'last', 'item': 'film'}
     """
-    names = _column_names(Path(path), None)
+    if isinstance(path, str | PathLike):
+        names = _column_names(Path(path), None)
+    else:
+        names = list(path.column_names)
     shared = ("duplicates", "time_format")
     fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
     for role in COLUMNS:

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -118,14 +117,14 @@ def understand(
     return reading if k is not None else _with_ends(reading)
 
 
-def understand_knowledge(path: Path, **reading: Any) -> Reading:
+def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
     """Take what somebody knows: as `understand`, but that who knows fives alone knows fives."""
     layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
     likes, counts = reading.pop("likes", False), reading.pop("counts", None)
     usual = {"format": None, "scale": None, "duplicates": "error", "drop_off_scale": False}
     feedback = feedback_of(likes=likes, counts=counts, scale=reading.get("scale"))
     options: dict[str, Any] = {**usual, "times": True, **reading}
-    return _with_ends(_take(path, layout=layout, feedback=feedback, **options))
+    return _with_ends(_take(source, layout=layout, feedback=feedback, **options))
 
 
 def _take(

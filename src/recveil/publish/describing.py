@@ -70,7 +70,7 @@ def describe(
     True
     """
     refuse_no_path("a release folder", release=release)
-    refuse_no_path("a file", is_output=True, output=output)
+    refuse_no_path("a file", output=output)
     if is_standard(output):
         raise RecveilError("output -: a description stands beside its release; name a file")
     if card is not None:
