@@ -133,11 +133,29 @@ class TestSweeping:
         self.sweep(tmp_path)
         assert names(tmp_path) == before
 
-    def test_what_was_begun_is_settled_first(self, tmp_path):
+    @pytest.mark.parametrize("is_settled", [True, False])
+    def test_what_was_begun_is_settled_first_or_stays(self, tmp_path, is_settled):
         (tmp_path / ".work-1").write_text("half")
         seen = []
-        sweep(tmp_path, WORK, lambda path: seen.append(path.read_text()))
-        assert (seen, names(tmp_path)) == (["half"], [])
+
+        def settle(path):
+            seen.append(path.read_text())
+            return is_settled
+
+        sweep(tmp_path, WORK, settle)
+        assert (seen, names(tmp_path)) == (["half"], [] if is_settled else [".work-1"])
+
+    def test_what_is_being_written_is_settled_before_the_next_run_may_look(self, tmp_path):
+        seen = []
+
+        def settle(folder):
+            sweep(tmp_path, WORK)  # of somebody else
+            seen.append((folder / "half").exists())
+            return True
+
+        with folder_beside(tmp_path, ".work-", settle) as folder:
+            (folder / "half").write_text("half")
+        assert (seen, names(tmp_path)) == ([True], [])
 
 
 class TestWriting:

@@ -76,6 +76,11 @@ def problems(folder: Path, job: Job, expected: Expected, *, may_leave: bool) -> 
         state = state_of(folder / AT, target, expected, may_leave=may_leave)
         if state not in (NOTHING, OLD, WHOLE):
             found.append(f"{target.name}: {state}")
+        if state == NOTHING and expected.old is not None:
+            # The next run brings back what was moved out of the way, after a kill alone.
+            kept = (folder / AT).glob(f".{target.name}.partial-*/old-published")
+            if not (may_leave and any(kept)):
+                found.append(f"{target.name}: the old one is gone, and there is no new one")
     found += _orphans(folder, job, may_leave=may_leave)
     found += list(_open_to_others(folder, job))
     return found

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from recveil.errors import RecveilError
@@ -25,6 +26,9 @@ from recveil.errors import RecveilError
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
 _LOCK = "lock"
 _FOR_OWNER = 0o600
+_Result = TypeVar("_Result")
+# Finishes or undoes what was begun in a folder, and says whether that is done.
+Settle: TypeAlias = Callable[[Path], bool]
 # Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
 _YOUNG = 60.0
 
@@ -207,7 +211,7 @@ def temporary_names(target: str = ".*") -> str:
 
 
 @contextmanager
-def folder_beside(parent: Path, prefix: str) -> Iterator[Path]:
+def folder_beside(parent: Path, prefix: str, settle: Settle | None = None) -> Iterator[Path]:
     """Give a folder that its owner alone can read; it is gone when the block ends, however it ends.
 
     Parameters
@@ -216,6 +220,8 @@ def folder_beside(parent: Path, prefix: str) -> Iterator[Path]:
         Where it stands.
     prefix : str
         What its name begins with; see `sweep`.
+    settle : callable, optional
+        Called with the folder before it is removed, which it is only if this returns True.
 
     Raises
     ------
@@ -233,15 +239,33 @@ def folder_beside(parent: Path, prefix: str) -> Iterator[Path]:
     False
     """
     folder = parent / f"{prefix}{uuid4().hex[:8]}"
+    left = [folder]
     try:
         folder.mkdir(mode=0o700)
-        with _held(folder / _LOCK):
+        with _held(folder / _LOCK), _settled(left, settle):
             yield folder
     finally:
-        _remove(folder)
+        for each in left:
+            _remove(each)
 
 
-def sweep(parent: Path, names: str, settle: Callable[[Path], None] | None = None) -> None:
+@contextmanager
+def _settled(left: list[Path], settle: Settle | None) -> Iterator[None]:
+    """Finish or undo in the end what was begun in the folders; keep those where this fails."""
+    try:
+        yield
+    finally:
+        if settle is not None:
+            folders, is_done = left.copy(), settle
+            left.clear()
+
+            def work() -> None:
+                left[:] = filter(is_done, folders)
+
+            in_spite_of_signals(work)
+
+
+def sweep(parent: Path, names: str, settle: Settle | None = None) -> None:
     r"""Remove what killed runs left in a folder; what somebody still works on stays.
 
     Parameters
@@ -250,7 +274,8 @@ def sweep(parent: Path, names: str, settle: Callable[[Path], None] | None = None
     names : str
         A regular expression that the whole names of such files and folders match.
     settle : callable, optional
-        Called with the path of each before it is removed, to finish what was begun.
+        Called with the path of each before it is removed, to finish what was begun; what it does
+        not return True for stays.
 
     Examples
     --------
@@ -265,11 +290,8 @@ def sweep(parent: Path, names: str, settle: Callable[[Path], None] | None = None
     for path in list(parent.iterdir()):
         if re.fullmatch(names, path.name) and not path.is_symlink():
             with _abandoned(path) as is_abandoned:
-                if not is_abandoned:
-                    continue
-                if settle is not None:
-                    settle(path)
-                _remove(path)
+                if is_abandoned and (settle is None or settle(path)):
+                    _remove(path)
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
@@ -337,17 +359,33 @@ def _is_old(path: Path) -> bool:
 
 def _remove(path: Path) -> None:
     """Remove a file or a folder with all that is in it, also if somebody presses Ctrl-C again."""
+    with suppress(OSError):
+        in_spite_of_signals(lambda: _remove_once(path))
+
+
+def in_spite_of_signals(work: Callable[[], _Result]) -> _Result:
+    """Do what can be done again and again until it is done, also if somebody presses Ctrl-C again.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        In the end, if there was one.
+
+    Examples
+    --------
+    >>> in_spite_of_signals(lambda: 7)
+    7
+    """
     pressed: KeyboardInterrupt | None = None
     while True:
         try:
-            _remove_once(path)
+            result = work()
             break
         except KeyboardInterrupt as again:
             pressed = again
-        except OSError:
-            break
     if pressed is not None:
         raise pressed
+    return result
 
 
 def _remove_once(path: Path) -> None:

@@ -350,6 +350,7 @@ class TestFailures:
             release.write(tmp_path / "out", file_format="csv")
         staging.mkdir()
         (staging / "lock").write_text("locked")
+        (staging / "renaming").touch()
         release.write(staging / "new")
         (staging / "new.private").rename(staging / "private")
         (staging / "new").rename(staging / "published")

@@ -94,9 +94,9 @@ class TestModes:
         umask(0)
         check, seen = _put_into_place, []
 
-        def look(renames):
+        def look(staging, renames):
             seen.append(modes(tmp_path))
-            check(renames)
+            check(staging, renames)
 
         monkeypatch.setattr("recveil.publish.staging._put_into_place", look)
         release.write(tmp_path / "out")
@@ -148,6 +148,7 @@ class TestDrawn:
         staging = tmp_path / ".out.partial-0123abcd"
         staging.mkdir()
         (staging / "lock").write_text("locked")
+        (staging / "renaming").touch()
         (tmp_path / "new").rename(staging / "drawn")
         (tmp_path / "out").rename(staging / "old-published")
         with pytest.raises(RecveilError, match="exists"):
@@ -180,6 +181,7 @@ class TestKilledAgain:
         release.write(tmp_path / "new")
         staging.mkdir()
         (staging / "lock").write_text("locked")
+        (staging / "renaming").touch()
         (tmp_path / "new").rename(staging / "published")
         (tmp_path / "new.private").rename(staging / "private")
         renames = [
@@ -208,6 +210,87 @@ class TestKilledAgain:
         assert names(tmp_path) == ["out", "out.private"]
         assert verify(tmp_path / "out").holds
         assert belongs_together(tmp_path)
+
+
+@pytest.mark.parametrize("left", ["published", "private", "old-published"])
+def test_what_a_run_left_that_was_no_release_is_never_put_into_place(release, tmp_path, left):
+    """A release that was refused, or half written: whoever clears it up may be killed meanwhile."""
+    release.write(tmp_path / "new")
+    staging = tmp_path / ".out.partial-0123abcd"
+    staging.mkdir()
+    (staging / "lock").write_text("locked")
+    (tmp_path / "new").rename(staging / left)
+    check_target(tmp_path / "out", force=False)
+    assert names(tmp_path) == ["new.private"]
+
+
+class TestInterruptedTwice:
+    """By a signal while the renaming of a first one is undone."""
+
+    def interrupt(self, monkeypatch, calls):
+        rename, done = Path.rename, []
+
+        def interrupted(self, target):
+            done.append(target)
+            if len(done) in calls:
+                raise KeyboardInterrupt
+            made = rename(self, target)
+            if -len(done) in calls:  # behind it
+                raise KeyboardInterrupt
+            return made
+
+        monkeypatch.setattr(Path, "rename", interrupted)
+        return lambda: monkeypatch.setattr(Path, "rename", rename)
+
+    @pytest.mark.parametrize("second", [1, 2, 3, 4])
+    @pytest.mark.parametrize("first", [1, 2, 3, 4])
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_the_old_release_or_the_new_one_is_there(
+        self, release, tmp_path, monkeypatch, first, second, sign
+    ):
+        release.write(tmp_path / "out", file_format="csv")
+        undo = self.interrupt(monkeypatch, {sign * first, sign * (first + second)})
+        with pytest.raises(KeyboardInterrupt):
+            release.write(tmp_path / "out", force=True)
+        undo()
+        assert names(tmp_path) == ["out", "out.private"]
+        assert verify(tmp_path / "out").holds
+        assert belongs_together(tmp_path)
+
+    @pytest.mark.parametrize("calls", [{1, 2}, {2, 3}, {-1, -2}, {2, -3}, {-1, 2, 3, -4}])
+    def test_so_it_is_with_drawn_people(self, model, tmp_path, monkeypatch, calls):
+        sample(model, tmp_path / "out", people=10, seed=1)
+        undo = self.interrupt(monkeypatch, calls)
+        with pytest.raises(KeyboardInterrupt):
+            sample(model, tmp_path / "out", people=12, seed=2, force=True)
+        undo()
+        assert names(tmp_path) == ["out"]
+        assert verify(tmp_path / "out").holds
+
+
+def test_an_old_release_is_kept_where_another_folder_came_meanwhile(release, tmp_path, monkeypatch):
+    release.write(tmp_path / "out", file_format="csv")
+    rename = Path.rename
+
+    def overtaken(self, target):
+        made = rename(self, target)
+        if self == tmp_path / "out":
+            (tmp_path / "out").mkdir()
+            (tmp_path / "out" / "others").touch()
+        return made
+
+    monkeypatch.setattr(Path, "rename", overtaken)
+    with pytest.raises(RecveilError, match="writing failed"):
+        release.write(tmp_path / "out", force=True)
+    monkeypatch.setattr(Path, "rename", rename)
+    assert names(tmp_path / "out") == ["others"]
+    (tmp_path / "out" / "others").unlink()
+    (tmp_path / "out").rmdir()
+    with pytest.raises(RecveilError, match="exists"):
+        check_target(tmp_path / "out", force=False)
+    assert names(tmp_path) == ["out", "out.private"]
+    assert verify(tmp_path / "out").holds
+    assert belongs_together(tmp_path)
 
 
 def test_no_release_stands_anywhere_below_another(release, tmp_path):

@@ -59,7 +59,24 @@ def test_what_is_whole_old_or_not_there_is_fine(ground, expected, tmp_path):
     lay_ground(tmp_path / "old", expected.inputs, expected.old)
     assert (found(tmp_path / "old", expected), state(tmp_path / "old", expected)) == ([], OLD)
     lay_ground(tmp_path / "none", expected.inputs, None)
-    assert (found(tmp_path / "none", expected), state(tmp_path / "none", expected)) == ([], NOTHING)
+    new = expected._replace(old=None)
+    assert (found(tmp_path / "none", new), state(tmp_path / "none", new)) == ([], NOTHING)
+
+
+def test_an_old_one_that_is_gone_is_found(ground, expected, tmp_path):
+    """But what a killed run has moved out of the way, and the next one brings back."""
+    lay_ground(tmp_path / "lost", expected.inputs, expected.old)
+    at = tmp_path / "lost" / AT
+    staging = at / ".out.partial-0123abcd"
+    staging.mkdir(mode=0o700)
+    (at / "out").rename(staging / "old-published")
+    (at / "out.private").rename(staging / "old-private")
+    assert found(tmp_path / "lost", expected, may_leave=True) == []
+    assert found(tmp_path / "lost", expected)
+    shutil.rmtree(staging)
+    for may_leave in (True, False):
+        (told,) = found(tmp_path / "lost", expected, may_leave=may_leave)
+        assert told.startswith("out: the old one is gone")
 
 
 @pytest.mark.parametrize("name", ["release.json", "ratings.csv", "classes.csv", "README.md"])
@@ -90,6 +107,7 @@ def test_a_private_twin_that_lacks_or_is_another_s_is_found(ground, expected):
 
 def test_a_twin_alone_may_be_left_for_the_next_run_only(ground, expected):
     shutil.rmtree(ground / AT / "out")
+    expected = expected._replace(old=None)
     assert found(ground, expected, may_leave=True) == []
     assert found(ground, expected) == ["out: the private twin of nothing"]
 

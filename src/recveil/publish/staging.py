@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from recveil.beside import folder_beside, placing, refuse_in_release, sweep
+from recveil.beside import Settle, folder_beside, placing, refuse_in_release, sweep
 from recveil.errors import RecveilError
 from recveil.release.manifest import (
     ASSIGNMENT,
@@ -32,10 +32,12 @@ _OWN_FILES |= {HIDDEN_ITEMS_FILE}
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200
 
-# Within the staging folder. What is drawn has no twin, and another name: what a killed run leaves
-# under the name "published" without a private folder beside it is whole, and finished later.
+# Within the staging folder. What is drawn has no twin, and another name.
 _NEW, _NEW_PRIVATE, _DRAWN = "published", "private", "drawn"
 _OLD, _OLD_PRIVATE = "old-published", "old-private"
+# Stands there from before the first renaming, when all is whole and verified, until the last one is
+# done or undone. Without it, nothing in the folder is anything but what is to be removed.
+_RENAMING = "renaming"
 
 
 @contextmanager
@@ -60,7 +62,7 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     folder, private = _targets(folder)
     check_target(folder, force=force)
     try:
-        with folder_beside(folder.parent, _prefix(folder)) as staging:
+        with folder_beside(folder.parent, _prefix(folder), _undoing(folder, private)) as staging:
             try:
                 (staging / _NEW_PRIVATE).mkdir(mode=0o700)
                 (staging / _NEW).mkdir(mode=0o755)
@@ -70,7 +72,7 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
                 away = [(folder, staging / _OLD), (private, staging / _OLD_PRIVATE)]
                 into_place = [(staging / _NEW_PRIVATE, private), (staging / _NEW, folder)]
                 with placing(folder, staging / _NEW):
-                    _put_into_place((away if force else []) + into_place)
+                    _put_into_place(staging, (away if force else []) + into_place)
             except OSError as error:
                 raise RecveilError(
                     f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
@@ -104,13 +106,13 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
             f"{private} exists, and would seem to belong to what is drawn; choose another output"
         )
     try:
-        with folder_beside(folder.parent, _prefix(folder)) as staging:
+        with folder_beside(folder.parent, _prefix(folder), _undoing(folder, private)) as staging:
             (staging / _DRAWN).mkdir(mode=0o755)
             yield staging / _DRAWN
             _set_modes(staging / _DRAWN)
             away = [(folder, staging / _OLD)] if force else []
             with placing(folder, staging / _DRAWN):
-                _put_into_place([*away, (staging / _DRAWN, folder)])
+                _put_into_place(staging, [*away, (staging / _DRAWN, folder)])
     except OSError as error:
         raise RecveilError(
             f"{folder}: cannot be written ({error.strerror or error}); nothing was left behind, "
@@ -125,24 +127,38 @@ def _set_modes(folder: Path) -> None:
         file.chmod(mode)
 
 
-def _put_into_place(renames: list[tuple[Path, Path]]) -> None:
-    """Rename one after the other what is there; undo all if a step fails or is interrupted.
+def _put_into_place(staging: Path, renames: list[tuple[Path, Path]]) -> None:
+    """Rename one after the other what is there; if a step fails, `_undoing` undoes the others.
 
     Old ones are moved out of the way only by force: without it, renaming onto a folder that came
     meanwhile fails.
     """
-    done = []
-    try:
-        for source, target in renames:
-            if source.exists():
-                # Noted first: a signal may come between the renaming and the next line.
-                done.append((source, target))
-                source.rename(target)
-    except BaseException:
-        for source, target in reversed(done):
-            if target.exists() and not source.exists():
-                target.rename(source)
-        raise
+    (staging / _RENAMING).touch()
+    for source, target in renames:
+        if source.exists():
+            source.rename(target)
+
+
+def _undoing(folder: Path, private: Path) -> Settle:
+    """Return what undoes the renaming of a run that was interrupted, or failed, in its midst."""
+
+    def undo(staging: Path) -> bool:
+        if not (staging / _RENAMING).exists():
+            return True
+        new, new_private = staging / _NEW, staging / _NEW_PRIVATE
+        if new.exists() and not new_private.exists():
+            private.rename(new_private)
+        if new.exists() or (staging / _DRAWN).exists():
+            olds = ((staging / _OLD_PRIVATE, private), (staging / _OLD, folder))
+            for old, target in olds if not folder.exists() else ():
+                if old.exists():
+                    old.rename(target)
+            if any(old.exists() for old, _ in olds):
+                return False  # somebody put another folder there meanwhile: the old one stays here
+        (staging / _RENAMING).unlink()
+        return True
+
+    return undo
 
 
 def check_target(folder: str | PathLike[str], *, force: bool) -> None:
@@ -193,19 +209,18 @@ def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
 def _settle_leftovers(folder: Path, private: Path) -> None:
     """Finish the renaming that a killed run had begun, or undo it; remove all else that it left.
 
-    Renaming begins when the new folders are complete and verified. The new private one goes before
-    the new published one, and back comes the old private one first, too: whoever is killed here
-    leaves what the next run settles.
+    The new private folder goes before the new published one, and back comes the old private one
+    first, too: whoever is killed here leaves what the next run settles.
     """
 
-    def settle(staging: Path) -> None:
-        if (staging / _NEW).exists() and not (staging / _NEW_PRIVATE).exists():
-            (staging / _NEW).rename(folder)
-        elif (staging / _OLD).exists() and not folder.exists():
-            if (staging / _OLD_PRIVATE).exists():
-                (staging / _OLD_PRIVATE).rename(private)
-            (staging / _OLD).rename(folder)
+    def settle(staging: Path) -> bool:
+        new, new_private = staging / _NEW, staging / _NEW_PRIVATE
+        is_renaming = (staging / _RENAMING).exists()
+        if is_renaming and new.exists() and not new_private.exists() and not folder.exists():
+            new.rename(folder)
+        return undo(staging)
 
+    undo = _undoing(folder, private)
     # Either as `folder_beside` names them, or as once: the number of a process, and letters.
     sweep(folder.parent, rf"{re.escape(_prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)", settle)
 
