@@ -141,7 +141,12 @@ JOBS = (
     _job("compare", _COMPARE, Target("out", "comparison"), force=False, weight=0.5),
     _job("verify", "verify in/made --json at/found.json", _FOUND, force=False),
     _job("inspect", "inspect in/ratings.csv --json at/found.json", _FOUND, force=False, weight=0.5),
-    _job("describe", "describe in/made at/croissant.json", Target("croissant.json"), weight=0.5),
+    _job(
+        "describe",
+        "describe in/made at/croissant.json --card in/card.toml",
+        Target("croissant.json"),
+        weight=0.5,
+    ),
     _job("config", "config at/recveil.toml", Target("recveil.toml"), replaces=True, weight=0.3),
     _job("selftest", "selftest in/ratings.csv --seed 1 --json at/found.json", _FOUND, force=False),
     _job(
@@ -178,6 +183,7 @@ def write_inputs(folder: Path) -> None:
     file = folder / "ratings.csv"
     file.write_text(text, encoding="utf-8")
     file.chmod(0o600)
+    (folder / "card.toml").write_text('url = "https://example.org/made"\n', encoding="utf-8")
 
 
 # What is made of the tables once, for the jobs that read it.
