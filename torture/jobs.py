@@ -147,7 +147,7 @@ JOBS = (
         Target("croissant.json"),
         weight=0.5,
     ),
-    _job("config", "config at/recveil.toml", Target("recveil.toml"), replaces=True, weight=0.3),
+    _job("config", "config at/recveil.toml", Target("recveil.toml"), weight=0.3),
     _job("selftest", "selftest in/ratings.csv --seed 1 --json at/found.json", _FOUND, force=False),
     _job(
         "demo",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -254,7 +255,10 @@ def test_every_verb_takes_an_address(server, tmp_path):
 def test_ctrl_c_ends_a_long_query(server):
     query = 'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM pg_sleep(60)'
     command = [sys.executable, "-m", "recveil", "convert", server, "--query", query, "out.csv"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+    # Whoever runs us in the background hears no Ctrl-C, and neither do those whom we start.
+    hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
         for _ in range(600):
             asked = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(60)%'"
             if fetched(server, asked):
