@@ -266,7 +266,7 @@ def test_ctrl_c_ends_a_long_query(server):
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
         _, told = run.communicate(timeout=60)
-    assert run.returncode == 130
+    assert run.returncode == 130, told.decode()
     assert told.decode().startswith("Interrupted")
 
 
