@@ -102,7 +102,8 @@ def _place_of(user: str | int, first: Sequence[str], has_header: bool) -> int | 
     if has_header and user in first:
         return first.index(str(user))
     place = str(user).strip("()")
-    return int(place) - 1 if not has_header and place.isdecimal() else None
+    is_place = not has_header and place.isdecimal() and 1 <= int(place) <= len(first)
+    return int(place) - 1 if is_place else None
 
 
 def _stands_for_none(cell: str, null: str | None) -> bool:
