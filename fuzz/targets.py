@@ -15,8 +15,9 @@ import lzma
 import tempfile
 import warnings
 import zipfile
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,21 @@ import forging
 import independent
 import numpy as np
 import pyarrow as pa
+from second_readers import (
+    Row,
+    rows_of_matrix,
+    rows_of_netflix,
+    rows_of_objects,
+    rows_of_table,
+    table_of,
+)
 
 from recveil.anonymize.drawing_options import catalogue_given
 from recveil.decoding import decoded_table, decoding
 from recveil.errors import MOST_CHARACTERS, RecveilError
 from recveil.io import FORMATS, read_levels, read_ratings, read_trust, understand
 from recveil.io.files import naming
+from recveil.io.reading import Reading
 from recveil.ratings import Ratings
 from recveil.verify import Verification, verify
 
@@ -99,7 +109,12 @@ def compare_with_rows(verdict: Verification, content: bytes, names: dict[str, An
 def zipped(data: bytes) -> None:
     """Read gzipped text, damaged or not."""
     text(b"\x1f\x8b" + data)
-    text(gzip.compress(data, 1, mtime=0))
+    whole = gzip.compress(data, 1, mtime=0)
+    text(whole)
+    with folder_of(whole=whole) as folder:
+        reading = answer(understand, folder / "whole")
+        for end in {len(whole) - 1, zlib.crc32(data) % len(whole)}:
+            refuse_cut(folder, whole[:end], reading)
 
 
 def packed(data: bytes) -> None:
@@ -111,13 +126,25 @@ def packed(data: bytes) -> None:
         b"PK\x03\x04": _in_zip(data),
     }
     known = next((magic for magic in ways if data.startswith(magic)), None)
-    with folder_of(whole=data if known else ways[sorted(ways)[len(data) % 4]]) as folder:
+    whole = data if known else ways[sorted(ways)[len(data) % 4]]
+    with folder_of(whole=whole) as folder:
         reading = answer(understand, folder / "whole")
-        if known or reading is None:
+        if known:
             return
-        (folder / "plain").write_bytes(data)
-        if understand(folder / "plain").ratings != reading.ratings:
-            raise FoundError("what was packed is read otherwise than it is")
+        if reading is not None:
+            (folder / "plain").write_bytes(data)
+            if understand(folder / "plain").ratings != reading.ratings:
+                raise FoundError("what was packed is read otherwise than it is")
+        for end in {len(whole) - 1, zlib.crc32(data) % len(whole)}:
+            refuse_cut(folder, whole[:end], reading)
+
+
+def refuse_cut(folder: Path, cut: bytes, reading: Reading | None) -> None:
+    """Raise a FoundError if packed data that end too early are read as other ratings."""
+    (folder / "cut").write_bytes(cut)
+    found = answer(understand, folder / "cut")
+    if found is not None and (reading is None or found.ratings != reading.ratings):
+        raise FoundError("packed data that are cut are read as if they were whole")
 
 
 def _in_zip(data: bytes) -> bytes:
@@ -128,59 +155,93 @@ def _in_zip(data: bytes) -> bytes:
 
 
 def objects(data: bytes) -> None:
-    """Read JSON, found and named: nobody's rating is another one than Python's own reader says."""
+    """Read JSON, found and named: the ratings are those of Python's own reader, and all of them."""
     with folder_of(ratings=data) as folder:
         path = folder / "ratings"
         answer(understand, path)
         named = {"user": "user", "item": "item", "rating": "rating"}
         ratings = answer(read_ratings, path, format="json", times=False, **named)
-        if ratings is not None:
-            compare_with_objects(ratings, data.decode("utf-8-sig"))
+        if ratings is not None and (plain := _unpacked(data)) is not None:
+            compare_rows(ratings, rows_of_objects(plain))
 
 
-def compare_with_objects(ratings: Ratings, content: str) -> None:
-    """Look up each rating among the objects."""
-    exactly: dict[str, Any] = {"parse_int": str, "parse_float": str}
-    if content.lstrip(" \t\r\n").startswith("["):
-        found = json.loads(content, **exactly)
-    else:
-        found = [json.loads(line, **exactly) for line in content.split("\n") if line.strip()]
-    given = {tuple(str(each.get(name)).strip() for name in _COLUMNS) for each in found}
-    told = {(user, item, float(rating)) for user, item, rating in given if _is_number(rating)}
+def compare_rows(ratings: Ratings, *told: Iterable[Row]) -> None:
+    """Raise a FoundError unless the ratings are the rows of a second reader, none more or fewer.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    *told : iterable of Row
+        Where a text can be taken in several ways, one for each, of which one must fit.
+    """
+    likes = ratings.scale.unary
+    mine = Counter(rows_of(ratings, likes))
+    theirs = [Counter(_liked(rows) if likes else _as_held(rows)) for rows in told]
+    if mine in theirs:
+        return
+    closest = min(theirs, key=lambda rows: ((mine - rows) + (rows - mine)).total(), default=None)
+    if closest is None:
+        raise FoundError("ratings are read, but a second reader finds no rows")
+    for user, item, value in mine - closest:
+        raise FoundError(f"{user!a} rated {item!a} with {value}: nobody says so")
+    for user, item, value in closest - mine:
+        raise FoundError(f"{user!a} rated {item!a} with {value}: that is lost")
+
+
+def rows_of(ratings: Ratings, likes: bool) -> Iterator[Row]:
+    """Yield all ratings; a like is a 1."""
     for place, user in enumerate(ratings.users.tolist()):
         for at, value in zip(*ratings.row(place), strict=True):
-            if (str(user), str(ratings.items[at]), float(value)) not in told:
-                raise FoundError(
-                    f"{user!a} rated {ratings.items[at]!a} with {value}: nobody says so"
-                )
+            yield str(user), str(ratings.items[at]), 1.0 if likes else float(np.float32(value))
 
 
-_COLUMNS = ("user", "item", "rating")
+def _as_held(rows: Iterable[Row]) -> list[Row]:
+    """Round ratings as a table of them does: to 32 bits."""
+    with np.errstate(over="ignore"):
+        return [(user, item, float(np.float32(rating))) for user, item, rating in rows]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _liked(rows: Iterable[Row]) -> set[Row]:
+    return {(user, item, 1.0) for user, item, _ in rows}
 
 
 def wide(data: bytes) -> None:
-    """Read a matrix, with and without a value that stands for no rating."""
+    """Read a matrix, with and without a value that stands for no rating: each cell that has one."""
     with folder_of(ratings=data) as folder:
-        answer(understand, folder / "ratings", wide=True)
-        answer(understand, folder / "ratings", wide=True, null="99", decimal=".")
+        for null, decimal in ((None, None), ("99", ".")):
+            given = {"null": null, "decimal": decimal}
+            reading = answer(understand, folder / "ratings", wide=True, **given)
+            if reading is not None and (plain := _unpacked(data)) is not None:
+                compare_with_matrix(reading, plain, null)
+
+
+def compare_with_matrix(reading: Reading, plain: bytes, null: str | None) -> None:
+    """Compare all ratings with the cells of a matrix; how they lie, the reading tells."""
+    user = next(column.name for column in reading.columns if column.role == "user")
+    counts = any("counts the others" in each for each in reading.layout)
+    compare_rows(reading.ratings, *rows_of_matrix(plain, user, null, counts))
+
+
+def _unpacked(data: bytes) -> bytes | None:
+    """Return data that are packed in no way, or by gzip; None for the ways of another target."""
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.decompress(data)
+    return None if data.startswith((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK")) else data
 
 
 def netflix(data: bytes) -> None:
-    """Read a folder of the Netflix Prize, and its first file alone."""
+    """Read a folder of the Netflix Prize, and its first file alone: each line is a rating."""
     parts = data.split(BETWEEN_FILES)[:3]
     files = {f"mv_{number:07d}.txt": part for number, part in enumerate(parts)}
     with folder_of(**files) as folder:
-        answer(understand, folder)
+        reading = answer(understand, folder)
         answer(verify, folder, k=2)
-        answer(understand, folder / "mv_0000000.txt", format="netflix", times=False)
+        first = folder / "mv_0000000.txt"
+        alone = answer(understand, first, format="netflix", times=False)
+    for given, found in ((parts, reading), (parts[:1], alone)):
+        plain = [_unpacked(part) for part in given]
+        if found is not None and None not in plain:
+            compare_rows(found.ratings, list(rows_of_netflix(plain)))
 
 
 def catalogue(data: bytes) -> None:
@@ -197,11 +258,17 @@ def levels(data: bytes) -> None:
 
 
 def columnar(data: bytes) -> None:
-    """Read a Parquet or Arrow file: another process decodes it, and may die of it."""
+    """Read a Parquet or Arrow file: another process decodes it, and may die of it.
+
+    What it decoded without harm is read here, too, and must be the same.
+    """
     with folder_of(ratings=data) as folder:
         path = folder / "ratings"
         if answer(_decode_all, path, "parquet" if data.startswith(b"PAR1") else "arrow"):
-            answer(understand, path)
+            reading = answer(understand, path)
+            if reading is not None:
+                names = {column.role: column.name for column in reading.columns}
+                compare_rows(reading.ratings, rows_of_table(table_of(data), names))
             answer(verify, path, k=2)
             answer(read_levels, path, USERS, 2)
 

@@ -1,6 +1,9 @@
 """Every file of the fuzzers' corpus, without a fuzzer: an answer, or an error of ours."""
 
+import dataclasses
+import gzip
 import random
+import shutil
 from pathlib import Path
 
 import forging
@@ -60,6 +63,27 @@ def leave_text_alone(monkeypatch):
     monkeypatch.setattr(stored, "_unusual", lambda *_: iter(()))
 
 
+def slipped(told):
+    """Plant a fault: each rating is the one before it."""
+    held = (told.users, told.items, told.indptr, told.indices)
+    return Ratings(*held, np.roll(told.values, 1), told.days, told.scale)
+
+
+def lost(told):
+    """Plant a fault: the last rating of the last person is lost."""
+    indptr = told.indptr.copy()
+    indptr[-1] -= 1
+    held = (told.indices[:-1], told.values[:-1], None if told.days is None else told.days[:-1])
+    return Ratings(told.users, told.items, indptr, *held, told.scale)
+
+
+def renamed(told):
+    """Plant a fault: a person gets another id."""
+    users = np.array([*map(str, told.users[:-1]), f"{told.users[-1]} "], dtype=object)
+    held = (told.items, told.indptr, told.indices, told.values, told.days, told.scale)
+    return Ratings(users, *held)
+
+
 class TestTheFuzzersOwnEyes:
     """A target must raise where a checker is wrong, or it finds nothing."""
 
@@ -92,20 +116,80 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="2 people share a row by verify, 1 by"):
             targets.text(table)
 
-    def test_objects_that_are_read_as_others_are_found(self, monkeypatch):
-        """A rating that slips to the next object."""
-        objects = (CORPUS / "json" / "array.json").read_bytes()
-        targets.objects(objects)
-        good = targets.read_ratings
+    @pytest.mark.parametrize("fault", [slipped, lost, renamed])
+    @pytest.mark.parametrize(
+        ("target", "file"),
+        [
+            ("json", "array.json"),
+            ("json", "lines.jsonl"),
+            ("wide", "named.csv"),
+            ("wide", "european.csv"),
+            ("wide", "jester.csv"),
+            ("wide", "tabs.tsv"),
+            ("netflix", "two"),
+            ("columnar", "unsigned.parquet"),
+            ("columnar", "views.arrow"),
+        ],
+    )
+    def test_a_table_that_is_read_otherwise_is_found(self, monkeypatch, target, file, fault):
+        """A rating that slips to the next row, one that is lost, and one of another person."""
+        data = (CORPUS / target / file).read_bytes()
+        targets.TARGETS[target](data)
+        good_ratings, good_reading = targets.read_ratings, targets.understand
 
-        def slipped(path, **given):
-            told = good(path, **given)
-            held = (told.users, told.items, told.indptr, told.indices)
-            return Ratings(*held, np.roll(told.values, 1), told.days, told.scale)
+        def understand(path, **given):
+            reading = good_reading(path, **given)
+            return dataclasses.replace(reading, ratings=fault(reading.ratings))
 
-        monkeypatch.setattr(targets, "read_ratings", slipped)
-        with pytest.raises(targets.FoundError, match="nobody says so"):
-            targets.objects(objects)
+        monkeypatch.setattr(targets, "read_ratings", lambda *a, **b: fault(good_ratings(*a, **b)))
+        monkeypatch.setattr(targets, "understand", understand)
+        with pytest.raises(targets.FoundError, match=r"nobody says so|is lost"):
+            targets.TARGETS[target](data)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b'{"user": "ann", "item": 1, "rating": 3, "note": "caf\xe9"}\n{"user": "ben", '
+            b'"item": 1, "rating": 4}',
+            b'{"user": true, "item": 1, "rating": 3}\n{"user": false, "item": 1, "rating": 4}',
+            b'{"user": " ann", "item": "1\\t", "rating": 3}\n{"user": "ann", "item": 2, '
+            b'"rating": 4}',
+            b'\xef\xbb\xbf[{"user": 1, "item": 1, "rating": 3}, {"user": 2, "item": 1, '
+            b'"rating": 0.1}]',
+            '[{"user": "é", "item": 1, "rating": 3}, {"user": 2, "item": 1, "rating": 4}]'.encode(
+                "utf-16"
+            ),
+            gzip.compress(
+                b'{"user": 1, "item": 1, "rating": 3}\n{"user": 2, "item": 1, "rating": 4}'
+            ),
+            b'{"user": NaN, "item": 1, "rating": "3,5"}\n{"user": 2, "item": 1, "rating": 4}',
+        ],
+        ids=["no-utf-8", "truth", "spaces", "mark", "utf-16", "gzip", "nan"],
+    )
+    def test_objects_that_are_unusual_are_no_findings(self, data, tmp_path):
+        targets.objects(data)
+        (tmp_path / "r").write_bytes(data)
+        named = {name: name for name in ("user", "item", "rating")}
+        read = targets.read_ratings(tmp_path / "r", format="json", times=False, **named)
+        assert read.n_ratings == 2
+
+    @pytest.mark.parametrize("target", ["gzip", "packed"])
+    def test_packed_data_whose_end_nobody_misses_are_found(self, monkeypatch, target):
+        """A reader that takes the end of a cut file for the end of its table."""
+        table = (CORPUS / "packed" / "plain.csv").read_bytes()
+        for rest in range(4):  # each of the four ways
+            targets.TARGETS[target](table[:-1] + b"\n" * rest)
+        good = targets.understand
+
+        def lenient(path, **given):
+            if path.name != "cut":
+                return good(path, **given)
+            reading = good(path.with_name("whole"), **given)
+            return dataclasses.replace(reading, ratings=lost(reading.ratings))
+
+        monkeypatch.setattr(targets, "understand", lenient)
+        with pytest.raises(targets.FoundError, match="cut are read as if"):
+            targets.TARGETS[target](table)
 
     def test_a_packed_table_that_is_cut_is_found(self, monkeypatch):
         table = (CORPUS / "packed" / "plain.csv").read_bytes()
@@ -244,6 +328,29 @@ def test_the_second_checker_knows_how_pages_are_written(how, tmp_path):
     assert list(problems_of_parquet(tmp_path / "usual")) == []
     pq.write_table(table, tmp_path / "other", **usual | PAGES[how])
     assert list(problems_of_parquet(tmp_path / "other"))
+
+
+def test_the_second_checker_knows_what_a_dictionary_holds(tmp_path):
+    """An entry that no row has may be anything, such as a person's name."""
+    shutil.copytree(targets.TESTS / "format_3" / "predictive-padded", tmp_path / "release")
+    file = tmp_path / "release" / "ratings.parquet"
+    assert list(independent.problems(file.parent)) == []
+    whole = pq.ParquetFile(file).read()
+    own = whole["user_id"].combine_chunks().dictionary_encode()
+    entries = pa.concat_arrays([own.dictionary, pa.array(["alice smith is p0000-0"])])
+    spoilt = pa.DictionaryArray.from_arrays(own.indices, entries)
+    pq.write_table(
+        whole.set_column(0, "user_id", spoilt),
+        file,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=[name for name in whole.column_names if name != "item_id"],
+        column_encoding={"item_id": "DELTA_BINARY_PACKED"},
+    )
+    forging.sign(file.parent)
+    assert pq.ParquetFile(file).read().equals(whole)
+    assert "a dictionary of other values than the rows" in list(independent.problems(file.parent))
+    assert not verify(file.parent).holds
 
 
 @given(st.binary(max_size=300), st.sampled_from(sorted(CORPUS.rglob("*"))), st.integers(0, 999))

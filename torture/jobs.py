@@ -4,7 +4,10 @@ A try has a folder of its own. In it, `in` holds what a job reads, `at` is where
 `tmp` is for temporary files.
 """
 
+import bz2
+import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +19,7 @@ from recveil.ratings import RatingScale
 IN, AT, TMP = "in", "at", "tmp"
 # Every id of a person begins so; where others can read it, somebody's ratings got out.
 SECRET = "owner-"
+_NAMES = "user_id", "item_id", "rating"
 
 
 class Target(NamedTuple):
@@ -123,6 +127,10 @@ JOBS = (
     _job("sample --force", "sample in/model -o at/out --people 20 --seed 1", _DRAWN, replaces=True),
     _job("convert", "convert in/ratings.csv at/made.csv.gz", Target("made.csv.gz")),
     _job("convert, Parquet", "convert in/ratings.parquet at/made.parquet", Target("made.parquet")),
+    _job("convert, JSON", "convert in/ratings.jsonl at/made.csv", Target("made.csv"), weight=0.3),
+    _job("convert, bz2", "convert in/ratings.csv.bz2 at/made.csv", Target("made.csv"), weight=0.3),
+    _job("convert, parts", "convert in/parts/*.csv at/made.csv", Target("made.csv"), weight=0.3),
+    _job("convert, wide", "convert in/wide.csv at/made.csv --wide", Target("made.csv"), weight=0.3),
     _job("convert -", "convert - at/made.inter", Target("made.inter"), stdin="in/ratings.csv"),
     _job(
         "generate",
@@ -177,13 +185,41 @@ def write_inputs(folder: Path) -> None:
         n_users=60, n_items=30, n_ratings=900, seed=2, scale=RatingScale(1, 5, 1)
     )
     of = np.repeat(np.arange(invented.n_users), invented.activity)
-    rows = zip(of, invented.indices, invented.values, strict=True)
-    lines = [f"{SECRET}{user:04},{700 + item},{rating:g}" for user, item, rating in rows]
-    text = "user_id,item_id,rating\n" + "\n".join(lines) + "\n"
-    file = folder / "ratings.csv"
-    file.write_text(text, encoding="utf-8")
-    file.chmod(0o600)
-    (folder / "card.toml").write_text('url = "https://example.org/made"\n', encoding="utf-8")
+    rated = zip(of, invented.indices, invented.values, strict=True)
+    rows = [(f"{SECRET}{user:04}", str(700 + item), f"{rating:g}") for user, item, rating in rated]
+    text = _csv(rows)
+    half = len(rows) // 2
+    (folder / "parts").mkdir(mode=0o700)
+    written = {
+        "ratings.csv": text,
+        "ratings.csv.bz2": bz2.compress(text),
+        "ratings.jsonl": _json_lines(rows),
+        "parts/a.csv": _csv(rows[:half]),
+        "parts/b.csv": _csv(rows[half:]),
+        "wide.csv": _matrix(rows),
+        "card.toml": b'url = "https://example.org/made"\n',
+    }
+    for name, content in written.items():
+        (folder / name).write_bytes(content)
+        (folder / name).chmod(0o600)
+
+
+def _csv(rows: Sequence[tuple[str, str, str]]) -> bytes:
+    return "".join(f"{','.join(row)}\n" for row in [_NAMES, *rows]).encode()
+
+
+def _json_lines(rows: Sequence[tuple[str, str, str]]) -> bytes:
+    objects = (dict(zip(_NAMES, row, strict=True)) for row in rows)
+    return "".join(f"{json.dumps(each)}\n" for each in objects).encode()
+
+
+def _matrix(rows: Sequence[tuple[str, str, str]]) -> bytes:
+    """Return a row for each user, and a column for each item."""
+    users, items = (list(dict.fromkeys(row[at] for row in rows)) for at in (0, 1))
+    rating = {(user, item): value for user, item, value in rows}
+    lines = [[_NAMES[0], *items]]
+    lines += [[user, *(rating.get((user, item), "") for item in items)] for user in users]
+    return "".join(f"{','.join(line)}\n" for line in lines).encode()
 
 
 # What is made of the tables once, for the jobs that read it.

@@ -5,9 +5,11 @@ else can read or change what is private; nothing goes on running; and in the end
 there.
 """
 
+import errno
 import gzip
 import hashlib
 import json
+import os
 import re
 import stat
 import time
@@ -22,8 +24,17 @@ from torture.processes import left_behind
 NOTHING, OLD, WHOLE = "nothing", "old", "whole"
 # What a killed run may leave for the next one.
 _LEFT = r"\.{}\.(partial-[0-9a-f]{{8}}|[0-9a-f]{{8}}\.tmp)"
-# What recveil says of a full disk; no finished setting may tell it as its result.
-_OF_A_FULL_DISK = "make room"
+# What is said of a fault of the machine; no finished setting may tell it as its result.
+_OF_THE_MACHINE = (
+    *("make room", "are free", "not enough memory", "memoryerror", "too few files may be open"),
+    *(
+        os.strerror(number).lower()
+        for number in (
+            *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ENOENT),
+            *(errno.EACCES, errno.EPERM, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+        )
+    ),
+)
 _MANIFEST = "release.json"
 # What ends with a run may take so many seconds for it, on a busy machine.
 _A_MOMENT = 3.0
@@ -169,14 +180,20 @@ def _state_of_comparison(folder: Path) -> str:
     for file in folder.rglob("[!.]*.json"):
         if not _is_json(file) and not _is_within_work(file, folder):
             return f"half a cell, {file.name}"
-        if _is_json(file) and _OF_A_FULL_DISK in file.read_text(encoding="utf-8").lower():
-            return f"a full disk is kept as a result, {file.name}"
+        if _is_json(file) and (words := _machine_in(file)):
+            return f"a fault of the machine is kept as a result ({words}), {file.name}"
     page, table = folder / "index.html", folder / "comparison.parquet"
     if page.exists() and _state_of_file(page, page) != WHOLE:
         return "half a page"
     if table.exists() and not table.read_bytes().endswith(b"PAR1"):
         return "half a table"
     return WHOLE
+
+
+def _machine_in(file: Path) -> str:
+    """Return which words of a fault of the machine a result tells; nothing if none."""
+    told = file.read_text(encoding="utf-8").lower()
+    return next((words for words in _OF_THE_MACHINE if words in told), "")
 
 
 def _is_within_work(file: Path, folder: Path) -> bool:

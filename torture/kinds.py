@@ -220,8 +220,7 @@ def input_changes(
     world: World, job: Job, folder: Path, _number: int, rng: np.random.Generator
 ) -> list[str]:
     """Cut, replace, add to, overwrite or remove the input before it is opened the n-th time."""
-    name = job.inputs[0]
-    name = name if (folder / name).is_file() else f"{name}/release.json"
+    name = _file_of(folder, job.inputs[0])
     file, change, at = folder / name, _CHANGES[rng.integers(len(_CHANGES))], int(rng.integers(1, 4))
     done = partial(_change_at, file, change, at, int(rng.integers(1 << 30)))
     process = Fork(
@@ -241,6 +240,12 @@ def input_changes(
     ]
     found = found or world.again(folder, job)
     return [f"{change.__name__} before reading {at}: {each}" for each in found]
+
+
+def _file_of(folder: Path, name: str) -> str:
+    """Return the file of an input: itself, the first that fits a pattern, or the release.json."""
+    fitting = sorted(each for each in folder.glob(name) if each.is_file())
+    return str(fitting[0].relative_to(folder)) if fitting else f"{name}/release.json"
 
 
 def _change_at(

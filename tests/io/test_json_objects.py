@@ -115,6 +115,35 @@ def test_what_is_wrong_is_said_by_line(tmp_path, text, problem):
     assert len(str(caught.value)) < 300
 
 
+HOLDS = '{{"user": 1, "item": 2, "rating": {}}}'
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        ('{"user": 1, "user": 2, "item": 2, "rating": 3}', r"'user' stands twice in an object"),
+        ('{"user": 1, "item": 2, "rating": 3, "x": [{"a": 1, "a": 2}]}', r"'a' stands twice"),
+        (r'{"\ud800": 1, "\ud800": 2, "user": 1}', r"stands twice"),
+        (r'{"user": "\ud800", "item": 2, "rating": 3}', r"'user' holds bytes that are no UTF-8"),
+        ('{"user": ' + "[" * 100_000, r"nested too deeply"),
+        (HOLDS.format("9" * 5_000), r"rating inf is not"),
+        (HOLDS.format("-Infinity"), r"rating -inf is not"),
+        (HOLDS.format("NaN"), r"rating nan is not"),
+        ("9" * 5_000, r"expected an object such as"),
+        ("NaN", r"expected an object such as"),
+        ('{"user": 1,, "item": 2}', r"no JSON object that is complete"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_each_fault_is_said_alike_of_lines_and_of_an_array(tmp_path, is_array, second, problem):
+    path = tmp_path / "r.json"
+    path.write_text(f"[{GOOD},\n{second}]" if is_array else f"{GOOD}\n{second}\n")
+    with pytest.raises(RecveilError, match=rf"^r\.json line 2: .*({problem})") as caught:
+        read_ratings(path, user="user", item="item", rating="rating", format="json")
+    assert len(str(caught.value)) < 300
+
+
 def test_bytes_that_are_no_text_are_said_by_line(tmp_path):
     path = tmp_path / "r.json"
     path.write_bytes(f"{GOOD}\n".encode() + b'{"user": "caf\xe9", "item": 2, "rating": 3}\n')

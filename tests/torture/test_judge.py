@@ -1,5 +1,6 @@
 """The judge of the torture finds what it is there to find: faults that are planted here."""
 
+import errno
 import json
 import os
 import shutil
@@ -10,6 +11,8 @@ import sys
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.compare import cells, compare
+from recveil.errors import MachineError, RecveilError
 from recveil.io import read_ratings
 
 if sys.platform != "linux":
@@ -228,13 +231,40 @@ def test_half_a_file_is_found(ground, expected):
     assert state_of(ground / AT, page, expected, may_leave=True) == "half a page"
 
 
-def test_a_full_disk_kept_as_a_result_is_found(ground, expected):
-    target = Target("compared", "comparison")
-    cells = ground / AT / "compared" / "cells"
-    cells.mkdir(parents=True)
-    (cells / "raw.json").write_text('{"problem": null}')
-    (expected.reference / "compared").mkdir(exist_ok=True)
-    assert state_of(ground / AT, target, expected, may_leave=True) == WHOLE
-    (cells / "raw.json").write_text('{"problem": "No space left on device; make room"}')
-    told = state_of(ground / AT, target, expected, may_leave=True)
-    assert told == "a full disk is kept as a result, raw.json"
+MACHINE = [
+    OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+    OSError(errno.EFBIG, os.strerror(errno.EFBIG)),
+    MachineError("up to 4 GB would be written, but 1 GB are free; make room"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("error", MACHINE, ids=str)
+def test_a_fault_of_the_machine_kept_as_a_result_is_found(
+    ground, expected, monkeypatch, error, wrapped
+):
+    """The fault is planted in recveil itself: it keeps what the data did not decide."""
+    target, out = Target("compared", "comparison"), ground / AT / "compared"
+    ratings = read_ratings(ground / IN / "ratings.csv")
+
+    def run():
+        compare(ratings, out, methods=["simple"], ks=[3], targets=5)
+        return state_of(ground / AT, target, expected, may_leave=True)
+
+    def fail(*_, **__):
+        if wrapped:
+            raise RecveilError(
+                f"out: writing failed ({str(error) or 'not enough memory'})"
+            ) from error
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cells, "write_release", fail)
+        with pytest.raises(MachineError):
+            run()
+        assert state_of(ground / AT, target, expected, may_leave=True) == WHOLE
+        patch.setattr(cells, "_refuse_to_keep", lambda *_: None)
+        assert run().startswith("a fault of the machine is kept as a result (")
+    shutil.rmtree(out)
+    assert run() == WHOLE

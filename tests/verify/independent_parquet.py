@@ -2,10 +2,12 @@
 
 It asks pyarrow for the values and for the footer, which must be as pyarrow writes it again; between
 them, each byte must be of a page whose head has the usual fields, and whose body is one frame of
-zstd. It shares nothing with recveil.
+zstd; a dictionary holds the distinct values of the rows, and no others. It shares nothing with
+recveil.
 """
 
 import re
+import struct
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 WRITER = re.compile(r"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-SNAPSHOT)?")
 # Fields of a page's head, by parquet.thrift; those of the two kinds of pages stand in it.
 OF_PAGE, OF_DATA, OF_DICTIONARY = {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3}
+NUMBERS = {"DOUBLE": "<d", "FLOAT": "<f", "INT64": "<q", "INT32": "<i"}
 # Kinds of values in Thrift's compact notation.
 TRUE, FALSE, BYTES, STRUCTURE = 1, 2, 8, 12
 INTEGERS = (4, 5, 6)
@@ -39,8 +42,9 @@ def problems_of_parquet(file):
                 yield "bytes between columns, or an index"
                 return
             at += chunk.total_compressed_size
-            yield from problems_of_pages(content[start:at])
-            yield from problems_of_statistics(chunk.statistics, column.to_pylist())
+            values = column.to_pylist()
+            yield from problems_of_pages(content[start:at], chunk.physical_type, values)
+            yield from problems_of_statistics(chunk.statistics, values)
     if at != end:
         yield "bytes before the footer"
 
@@ -50,8 +54,8 @@ def problems_of_statistics(told, values):
         yield "statistics of other values"
 
 
-def problems_of_pages(chunk):
-    """Each page has a head of known fields, and one frame."""
+def problems_of_pages(chunk, kind, values):
+    """Each page has a head of known fields, and one frame; a dictionary has what rows hold."""
     at = 0
     while at < len(chunk):
         try:
@@ -62,11 +66,30 @@ def problems_of_pages(chunk):
             at = body + head[3]
             right = len(kinds) == 1 and set(head) > OF_PAGE and fields <= inner <= fields | {5}
             right = right and at <= len(chunk) and frame(chunk[body:at]) == head[3]
+            if right and 7 in kinds:
+                yield from problems_of_dictionary(head, chunk[body:at], kind, values)
         except (IndexError, KeyError, ValueError):
             right = False
         if not right:
             yield "a page is none"
             return
+
+
+def problems_of_dictionary(head, body, kind, values):
+    """Its entries are the first distinct values, as rows come to them: none that no row has."""
+    told = pa.decompress(body, head[2], codec="zstd", asbytes=True)
+    distinct = list(dict.fromkeys(plain(kind, value) for value in values))
+    n = head[7][1]
+    if n > len(distinct) or told != b"".join(distinct[:n]):
+        yield "a dictionary of other values than the rows"
+
+
+def plain(kind, value):
+    """A value as a dictionary holds it."""
+    if kind == "BYTE_ARRAY":
+        text = value.encode()
+        return len(text).to_bytes(4, "little") + text
+    return struct.pack(NUMBERS[kind], value)
 
 
 def frame(body):

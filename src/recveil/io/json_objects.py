@@ -208,19 +208,21 @@ class _Stream:
         while True:
             try:
                 found, end = self.decoder.raw_decode(self.buffer, self.at)
-            except RecursionError as error:
-                raise _no_json(self.place, self.buffer[self.at :], error) from None
-            except json.JSONDecodeError as error:
-                cut = error.msg.startswith("Unterminated") or (
-                    error.pos > len(self.buffer) - _NEAR_THE_END
-                )
-                if not cut or not self._more():
+            except (ValueError, RecursionError) as error:
+                if not self._may_be_cut(error) or not self._more():
                     raise _no_json(self.place, self.buffer[self.at :], error) from None
                 continue
             if end == len(self.buffer) and self._more():
                 continue  # a number may go on
             self._take(end)
             return found
+
+    def _may_be_cut(self, error: Exception) -> bool:
+        """Say whether a fault may come of what is not read yet; a name that stands twice cannot."""
+        if not isinstance(error, json.JSONDecodeError):
+            return False
+        near = error.pos > len(self.buffer) - _NEAR_THE_END
+        return near or error.msg.startswith("Unterminated")
 
     def _take(self, end: int) -> None:
         ends = self.buffer.count("\n", self.at, end)
