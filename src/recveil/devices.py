@@ -1,4 +1,7 @@
-"""Devices: pipes and devices in the place of a file: they may never end, and are not replaced."""
+"""Devices: pipes and devices in the place of a file: they may never end, and are not replaced.
+
+Pipes and links that another user put in the place of an output are refused.
+"""
 
 import os
 import stat
