@@ -1,11 +1,19 @@
 """Small files are read whole; what is not small, or no file, is refused at once."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
-from recveil.devices import MOST_BYTES, is_device, read_whole
+from recveil.beside import write_beside
+from recveil.cli.show import write_json
+from recveil.compare.cells import open_folder
+from recveil.devices import MOST_BYTES, is_device, read_whole, refuse_traps
+from recveil.errors import RecveilError
+from recveil.io.write import write_ratings
+from recveil.publish.staging import check_target
+from recveil.ratings import Ratings
 
 
 def test_a_small_file_is_read(tmp_path):
@@ -44,3 +52,79 @@ def test_files_that_are_held_in_memory_are_files():
 
     assert not is_device(Told("/dev/shm/out/release.json"))
     assert is_device(Told("/dev/stdout"))
+
+
+class TestTraps:
+    @pytest.fixture
+    def somebody_else(self, monkeypatch):
+        """Give paths to another user, or be another one."""
+        if os.geteuid() != 0:
+            real = os.geteuid()
+            monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+            return lambda path: None
+        return lambda path: os.lchown(path, 12_345, -1)
+
+    @pytest.fixture
+    def shared(self, tmp_path):
+        folder = tmp_path / "shared"
+        folder.mkdir()
+        folder.chmod(0o1777)
+        (tmp_path / "precious").write_text("mine")
+        (tmp_path / "home").mkdir()
+        return folder
+
+    WRITERS = (
+        lambda path: write_beside(path, lambda beside: beside.write_text("new")),
+        lambda path: write_json({}, path),
+        lambda path: write_ratings(Ratings.from_columns(["a"], ["b"], [3]), path, format="csv"),
+        lambda path: check_target(path, force=True),
+        lambda path: open_folder(path),
+    )
+
+    @pytest.mark.parametrize("write", WRITERS)
+    def test_a_link_of_somebody_else_is_not_followed(self, shared, somebody_else, write):
+        for name, target, inner in (("page", "../precious", ""), ("to", "../home", "page")):
+            (shared / name).symlink_to(target)
+            somebody_else(shared / name)
+            with pytest.raises(RecveilError, match=f"{name} is a link that belongs to") as caught:
+                write(shared / name / inner)
+            assert len(str(caught.value)) < 300
+        assert (shared.parent / "precious").read_text() == "mine"
+        assert not list((shared.parent / "home").iterdir())
+
+    def test_nor_is_one_behind_a_link_of_ones_own(self, shared, somebody_else):
+        (shared / "page").symlink_to("../precious")
+        (shared.parent / "own").symlink_to("home/../shared/page")
+        somebody_else(shared / "page")
+        with pytest.raises(RecveilError, match="page is a link that belongs to another user"):
+            refuse_traps(shared.parent / "own")
+
+    def test_a_pipe_of_somebody_else_is_not_written_to(self, shared, somebody_else):
+        os.mkfifo(shared / "found.json")
+        somebody_else(shared / "found.json")
+        with pytest.raises(RecveilError, match=r"found\.json is a pipe that belongs to another"):
+            write_json({}, shared / "found.json")
+
+    def test_what_is_ones_own_is_followed(self, shared):
+        (shared / "page").symlink_to("../precious")
+        write_beside(shared / "page", lambda beside: beside.write_text("new"))
+        assert (shared.parent / "precious").read_text() == "new"
+        for each in ("/dev/stdout", "/proc/self/fd/1", "/dev/null", "nowhere/x", ".", "/"):
+            refuse_traps(each)
+        (shared / "round").symlink_to("round")
+        refuse_traps(shared / "round")
+
+
+def test_a_file_behind_proc_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text("old")
+    Path("x.json").chmod(0o644)
+    own = Path("/proc/self/cwd/x.json")
+    if not own.exists():
+        pytest.skip("no /proc here")
+    assert not is_device(own)
+    write_json({}, own)
+    assert stat.S_IMODE(Path("x.json").stat().st_mode) == 0o600
+    with Path("y.json").open("w") as file:  # as where standard output is led into a file
+        assert is_device(Path(f"/proc/self/fd/{file.fileno()}"))
+        assert is_device(Path(f"/dev/fd/{file.fileno()}"))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
+from recveil.devices import refuse_traps
 from recveil.errors import RecveilError
 
 # What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
@@ -48,7 +49,8 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
     Raises
     ------
     RecveilError
-        If the file cannot be written or renamed, or would stand in a release.
+        If the file cannot be written or renamed, would stand in a release, or if another user's
+        link leads there.
 
     Examples
     --------
@@ -59,6 +61,7 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
     ...     target.read_text()
     'all of it'
     """
+    refuse_traps(path)
     target = Path(path).resolve()
     refuse_in_release(target)
     if target.exists() and not target.is_file():

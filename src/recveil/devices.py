@@ -1,13 +1,19 @@
-"""Devices: pipes and devices in the place of a file: they may never end, and are not replaced."""
+"""Devices: pipes and devices in the place of a file: they may never end, and are not replaced.
+
+Pipes and links that another user put in the place of an output are refused.
+"""
 
 import os
 import stat
+from os import PathLike
 from pathlib import Path
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, shortened
 
 # What recveil writes beside ratings, such as release.json, has some thousand bytes.
 MOST_BYTES = 1_000_000
+# As many links on one way as Linux follows.
+_MOST_LINKS = 40
 
 
 def is_device(path: Path) -> bool:
@@ -18,9 +24,8 @@ def is_device(path: Path) -> bool:
     >>> is_device(Path("/dev/stdout")), is_device(Path("page.html"))
     (True, False)
     """
-    # In /dev/shm stand files like others, which are held in memory.
-    top = path.parts[1:3] if path.is_absolute() else ()
-    if top[:1] in (("dev",), ("proc",)) and top != ("dev", "shm"):
+    # Also if standard output is led into a file: that is written to, and not replaced.
+    if _is_open_file(path):
         return path.exists()
     try:
         mode = path.stat().st_mode
@@ -29,18 +34,89 @@ def is_device(path: Path) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
+def _is_open_file(path: Path) -> bool:
+    """Say whether a path names what a process has open, such as /dev/stdout or /proc/self/fd/1."""
+    # A link such as /proc/self/cwd leads to a folder like others.
+    folder = Path(os.path.realpath(path.parent)).parts[1:]
+    if folder[:1] == ("dev",):  # in /dev/shm stand files like others, which are held in memory
+        return folder[1:2] != ("shm",)
+    return folder[:1] == ("proc",) and folder[-1] == "fd"
+
+
+def refuse_traps(path: str | PathLike[str]) -> None:
+    """Refuse an output that somebody else leads to another place, in a folder for several people.
+
+    Whoever may write to a folder can put a link there under the name that will be written, to a
+    file that they may not write themselves, or a pipe, and read from it.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to write; links on the way are looked at, too. What the administrator (root) put
+        there is trusted.
+
+    Raises
+    ------
+    RecveilError
+        For a link of another user in a folder to which others can write, and for their pipes.
+
+    Examples
+    --------
+    >>> refuse_traps("page.html")
+    """
+    if _is_open_file(Path(path)) or not hasattr(os, "geteuid"):
+        return
+    at = Path() if Path(path).is_absolute() else Path.cwd()
+    ahead, links = [*reversed(Path(path).parts)], 0
+    while ahead:
+        name = ahead.pop()
+        at = at.parent if name == ".." else at / name
+        try:
+            found = at.lstat()
+        except (OSError, ValueError):
+            return  # nothing stands there yet
+        if stat.S_ISLNK(found.st_mode):
+            if _is_anothers(found) and _can_be_written_by_others(at.parent):
+                raise _trap(path, at, "link")
+            ahead += reversed(at.readlink().parts)
+            at, links = at.parent, links + 1
+            if links > _MOST_LINKS:
+                return  # in a round, which whoever writes will say
+        elif stat.S_ISFIFO(found.st_mode) and _is_anothers(found):
+            raise _trap(path, at, "pipe")
+
+
+def _trap(path: str | PathLike[str], at: Path, kind: str) -> RecveilError:
+    return RecveilError(
+        f"{shortened(str(path), 80)}: {shortened(at.name, 60)} is a {kind} that belongs to another "
+        f"user, who may lead what is written elsewhere; name another file, or one in a folder that "
+        f"only you can write to"
+    )
+
+
+def _is_anothers(found: os.stat_result) -> bool:
+    """Say whether something belongs to neither whoever runs this nor the administrator."""
+    return found.st_uid not in (os.geteuid(), 0)
+
+
+def _can_be_written_by_others(folder: Path) -> bool:
+    found = folder.stat()
+    return _is_anothers(found) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
 def write_to_device(path: Path, text: str) -> None:
     """Write text to a pipe or a device.
 
     Raises
     ------
     RecveilError
-        If it takes no more, as ``/dev/full``, or cannot be written.
+        If it takes no more, as ``/dev/full``, cannot be written, or is another user's pipe.
 
     Examples
     --------
     >>> write_to_device(Path("/dev/null"), "all of it")
     """
+    refuse_traps(path)
     try:
         path.write_text(text, "utf-8", "replace")
     except BrokenPipeError:  # whoever reads a pipe may go

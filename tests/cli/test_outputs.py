@@ -30,6 +30,16 @@ def ground(tmp_path, monkeypatch):
     Path("down").symlink_to("sub")
     Path("hard.csv").hardlink_to("ratings.csv")
     os.mkfifo("pipe")
+    for name in ("parts", "linked", "inward"):
+        Path(name).mkdir()
+    for part in range(2):
+        Path(f"parts/part-{part}.csv").write_text(RATINGS)
+    Path("linked/part-0.csv").symlink_to("../other.csv")
+    Path("to-other").symlink_to("other.csv")
+    Path("sub/inner.csv").write_text(RATINGS)
+    Path("inward/part-0.csv").symlink_to("../sub/inner.csv")
+    Path("behind").write_text("published")
+    Path("old/README.md").symlink_to("../behind")
 
     def work(*_, **__):
         raise AssertionError("the work began")
@@ -93,6 +103,21 @@ REFUSED = [
     ((*ANONYMIZE, "-o", "x", "--catalogue", "other.csv", "--json", "other.csv"), "an input"),
     ((*ANONYMIZE, "-o", "old", "--against", "old", "--force"), "is an input itself"),
     (("sample", "old", "--people", "9", "-o", "./old", "--force"), "is an input itself"),
+    # a file that an input stands for
+    (("selftest", "parts/part-*.csv", "--json", "parts/part-1.csv"), "is a file of the input"),
+    (("selftest", "file://{here}/parts/*.csv", "--json", "parts/part-1.csv"), "is a file of"),
+    (("anonymize", "parts/*", "--k", "2", "-o", "x", "--json", "parts/part-0.csv"), "a file of"),
+    (("convert", "parts/part-*.csv", "parts/part-0.csv", "--force"), "is a file of the input"),
+    (("convert", "parts/*.csv", "x.csv", "--json", "parts/part-0.csv"), "is a file of the input"),
+    (("compare", "parts/*.csv", "-o", "x", "--json", "parts/part-0.csv"), "is a file of the input"),
+    (("audit", "linked", "--html", "other.csv"), "is a file of the input linked"),
+    (("audit", "linked/*", "--risk", "other.csv"), "is a file of the input linked/*"),
+    (("selftest", "linked", "--json", "to-other"), "is a file of the input linked"),
+    (("anonymize", "linked", "--k", "2", "-o", "x", "--json", "other.csv"), "is a file of"),
+    (("anonymize", "inward", "--k", "2", "-o", "sub", "--force"), "inward stands in the output"),
+    ((*EVALUATE, "--test", "linked", "--json", "other.csv"), "is a file of the input linked"),
+    (("verify", "old", "--json", "behind"), "is a file of the input old"),
+    (("verify", "old", "--private", "old.private", "--json", "behind"), "is a file of"),
     # in a release, or what tells who is who
     (("verify", "old", "--json", "old/x.json"), "would stand in the release"),
     ((*EVALUATE, "--test", "other.csv", "--json", "old/x.json"), "would stand in the release"),
@@ -110,7 +135,7 @@ REFUSED = [
 @pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(a) for a, _ in REFUSED])
 def test_what_would_destroy_something_is_refused_before_any_work(capsys, arguments, message):
     before = {path: path.lstat().st_mtime_ns for path in Path().rglob("*")}
-    code, out, err = ended(capsys, *arguments)
+    code, out, err = ended(capsys, *(each.format(here=Path.cwd()) for each in arguments))
     assert (code, out) == (2, "")
     assert message in err
     assert {path: path.lstat().st_mtime_ns for path in Path().rglob("*")} == before
@@ -126,6 +151,9 @@ ALLOWED = [
     ("verify", "old", "--json", "-"),
     ("compare", "ratings.csv", "-o", "sub", "--risk", "person", "--json", "pipe"),
     ("convert", "-", "-"),
+    ("convert", "parts/*.csv", "parts/all.csv"),
+    ("selftest", "parts/*.csv", "--json", "parts/found.json"),
+    ("selftest", "linked", "--json", "parts/part-0.csv"),
 ]
 
 

@@ -260,7 +260,10 @@ def test_ctrl_c_ends_a_long_query(server):
     streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
         for _ in range(600):
-            asked = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(60)%'"
+            asked = (
+                "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(60)%' "
+                "AND pid <> pg_backend_pid()"
+            )
             if fetched(server, asked):
                 break
             time.sleep(0.1)

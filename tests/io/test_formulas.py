@@ -54,3 +54,10 @@ def test_two_labels_never_share_a_cell(one, other):
 def test_what_is_harmless_stays(label):
     assert as_cell(label) == label
     assert not is_formula(label)
+
+
+@pytest.mark.parametrize(("label", "cell"), [("-5", "'-5"), ("+1.5", "'+1.5"), ("'-5", "''-5")])
+def test_a_number_that_is_text_stays_text(label, cell):
+    assert as_cell(label) == cell
+    assert from_cell(cell) == label
+    assert as_cell(-5) == -5

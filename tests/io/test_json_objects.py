@@ -206,3 +206,18 @@ def test_any_objects_come_as_they_are(tmp_path_factory, objects, indent, piece):
     assert found == [
         json.loads(json.dumps(each), parse_int=str, parse_float=str) for each in objects
     ]
+
+
+@pytest.mark.parametrize("field", ["user", "item", "rating", "time"])
+@pytest.mark.parametrize("end", ["", "\n]"])
+def test_an_escaped_nul_is_refused_by_its_line(tmp_path, field, end):
+    """As the byte is, in every format."""
+    good = {"user": "ann", "item": "Heat", "rating": "3", "time": "2020-01-01"}
+    lines = [json.dumps(good), json.dumps({**good, "user": "ben", field: good[field] + "\0x"})]
+    assert r"\u0000" in lines[1]
+    path = tmp_path / "r.json"
+    path.write_text("[\n" + ",\n".join(lines) + end if end else "\n".join(lines))
+    at = 3 if end else 2
+    with pytest.raises(RecveilError, match=rf"^r\.json line {at}: '{field}' holds a NUL") as caught:
+        understand(path)
+    assert len(str(caught.value)) < 300

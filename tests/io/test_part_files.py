@@ -1,6 +1,8 @@
 """A table in parts is read as the one file that they make."""
 
 import gzip
+import os
+import socket
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -163,3 +165,72 @@ def test_all_parts_together_are_bounded(tmp_path):
         pytest.raises(MemoryLimitError, match=r"^ratings: its parts up to ratings/\d\.csv take"),
     ):
         read_ratings(tmp_path / "ratings")
+
+
+class TestWhatIsNoPart:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        write(tmp_path / "ratings" / "date=2020-01-01" / "p.csv", ROWS)
+        return tmp_path / "ratings"
+
+    def refused(self, asked, problem):
+        with pytest.raises(RecveilError, match=problem) as caught:
+            read_ratings(asked)
+        assert len(str(caught.value)) < 300
+
+    @pytest.mark.parametrize("links", [1, 2])
+    def test_a_folder_is_not_followed_through_a_link(self, folder, links):
+        for at in range(links):
+            (folder / "date=2020-01-01" / f"date=2020-02-0{at + 1}").symlink_to("..")
+        problem = r"^date=2020-02-01: a link to a folder among the parts.*; put the folder itself"
+        self.refused(folder, problem)
+
+    def test_nor_does_a_pattern_follow_one(self, folder):
+        (folder / "again").symlink_to("date=2020-01-01")
+        self.refused(folder / "*" / "p.csv", r"^again: a link to a folder among the parts")
+        self.refused(folder / "*" / "*.csv", r"^again: a link to a folder among the parts")
+
+    def test_a_link_on_the_way_to_the_table_is_followed(self, folder):
+        (folder.parent / "link").symlink_to("ratings")
+        assert read_ratings(folder.parent / "link") == read_ratings(folder)
+        assert read_ratings(folder.parent / "link" / "*" / "*.csv") == read_ratings(folder)
+
+    @pytest.mark.parametrize("asked", ["", "*", "**/*.csv", "p[1]/q.csv"])
+    def test_a_link_that_leads_nowhere_is_named(self, tmp_path, asked):
+        folder = tmp_path / "ratings"
+        for name in ("p0.csv", "p1/q.csv") if "/" in asked else ("p0.csv",):
+            write(folder / name, ROWS)
+        for name in ("p9.csv", *(["p1/q.csv"] if "/" in asked else [])):
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to("/nowhere/p.csv")
+        self.refused(folder / asked, r"^p[19].*csv: a link that leads nowhere, where a part")
+
+    def test_a_link_to_itself_is_named(self, tmp_path):
+        write(tmp_path / "ratings" / "p0.csv", ROWS)
+        (tmp_path / "ratings" / "p1.csv").symlink_to("p1.csv")
+        self.refused(tmp_path / "ratings", r"^p1\.csv: a link that leads (to itself|nowhere)")
+
+    @pytest.mark.parametrize("asked", ["", "*.csv"])
+    def test_a_pipe_and_a_socket_are_named(self, tmp_path, asked):
+        write(tmp_path / "ratings" / "p0.csv", ROWS)
+        os.mkfifo(tmp_path / "ratings" / "p1.csv")
+        self.refused(tmp_path / "ratings" / asked, r"^p1\.csv: a pipe, socket or device, where")
+        (tmp_path / "ratings" / "p1.csv").unlink()
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(os.fspath(tmp_path / "ratings" / "p1.csv"))
+        self.refused(tmp_path / "ratings" / asked, r"^p1\.csv: a pipe, socket or device, where")
+
+    @pytest.mark.parametrize("asked", ["", "*.csv"])
+    def test_a_file_that_is_two_parts_is_named(self, tmp_path, asked):
+        write(tmp_path / "ratings" / "p0.csv", ROWS)
+        (tmp_path / "ratings" / "p1.csv").symlink_to("p0.csv")
+        self.refused(tmp_path / "ratings" / asked, r"^p1\.csv and p0\.csv: two parts that are one")
+
+    def test_what_lies_below_a_name_that_is_passed_over_is_no_data(self, folder, whole):
+        for name in ("_temporary=1/p.csv", ".staging/date=1/p.csv", "_temporary/0/p.csv", ".p.csv"):
+            write(folder / name, [("eve", 7, 3, "2020-01-01")])
+        for asked in ("", "*/*.csv", "**/*.csv", "*/*/*.csv"):
+            if asked == "*/*/*.csv":
+                self.refused(folder / asked, r"no file fits this pattern")
+            else:
+                assert read_ratings(folder / asked) == whole

@@ -16,7 +16,7 @@ import pytest
 
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand
-from recveil.io.remote import fetched, local_path
+from recveil.io.remote import _is_part, fetched, local_path
 
 TABLE = pa.table({"user": ["ann", "ben", "cleo"], "item": [7, 7, 9], "rating": [4.0, 3.5, 1.0]})
 CSV = "user,item,rating\nann,7,4\nben,7,3.5\ncleo,9,1\n"
@@ -244,3 +244,9 @@ class TestAgainstAServerThatSpeaksS3:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "stranger")
         with serving(bucket) as options, pytest.raises(RecveilError, match="you may not read it"):
             understand(f"s3://bucket/my%20ratings.csv?{options}")
+
+
+def test_what_a_pattern_finds_below_a_folder_that_is_passed_over_is_no_part():
+    assert _is_part("0/p.csv", "*/*.csv")
+    assert not _is_part("_temporary/p.csv", "*/*.csv")
+    assert not _is_part("_temporary/p.csv", "")

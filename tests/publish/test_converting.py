@@ -48,3 +48,16 @@ def test_unreadable_source_leaves_no_target(source: Path) -> None:
     with pytest.raises(RecveilError, match="stands more than once"):
         convert(source, source.with_name("r.csv"))
     assert not source.with_name("r.csv").exists()
+
+
+@pytest.mark.parametrize("source", ["parts/*.csv", "parts", "file://{here}/parts/*.csv"])
+def test_no_part_of_the_source_is_written_over(tmp_path, monkeypatch, source):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "0.csv").write_text("user,item,rating\nann,7,4\n")
+    (tmp_path / "real.csv").write_text("user,item,rating\nben,7,3\n")
+    (tmp_path / "parts" / "1.csv").symlink_to("../real.csv")
+    for target in ("parts/0.csv", "parts/1.csv", "real.csv"):
+        with pytest.raises(RecveilError, match="source and target share that file"):
+            convert(source.format(here=tmp_path), target, force=True)
+    assert (tmp_path / "real.csv").read_text() == "user,item,rating\nben,7,3\n"

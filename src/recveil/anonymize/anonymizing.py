@@ -15,6 +15,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, file_at, understand
 from recveil.io.keywords import refuse_unknown_keywords
+from recveil.io.part_files import files_at
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.publish.expected import Expected, refuse_too_large
 from recveil.publish.folder import check_form
@@ -223,7 +224,8 @@ def prepare(
     refuse_two_standard_inputs(source=source, **files)
     check_target(output, force=force)  # a mistyped output should not cost the work
     held = file_at(source)
-    if held is not None and Path(output).resolve() in held.resolve().parents:
+    stood_for = [] if held is None else [held, *files_at(held)]
+    if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
         raise RecveilError(f"{held} stands in the output {output}; choose another output")
     # The published rows carry no times, so that bad ones need not stop anybody.
     people_in = [(maker.people_in[name], file) for name, file in files.items()]

@@ -11,8 +11,8 @@ import typer
 
 from recveil.brief import brief
 from recveil.cli.config_option import Settings
-from recveil.devices import is_device
-from recveil.errors import without_secrets
+from recveil.devices import is_device, refuse_traps
+from recveil.errors import shortened, without_secrets
 
 # What a verb writes beside --json: files, and folders that are put into place whole.
 FILES = {
@@ -115,7 +115,7 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     typer.BadParameter
         For the first output that is another one, an input, or within what is written or read.
     RecveilError
-        For one that would stand in a release.
+        For one that would stand in a release, or where somebody else leads it elsewhere.
     """
     names = ("json", *FILES.get(verb, ()))
     files = [_place(verb, name, given[name]) for name in names if given.get(name) is not None]
@@ -127,6 +127,8 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     # Other files are replaced by force alone, so that this is what is to be said first.
     replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
     _refuse_inputs(replaced, folders, inputs)
+    for each in [*files, *folders]:
+        refuse_traps(each.path)
     for each in files:
         if not is_device(each.path):
             _refuse_unwritable(each)
@@ -205,12 +207,22 @@ def _refuse_inputs(
     files: list[NamedPath], folders: list[NamedPath], inputs: list[NamedPath]
 ) -> None:
     """Refuse an output that is an input, stands in one, or is a folder in which one stands."""
-    for given in inputs:
+    from recveil.io.part_files import files_at
+
+    for given in inputs if files or folders else []:
         option = given.name.removeprefix("--").lower()
         what = "the input" if option in _MAIN else "an input"
+        behind = files_at(given.path)
+        held = {_identity(file): file for file in behind}
         for each in [*files, *folders]:
-            if given.path.exists() and each.is_same(given):
+            file = held.get(own) if (own := _identity(each.path)) else None
+            if file == given.path:
                 raise typer.BadParameter(f"{each.told} is {what} itself; name another place")
+            if file is not None:
+                raise typer.BadParameter(
+                    f"{each.told} is a file of {what} {shortened(str(given.path), 80)}; name "
+                    f"another place"
+                )
         for each in files:
             if given.path.is_dir() and each.is_within(given):
                 within = "the release" if option in _RELEASES else what
@@ -218,10 +230,20 @@ def _refuse_inputs(
                     f"{each.told} would stand in {within} {given.path}; name another place"
                 )
         for folder in folders:
-            if given.is_within(folder) and folder.is_whole:
+            parts = (NamedPath(given.name, file) for file in [given.path, *behind])
+            if folder.is_whole and any(part.is_within(folder) for part in parts):
                 raise typer.BadParameter(
                     f"{given.told} stands in the output {folder.path}; name others"
                 )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file or folder from all others, by whatever links; None for none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _refuse_unwritable(output: NamedPath) -> None:

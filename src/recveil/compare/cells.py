@@ -16,7 +16,7 @@ from recveil.audit.shadowing import attack_by_shadows
 from recveil.beside import folder_beside, refuse_in_release, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
-from recveil.devices import read_whole
+from recveil.devices import read_whole, refuse_traps
 from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
 from recveil.memory import lacks_memory, not_enough
@@ -68,6 +68,7 @@ def open_folder(out: Path) -> None:
     RecveilError
         If there is something else, or a release around it, or it cannot be made.
     """
+    refuse_traps(out)
     refuse_in_release(out)
     if not out.parent.is_dir():
         raise RecveilError(f"{out}: {out.parent} is not a folder; create it first")

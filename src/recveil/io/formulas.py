@@ -7,7 +7,8 @@ apostrophes and such a character get one more, so that taking one off gives back
 Some spreadsheets split a line at other characters than the comma, too, and where they do, a cell
 begins there. So the same is done behind these, wherever they stand in a label.
 
-Numbers are left alone: -5 is no formula, nor is it where it stands as text.
+Numbers are left alone. The text -5 is no formula either, but is written as '-5, as all text that
+begins so: an id that looks like a number stays the text that it is, and comes back as it was.
 """
 
 import re
@@ -46,6 +47,8 @@ def as_cell(label: Any) -> Any:
     --------
     >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("ann"), as_cell("'tis"), as_cell(-5)
     ("'=1+1", "''=1+1", 'ann', "'tis", -5)
+    >>> as_cell("-5"), from_cell(as_cell("-5"))
+    ("'-5", '-5')
     >>> as_cell("ann;=1+1"), as_cell("a; -b")
     ("ann;'=1+1", 'a; -b')
     """

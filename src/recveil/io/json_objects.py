@@ -41,8 +41,8 @@ def read_json(path: Path, selection: Selection) -> Source:
     Raises
     ------
     RecveilError
-        For a missing column, and for the first object that is cut short, holds a name twice, or
-        has several values where one was expected.
+        For a missing column, and for the first object that is cut short, holds a name twice or a
+        NUL, or has several values where one was expected.
 
     Examples
     --------
@@ -273,6 +273,11 @@ def _object(found: Any, place: Place) -> dict[str, Any]:
 def _text_of(value: Any, name: str, line: int, file: str) -> str | None:
     """Return a value as it would stand in a CSV."""
     if isinstance(value, str):
+        if "\0" in value:
+            raise RecveilError(
+                f"{Place(file, line)}: {quoted(name, 30)} holds a NUL (\\u0000), which no text "
+                f"has; mend or drop the object"
+            )
         if not value.isascii() and not _is_text(value):
             raise RecveilError(
                 f"{Place(file, line)}: {quoted(name, 30)} holds bytes that are no UTF-8 text, or "

@@ -1,9 +1,12 @@
 """Part files: a table that lies in several, in a folder, its partitions, or under a pattern."""
 
+import errno
+import os
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -51,13 +54,15 @@ def parts_of(path: Path) -> list[Part] | None:
     Parameters
     ----------
     path : Path
-        A folder, or a pattern such as ``ratings/*.parquet``. Files that are empty, or whose name
-        starts with a point or an underscore, are no parts.
+        A folder, or a pattern such as ``ratings/*.parquet``. Files that are empty are no parts,
+        nor is what has a name that starts with a point or an underscore, or lies below a folder
+        that has one. A part may be a link to a file.
 
     Raises
     ------
     RecveilError
-        If nothing fits a pattern, and for a folder of which it is not clear what belongs to it.
+        If nothing fits a pattern, for a folder of which it is not clear what belongs to it, for
+        a link to a folder, two parts that are one file, and a part that is no file.
 
     Examples
     --------
@@ -74,10 +79,33 @@ def parts_of(path: Path) -> list[Part] | None:
         if path.is_dir():
             if netflix_files(path) or (path / "release.json").exists():
                 return None
-            return _labelled(path, sorted(_files_in(path)), f"{path.resolve().name}/") or None
+            files = _refuse_same(sorted(_files_in(path)))
+            return _labelled(path, files, f"{path.resolve().name}/") or None
         if path.exists() or not _PATTERN.search(str(path)):
             return None
         return _fitting(path)
+
+
+def files_at(path: Path) -> list[Path]:
+    """List the files that an input stands for: itself, its parts, or what lies in its folder.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a folder, or a pattern; what is wrong with it is said by whoever reads it.
+
+    Examples
+    --------
+    >>> files_at(Path("ratings.csv"))
+    [PosixPath('ratings.csv')]
+    """
+    with suppress(RecveilError, OSError, ValueError):
+        if parts := parts_of(path):
+            return [part.path for part in parts]
+    with suppress(OSError, ValueError):
+        if path.is_dir():
+            return [path, *(each for each in path.iterdir() if each.is_file())]
+    return [path]
 
 
 def _fitting(path: Path) -> list[Part]:
@@ -85,10 +113,13 @@ def _fitting(path: Path) -> list[Part]:
     at = next(at for at, name in enumerate(path.parts) if _PATTERN.search(name))
     base = Path(*path.parts[:at])
     try:
-        fitting = list(base.glob(Path(*path.parts[at:]).as_posix())) if base.is_dir() else []
+        fitting = set(_globbed(base, path.parts[at:])) if base.is_dir() else set()
     except ValueError:
-        fitting = []  # such as a**b
-    found = _labelled(base, sorted(file for file in fitting if _is_part(file)))
+        fitting = set()  # such as a**b
+    files = [file for file in sorted(fitting) if _is_part(file, base)]
+    for file in files:
+        _refuse_folder_links(file, base)
+    found = _labelled(base, _refuse_same(files))
     if not found:
         raise RecveilError(
             f"{path.name}: no file fits this pattern in {shortened(str(path.parent))}; expected "
@@ -97,16 +128,31 @@ def _fitting(path: Path) -> list[Part]:
     return found
 
 
+def _globbed(base: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield what fits a pattern, links that lead nowhere, too."""
+    *above, last = names
+    if _PATTERN.search(last):
+        yield from base.glob("/".join(names))
+        return
+    for folder in base.glob("/".join(above)):
+        if os.path.lexists(folder / last):
+            yield folder / last
+
+
 def _files_in(folder: Path) -> Iterator[Path]:
     """Yield the parts in a folder and its partitions."""
     others = []
     found = False
-    for each in folder.iterdir():
-        if each.is_dir() and _PARTITION.fullmatch(each.name):
-            yield from _files_in(each)
-        elif each.is_dir() and not each.name.startswith((".", "_")):
-            others.append(each.name)
-        elif _is_part(each):
+    for each in sorted(folder.iterdir()):
+        if _is_passed_over(each.name):
+            continue
+        if each.is_dir():
+            if _PARTITION.fullmatch(each.name):
+                _refuse_folder_links(each / "*", folder)
+                yield from _files_in(each)
+            else:
+                others.append(each.name)
+        elif _is_part(each, folder):
             found = True
             yield each
     if found and others:
@@ -116,8 +162,59 @@ def _files_in(folder: Path) -> Iterator[Path]:
         )
 
 
-def _is_part(file: Path) -> bool:
-    return file.is_file() and not file.name.startswith((".", "_")) and file.stat().st_size > 0
+def _is_passed_over(name: str) -> bool:
+    """Say whether a name is of what writers of parts leave beside them, such as _temporary."""
+    return name.startswith((".", "_")) and name != ".."
+
+
+def _is_part(file: Path, base: Path) -> bool:
+    """Say whether something is a part; what is neither that nor a folder is refused by name."""
+    if any(map(_is_passed_over, file.relative_to(base).parts)):
+        return False
+    try:
+        found = file.stat()
+    except (FileNotFoundError, RuntimeError):
+        raise _no_part(file, base, "a link that leads nowhere") from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _no_part(file, base, "a link that leads to itself") from None
+    if stat.S_ISDIR(found.st_mode):
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        raise _no_part(file, base, "a pipe, socket or device")
+    return found.st_size > 0
+
+
+def _no_part(file: Path, base: Path, what: str) -> RecveilError:
+    return RecveilError(
+        f"{shortened(file.relative_to(base).as_posix(), 100)}: {what}, where a part of a table was "
+        f"expected; remove it, or name a pattern that leaves it out"
+    )
+
+
+def _refuse_folder_links(file: Path, base: Path) -> None:
+    """Refuse a file behind a link to a folder: its rows may stand elsewhere among the parts."""
+    for folder in file.relative_to(base).parents:
+        if (base / folder).is_symlink() and folder.parts:
+            raise RecveilError(
+                f"{shortened(folder.as_posix(), 100)}: a link to a folder among the parts, which "
+                f"may be read twice; put the folder itself there, or remove the link"
+            )
+
+
+def _refuse_same(files: list[Path]) -> list[Path]:
+    """Refuse two parts that are one file by links: its rows would be read twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        found = file.stat()
+        other = seen.setdefault((found.st_dev, found.st_ino), file)
+        if other is not file:
+            raise RecveilError(
+                f"{shortened(file.name, 80)} and {shortened(other.name, 80)}: two parts that are "
+                f"one file by a link, whose rows would be read twice; remove the link"
+            )
+    return files
 
 
 def _labelled(base: Path, files: Sequence[Path], within: str = "") -> list[Part]:

@@ -127,8 +127,10 @@ def _files(system: Any, path: str, pattern: str) -> list[tuple[Any, str]]:
 def _is_part(inner: str, pattern: str) -> bool:
     """Say whether a file fits the pattern, part by part, and is none that is passed over."""
     names = inner.split("/")
+    if any(name.startswith((".", "_")) and name not in (".", "..") for name in names):
+        return False
     if not pattern:
-        return not any(name.startswith((".", "_")) for name in names)
+        return True
     wanted = pattern.split("/")
     return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))
 

@@ -17,6 +17,7 @@ from recveil.beside import (
     sweep_beside,
     write_beside,
 )
+from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, quoted
 from recveil.io.other_layouts import write_lenskit, write_recbole
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
@@ -67,6 +68,7 @@ def write_ratings(
     if is_standard(path):
         _write_to_standard_output(ratings, resolve_target(path, format))
         return
+    refuse_traps(path)
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     chosen = resolve_target(target, format)
     if chosen in FOLDERS:
@@ -98,6 +100,7 @@ def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
     """
     if is_standard(path):
         return
+    refuse_traps(path)
     target = Path(path)
     sweep_beside(target.resolve())
     refuse_in_release(target)

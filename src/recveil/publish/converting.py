@@ -11,6 +11,7 @@ from recveil.io.at_hand import file_at
 from recveil.io.intake import understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.other_layouts import how_to_load
+from recveil.io.part_files import files_at
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
 from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
@@ -78,8 +79,9 @@ def convert(
     refuse_to_replace(target, force=force)
     held = file_at(source)
     taken = not is_standard(target) and Path(target).exists()
-    if taken and held and held.exists() and Path(target).samefile(held):
-        raise RecveilError(f"{target}: source and target are one file; name another target")
+    if taken and held and any(map(Path(target).samefile, filter(Path.exists, files_at(held)))):
+        what = "are one file" if held.is_file() else "share that file"
+        raise RecveilError(f"{target}: source and target {what}; name another target")
     if held is not None and (held / MANIFEST).is_file():
         source = WrittenRelease(held)
     if isinstance(source, WrittenRelease):

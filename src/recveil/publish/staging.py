@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from recveil.beside import Settle, folder_beside, placing, refuse_in_release, sweep
+from recveil.devices import refuse_traps
 from recveil.errors import RecveilError
 from recveil.release.manifest import (
     ASSIGNMENT,
@@ -167,6 +168,7 @@ def check_target(folder: str | PathLike[str], *, force: bool) -> None:
     Asked before the long work begins, and again before writing. What killed runs left behind is
     put in order first.
     """
+    refuse_traps(folder)
     published, private = _targets(folder)
     if not published.parent.is_dir():
         raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
