@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError, first_line_of, listed, quoted
+from recveil.errors import RecveilError, first_line_of, listed, named_twice, quoted
 from recveil.io.files import naming
 from recveil.io.gathering import TextColumns
 from recveil.io.lines import Place, Places
@@ -243,9 +243,8 @@ class _Stream:
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {quoted(twice, 30)} stands twice in an object")
+        twice = named_twice(name for name, _ in pairs)
+        raise ValueError(f"the name {quoted(twice[0], 30)} stands twice in an object")
     return fields
 
 

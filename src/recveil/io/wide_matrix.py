@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, named_twice, quoted
 from recveil.io.delimited import Dialect, Record, check_utf8, read_records
 from recveil.io.files import naming
 from recveil.io.lines import Place
@@ -150,7 +150,7 @@ def _form(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -
         )
     taken = {place, count}
     items = [each if header else str(at + 1) for at, each in enumerate(names)]
-    if header and (twice := [each for each in items if items.count(each) > 1]):
+    if header and (twice := named_twice(items)):
         raise RecveilError(f"{name}: two columns are called {quoted(twice[0])}; rename one")
     if count is not None:
         items = ["", *map(str, range(1, width))]  # the items are numbered without it

@@ -1,0 +1,95 @@
+"""Small files that were made to take much time or memory are judged, or refused, quickly."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from recveil.databases.queries import DatabaseColumn, sample_of
+from recveil.errors import RecveilError, named_twice
+from recveil.io import read_ratings
+from recveil.io.source import Selection
+from recveil.ratings.dates import look_for_dates
+from recveil.ratings.frame import frame_of
+from recveil.release.form import read_manifest
+from recveil.verify import verify
+
+RELEASES = Path(__file__).parent / "verify" / "format_3"
+MANY = 60_000
+
+
+@pytest.fixture
+def quick():
+    """Fail a test that counts each of many names again for each: that takes minutes."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 20
+
+
+def _release(tmp_path, name) -> Path:
+    return Path(shutil.copytree(RELEASES / name, tmp_path / name))
+
+
+@pytest.mark.usefixtures("quick")
+class TestNamesAreCountedOnce:
+    def test_as_one_by_one(self):
+        for names in ([], ["a"], ["a", "b", "a"], ["", "", "b"], list("abcabca")):
+            assert named_twice(names) == [n for n in dict.fromkeys(names) if names.count(n) > 1]
+
+    def test_keys_of_a_release(self, tmp_path):
+        folder = _release(tmp_path, "predictive-padded")
+        file = folder / "release.json"
+        manifest = json.loads(file.read_text()) | {f"{n:x}": 0 for n in range(95_000)}
+        file.write_text(json.dumps(manifest, separators=(",", ":"))[:-1] + ',"0":0}')
+        _, problems = read_manifest(file)
+        assert problems[0] == "the key '0' stands twice"
+        assert len(problems) > 95_000
+
+    def test_columns_of_a_table(self, tmp_path):
+        names = ["user", "item", "rating", *(f"x{n}" for n in range(MANY))]
+        path = tmp_path / "r.csv"
+        for last in "x1", "y":
+            header = [*names, last]
+            assert len(header) == MANY + 4
+            row = "1,7,4" + ",0" * (MANY + 1)
+            path.write_text("\n".join([",".join(header), row, row.replace("1,", "2,", 1)]))
+            if last == "x1":
+                with pytest.raises(RecveilError, match="two columns are called 'x1'"):
+                    Selection(extras=True).choose(header, "r.csv")
+        assert verify(path, k=2).holds
+
+    def test_names_of_an_object(self, tmp_path):
+        path = tmp_path / "r.jsonl"
+        others = ",".join(f'"{n}":0' for n in range(100_000))
+        path.write_text(f'{{"user":1,"item":2,"rating":3,{others},"99999":1}}\n')
+        with pytest.raises(RecveilError, match="the name '99999' stands twice"):
+            read_ratings(path, format="json")
+
+    def test_items_of_a_matrix(self, tmp_path):
+        path = tmp_path / "wide.csv"
+        items = [f"i{n}" for n in range(MANY)]
+        rows = ["a" + ",3" * MANY, "b" + ",4" * MANY]
+        path.write_text("\n".join(["user," + ",".join(items), *rows]))
+        assert read_ratings(path, wide=True).n_ratings == 2 * MANY
+        items[-1] = "i7"
+        path.write_text("\n".join(["user," + ",".join(items), *rows]))
+        with pytest.raises(RecveilError, match="two columns are called 'i7'"):
+            read_ratings(path, wide=True)
+
+    def test_columns_of_frames_and_databases(self):
+        names = ["user", "item", "rating", *(f"x{n}" for n in range(MANY)), "x7"]
+        frame = pd.DataFrame([[0] * len(names)] * 2, columns=names)
+        with pytest.raises(RecveilError, match="two columns are called 'x7'"):
+            frame_of(frame)
+        columns = [DatabaseColumn(name, "INTEGER", "number") for name in names]
+        assert sample_of("SELECT 1", columns, 9).count(' AS "x') == MANY - 1
+
+    def test_columns_that_may_be_dates(self):
+        import pyarrow as pa
+
+        names = [f"x{n}" for n in range(10_000)]
+        dates = pa.array(["2009-12-14"])
+        assert look_for_dates(pa.table([dates] * 10_001, [*names, "x3"])).name is None
