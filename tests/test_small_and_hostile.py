@@ -93,3 +93,22 @@ class TestNamesAreCountedOnce:
         names = [f"x{n}" for n in range(10_000)]
         dates = pa.array(["2009-12-14"])
         assert look_for_dates(pa.table([dates] * 10_001, [*names, "x3"])).name is None
+
+
+class TestNumbersOfThousandsOfDigits:
+    LONG = "9" * 5_000  # more than Python reads as a number
+
+    @pytest.mark.parametrize("header", ["", "user,item,rating\n"])
+    @pytest.mark.parametrize("options", [{}, {"wide": True}])
+    def test_a_place(self, tmp_path, header, options):
+        path = tmp_path / "r.csv"
+        path.write_text(header + "1,7,4\n2,8,5\n")
+        with pytest.raises(RecveilError, match="9999"):
+            read_ratings(path, user=self.LONG, **options)
+
+    @pytest.mark.parametrize("digits", [LONG, "1" * 19])
+    def test_ids_of_a_matrix(self, tmp_path, digits):
+        path = tmp_path / "r.csv"
+        path.write_text("".join(f"{digits}{n},3,3,5\n" for n in range(9)))
+        with pytest.raises(RecveilError, match="may hold ids of users, or ratings"):
+            read_ratings(path, wide=True)

@@ -15,6 +15,7 @@ from recveil.errors import RecveilError, named_twice, quoted
 from recveil.io.delimited import Dialect, Record, check_utf8, read_records
 from recveil.io.files import naming
 from recveil.io.lines import Place
+from recveil.io.positions import place_of
 from recveil.io.source import Source
 from recveil.memory import refuse_beyond_limit
 from recveil.ratings.columns import USUAL_NAMES
@@ -23,6 +24,7 @@ _LOOKED_AT = 1_000
 # Codes of user, item and rating, and what becomes of them while they are put in order.
 _A_RATING, _A_ROW = 36, 100
 _FEW_ITEMS, _CELLS = 5, 500_000
+_LONGEST_NUMBER = 18
 _EMPTY = frozenset({"", "na", "nan", "null", "none", "n/a"})
 
 
@@ -205,8 +207,8 @@ def _place_of_user(names: list[str], user: str | None, header: bool, where: str)
         return None
     if header and user in names:
         return names.index(user)
-    if user.isascii() and user.isdigit() and 1 <= int(user) <= len(names):
-        return int(user) - 1
+    if (place := place_of(user, len(names))) is not None:
+        return place - 1
     raise RecveilError(
         f"{where}: no column {quoted(user)} for the user; expected a name in its header, or a "
         f"place from 1 to {len(names)} (user, --user)"
@@ -224,8 +226,10 @@ def _is_count(fields: Sequence[str], nulls: _Nulls) -> bool:
 
 def _looks_like_ids(rows: Sequence[Sequence[str]], nulls: _Nulls) -> bool:
     firsts = [fields[0] for fields in rows]
-    if len(rows) < 2 or len(set(firsts)) < len(firsts) or not all(map(str.isdigit, firsts)):
+    if len(rows) < 2 or len(set(firsts)) < len(firsts) or not all(map(str.isdecimal, firsts)):
         return False
+    if any(len(each) > _LONGEST_NUMBER for each in firsts):
+        return True  # no rating has so many digits
     others = [_number(cell) for fields in rows for cell in fields[1:] if cell not in nulls]
     numbers = [int(each) for each in firsts]
     ordered = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
