@@ -1,21 +1,28 @@
 """Small files that were made to take much time or memory are judged, or refused, quickly."""
 
+import hashlib
 import json
+import re
 import shutil
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recveil.databases.queries import DatabaseColumn, sample_of
 from recveil.errors import RecveilError, named_twice
 from recveil.io import read_ratings
 from recveil.io.source import Selection
+from recveil.memory import MemoryLimitError, memory_limited
 from recveil.ratings.dates import look_for_dates
 from recveil.ratings.frame import frame_of
 from recveil.release.form import read_manifest
 from recveil.verify import verify
+from recveil.verify.verification import MOST_KEPT
 
 RELEASES = Path(__file__).parent / "verify" / "format_3"
 MANY = 60_000
@@ -88,8 +95,6 @@ class TestNamesAreCountedOnce:
         assert sample_of("SELECT 1", columns, 9).count(' AS "x') == MANY - 1
 
     def test_columns_that_may_be_dates(self):
-        import pyarrow as pa
-
         names = [f"x{n}" for n in range(10_000)]
         dates = pa.array(["2009-12-14"])
         assert look_for_dates(pa.table([dates] * 10_001, [*names, "x3"])).name is None
@@ -112,3 +117,56 @@ class TestNumbersOfThousandsOfDigits:
         path.write_text("".join(f"{digits}{n},3,3,5\n" for n in range(9)))
         with pytest.raises(RecveilError, match="may hold ids of users, or ratings"):
             read_ratings(path, wide=True)
+
+
+def _sign(folder: Path) -> None:
+    file = folder / "release.json"
+    manifest = json.loads(file.read_text())
+    for name in manifest["files"]:
+        content = (folder / name).read_bytes()
+        told = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        manifest["files"][name] = told
+    file.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _repeat(folder: Path, name: str, n_rows: int) -> None:
+    """Write the first row again and again; if there are users, two take turns."""
+    old = pq.read_table(folder / name)
+    columns = {}
+    for field in old.schema:
+        first = old[field.name].unique().take(pa.array(np.zeros(n_rows, np.int64)))
+        if field.name == "user_id":
+            first = old[field.name].unique().take(pa.array(np.arange(n_rows) % 2))
+        columns[field.name] = first
+    pq.write_table(pa.table(columns), folder / name, compression="zstd", store_schema=False)
+    _sign(folder)
+
+
+class TestWhatBecomesManyRows:
+    def test_of_many_violations_the_first_are_kept(self, tmp_path):
+        folder = _release(tmp_path, "predictive-padded")
+        _repeat(folder, "ratings.parquet", 40_000)
+        found = verify(folder)
+        assert not found.holds
+        assert len(found.violations) == MOST_KEPT + 1
+        told = re.search("and (.*) more violations", found.violations[-1].problem)
+        assert int(told[1].replace(",", "")) > 60_000
+
+    def test_records_take_no_more_than_they_may(self, tmp_path):
+        folder = _release(tmp_path, "predictive-padded")
+        _repeat(folder, "ratings.parquet", 300_000)
+        assert (folder / "ratings.parquet").stat().st_size < 50_000
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=r"^ratings\.parquet: its records take at least"),
+        ):
+            verify(folder)
+
+    def test_items_of_a_model_take_no_more_than_they_may(self, tmp_path):
+        folder = _release(tmp_path, "synthetic-model")
+        _repeat(folder, "model.parquet", 600_000)
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=r"^model\.parquet: its items take at least"),
+        ):
+            verify(folder)
