@@ -15,7 +15,7 @@ import pytest
 
 from recveil.databases.queries import DatabaseColumn, sample_of
 from recveil.errors import RecveilError, named_twice
-from recveil.io import read_ratings
+from recveil.io import read_ratings, understand
 from recveil.io.source import Selection
 from recveil.memory import MemoryLimitError, memory_limited
 from recveil.ratings.dates import look_for_dates
@@ -170,3 +170,47 @@ class TestWhatBecomesManyRows:
             pytest.raises(MemoryLimitError, match=r"^model\.parquet: its items take at least"),
         ):
             verify(folder)
+
+
+class TestWhatBecomesManyColumns:
+    """In a megabyte that stands for what few bytes of packed data hold."""
+
+    def _refused(self, path, what):
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=rf"^{path.name}: its {what} take"),
+        ):
+            understand(path, **({"wide": True} if what == "first rows" else {}))
+
+    def test_of_a_header(self, tmp_path):
+        path = tmp_path / "r.csv"
+        n_names = 400_000
+        path.write_text(f"user,item,rating{',ab' * n_names}\n1,2,3{',1' * n_names}\n")
+        self._refused(path, "columns")
+
+    def test_of_a_matrix(self, tmp_path):
+        path = tmp_path / "wide.csv"
+        path.write_text(("12," * 600_000 + "\n") * 4)
+        self._refused(path, "first rows")
+
+    def test_of_objects(self, tmp_path):
+        path = tmp_path / "r.jsonl"
+        with path.open("w") as file:
+            for row in range(8):
+                names = ",".join(f'"{row}_{n}":0' for n in range(10_000))
+                file.write(f'{{"user":{row},"item":2,"rating":3,{names}}}\n')
+        self._refused(path, "fields")
+
+
+def test_a_date_that_a_folder_tells_counts_for_each_row(tmp_path):
+    folder = tmp_path / ("date=2020-01-15T" + "0" * 200)
+    folder.mkdir()
+    n_rows = 400_000
+    columns = {
+        "user": np.arange(n_rows) % 600,
+        "item": np.arange(n_rows) // 600,
+        "rating": np.ones(n_rows),
+    }
+    pq.write_table(pa.table(columns), folder / "part-0.parquet")
+    with memory_limited("60MB"), pytest.raises(MemoryLimitError, match="its dates take"):
+        understand(tmp_path)

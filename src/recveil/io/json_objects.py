@@ -16,12 +16,15 @@ from recveil.io.gathering import TextColumns
 from recveil.io.lines import Place, Places
 from recveil.io.source import Selection, Source
 from recveil.io.watched import LONGEST_LINE, watched_text
+from recveil.memory import refuse_beyond_limit
 
 _PIECE = 1 << 18
 # Whoever leaves a value out leaves its name out; the columns are all names of so many objects.
 _ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
 # As far before the end of what was read a fault cannot come of that end: longer than \\u1234.
 _NEAR_THE_END = 16
+# What each name becomes: a column with buffers of its own, and its place in a schema.
+_A_FIELD = 2_000
 _SPACE = " \t\r\n"
 
 # The line in which an object starts, and its fields.
@@ -72,6 +75,7 @@ def first_objects(path: Path) -> pa.Table:
     """
     rows = [{name: _plain(value) for name, value in each.items()} for each in _first(path)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    refuse_beyond_limit(f"{path.name}: its fields", len(names) * (_A_FIELD + 8 * len(rows)))
     kept = [name for name in names if name.isprintable()]
     return pa.table([pa.array([row.get(name) for row in rows], pa.string()) for name in kept], kept)
 

@@ -24,6 +24,7 @@ _LOOKED_AT = 1_000
 # Codes of user, item and rating, and what becomes of them while they are put in order.
 _A_RATING, _A_ROW = 36, 100
 _FEW_ITEMS, _CELLS = 5, 500_000
+_A_CELL = 150  # a text and its place, while a row is split and stripped
 _LONGEST_NUMBER = 18
 _EMPTY = frozenset({"", "na", "nan", "null", "none", "n/a"})
 
@@ -71,7 +72,7 @@ def read_wide(
     {'user': 'ben', 'item': '15', 'rating': '1'}]
     """
     with naming(path):
-        first = _first(_records(path, dialect))
+        first = _first(_records(path, dialect), path.name)
         if not first:
             raise RecveilError(f"{path.name}: the file is empty; expected ratings")
         nulls = _Nulls(null)
@@ -90,13 +91,14 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
         yield line, [field.strip() for field in dialect.columns(fields)]
 
 
-def _first(records: Iterator[Record]) -> list[Record]:
+def _first(records: Iterator[Record], name: str) -> list[Record]:
     """Return the first rows, at least two, but not too many cells of them."""
     first: list[Record] = []
     cells = 0
     for record in islice(records, _LOOKED_AT):
         first.append(record)
         cells += len(record[1])
+        refuse_beyond_limit(f"{name}: its first rows", _A_CELL * cells, at_least=True)
         if cells > _CELLS and len(first) > 1:
             break
     return first
