@@ -214,3 +214,16 @@ def test_a_date_that_a_folder_tells_counts_for_each_row(tmp_path):
     pq.write_table(pa.table(columns), folder / "part-0.parquet")
     with memory_limited("60MB"), pytest.raises(MemoryLimitError, match="its dates take"):
         understand(tmp_path)
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_an_object_of_a_million_others(tmp_path, array):
+    path = tmp_path / "r.jsonl"
+    good = '{"user":1,"item":2,"rating":3}'
+    many = good[:-1] + ',"x":[' + ",".join(["[{}]"] * 500_000) + "]}"
+    path.write_text(f"[{good},\n{many}]" if array else f"{good}\n{many}\n")
+    with (
+        memory_limited("50MB"),
+        pytest.raises(MemoryLimitError, match=r"^r\.jsonl: an object of .* characters take"),
+    ):
+        read_ratings(path, format="json")

@@ -25,6 +25,8 @@ _ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
 _NEAR_THE_END = 16
 # What each name becomes: a column with buffers of its own, and its place in a schema.
 _A_FIELD = 2_000
+# What each value may become: a list or an object with its place in another.
+_A_VALUE = 80
 _SPACE = " \t\r\n"
 
 # The line in which an object starts, and its fields.
@@ -146,11 +148,19 @@ def _of_lines(lines: Iterator[str], start: Place) -> Iterator[Object]:
             raise RecveilError(
                 f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating"
             )
+        _refuse_many_values(text, start.file)
         try:
             found = decode(text)
         except (ValueError, RecursionError) as error:
             raise _no_json(place, text, error) from None
         yield line, _object(found, place)
+
+
+def _refuse_many_values(text: str, file: str) -> None:
+    """Refuse a long text that becomes more objects than memory may hold, before it does."""
+    if len(text) > _PIECE:
+        needed = _A_VALUE * sum(map(text.count, ",[{"))
+        refuse_beyond_limit(f"{file}: an object of {len(text):,} characters", needed)
 
 
 def _of_array(text: io.TextIOWrapper, first: str, start: Place) -> Iterator[Object]:
@@ -241,6 +251,8 @@ class _Stream:
             )
         piece = self.text.read(max(_PIECE, held))
         self.buffer, self.at = self.buffer[self.at :] + piece, 0
+        if held > _PIECE // 2:  # one object: of many small ones, no more is left
+            _refuse_many_values(self.buffer, self.place.file)
         return bool(piece)
 
 

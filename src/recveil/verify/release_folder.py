@@ -27,7 +27,7 @@ from recveil.verify.other_files import (
 )
 from recveil.verify.private_side import PrivateSide
 from recveil.verify.private_values import PublishedNames, private_values
-from recveil.verify.published_file import PublishedFile
+from recveil.verify.published_file import Block, PublishedFile
 from recveil.verify.supports import Supports
 from recveil.verify.verification import Found, Verification, Violation
 
@@ -94,11 +94,7 @@ def _check(
     own = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
-            classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
-            needed = _A_RECORD * len(classes.records)
-            refuse_beyond_limit(f"{ratings_name}: its records", needed, at_least=True)
-            if own is not classes:
-                own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+            _note(block, classes, own, ratings_name)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # says nothing of the file
@@ -141,6 +137,15 @@ def _check(
         no_links=why_not if links else "",
         not_covered=[*not_covered, *formulas_told(file.items)],
     )
+
+
+def _note(block: Block, classes: Classes, own: Classes, name: str) -> None:
+    """Count the records of a block, by the claim that is checked and by the release's own."""
+    classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
+    if own is not classes:
+        own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+    needed = _A_RECORD * len(classes.records)
+    refuse_beyond_limit(f"{name}: its records", needed, at_least=True)
 
 
 def _refuse_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:
