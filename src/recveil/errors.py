@@ -3,6 +3,7 @@
 import errno
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 
@@ -215,6 +216,19 @@ def listed(values: Iterable[object], most: int = 100) -> str:
         else:
             words.append(word)
     return ", ".join(words) + (f" and {left:,} more" if left else "")
+
+
+def named_twice(names: Iterable[str]) -> list[str]:
+    """Return the names that stand more than once, in the order in which they come first.
+
+    Each is looked at once: a header of hundreds of thousands of names takes no time.
+
+    Examples
+    --------
+    >>> named_twice(["user", "tag", "item", "tag", "user"])
+    ['user', 'tag']
+    """
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 class UnknownOrderError(RecveilError):

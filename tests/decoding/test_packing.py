@@ -179,3 +179,38 @@ def test_an_encrypted_archive(tmp_path):
     path.write_bytes(content)
     with pytest.raises(RecveilError, match=r"^download\.zip: .*encrypted"):
         read_ratings(path)
+
+
+def _patched(flag):
+    """Set a mark of the one file in an archive, in both places where it stands."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("ratingX.csv", CSV)
+    content = bytearray(sink.getvalue())
+    listed = content.find(b"PK\x01\x02")
+    for at in 7, listed + 9:
+        content[at] |= flag >> 8
+    for at in 6, listed + 8:
+        content[at] |= flag & 0xFF
+    return bytes(content)
+
+
+_NO_TEXT = _patched(0x800).replace(b"ratingX", b"rating\xff")
+_ONLY_WITHIN = _patched(0x800).replace(b"ratingX", b"rating\xff", 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (_patched(0x20), "unusual way"),
+        (_patched(0x40), "unusual way"),
+        (_NO_TEXT, "a damaged zip archive; fetch it again"),
+        (_ONLY_WITHIN, "its table cannot be opened"),
+    ],
+)
+def test_archives_that_python_gives_up_on_are_refused_by_name(tmp_path, content, problem):
+    path = tmp_path / "download.zip"
+    path.write_bytes(content)
+    for read in (read_ratings, understand):
+        with pytest.raises(RecveilError, match=rf"^download\.zip: .*{problem}"):
+            read(path)

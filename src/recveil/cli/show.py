@@ -12,11 +12,15 @@ from rich.table import Table
 from recveil.errors import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recveil.io import Reading
     from recveil.ratings import Ratings
     from recveil.verify import Verification
 
 _SHOWN = 10
+# Of the columns that were compared: a table may have thousands, and nobody reads a cell of those.
+_NAMES_SHOWN = 30
 
 
 def write_json(result: dict[str, Any], target: Path | None) -> bool:
@@ -178,7 +182,7 @@ def show_verification(result: "Verification", name: str) -> None:
         *("people", "published rows", f"different {rows}", f"fewest people on a {one}", "compared")
     )
     numbers = (result.users, result.records, result.classes, result.k_achieved)
-    table.add_row(*(f"{n:,}" for n in numbers), escape(", ".join(result.compared)))
+    table.add_row(*(f"{n:,}" for n in numbers), escape(_names(result.compared)))
     console.print(table)
     if about.caution:
         console.print(about.caution)
@@ -209,7 +213,7 @@ def _show_drawn(console: Console, result: "Verification", name: str) -> None:
             f"who is in the data."
         )
     table = Table("layout", "drawn people", "compared")
-    table.add_row(result.layout, f"{result.users:,}", escape(", ".join(result.compared)))
+    table.add_row(result.layout, f"{result.users:,}", escape(_names(result.compared)))
     console.print(table)
     console.print(claim_kind(result.claim).caution)
     _show_violations(console, result)
@@ -221,6 +225,13 @@ def _show_first(console: Console, result: "Verification", name: str) -> None:
         f"[bold red]does not hold[/]  {escape(name)}: {escape(first.where)}: "
         f"{escape(first.problem)}."
     )
+
+
+def _names(compared: "Sequence[str]") -> str:
+    """Return the names of the first columns, and how many others there are."""
+    left = len(compared) - _NAMES_SHOWN
+    named = ", ".join(compared[:_NAMES_SHOWN])
+    return f"{named} and {left:,} more" if left > 0 else named
 
 
 def _show_violations(console: Console, result: "Verification") -> None:

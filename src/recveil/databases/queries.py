@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError, listed, quoted, shortened
+from recveil.errors import RecveilError, listed, named_twice, quoted, shortened
 
 _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
@@ -167,13 +167,13 @@ def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
 
 def sample_of(query: str, columns: Sequence[DatabaseColumn], n_rows: int) -> str:
     """Return the query for the first rows, with nothing in columns that cannot be read."""
-    names = [column.name for column in columns]
+    twice = {*named_twice(column.name for column in columns)}
     shown = [
         f"CAST(NULL AS TEXT) AS {name_in_sql(column.name)}"
         if column.read_as == "nothing"
         else _expression(column)
         for column in columns
-        if names.count(column.name) == 1
+        if column.name not in twice
     ]
     return f"{_select(shown, query)} LIMIT {int(n_rows)}"
 

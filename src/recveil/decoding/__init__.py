@@ -1,13 +1,20 @@
 """Reading files with types from anybody: another process decodes them, and may die of it."""
 
 from recveil.decoding.decoder import Decoded, decoded_table, decoding
-from recveil.decoding.packing import PACKINGS, opened_unpacked, packing_of, tables_in
+from recveil.decoding.packing import (
+    PACKINGS,
+    opened_archive,
+    opened_unpacked,
+    packing_of,
+    tables_in,
+)
 
 __all__ = [
     "PACKINGS",
     "Decoded",
     "decoded_table",
     "decoding",
+    "opened_archive",
     "opened_unpacked",
     "packing_of",
     "tables_in",

@@ -37,6 +37,8 @@ _BESIDE = re.compile(
     r"__MACOSX/.*|.*(/|\.(md|html?|pdf))",
     re.IGNORECASE,
 )
+# Marks of a file in an archive: encrypted, only the changes to another file, strongly encrypted.
+_UNUSUAL = 1 | 1 << 5 | 1 << 6
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 # What is raised for data that are cut short or damaged; pyarrow raises an OSError of its own.
 DAMAGED = (EOFError, zlib.error, BadGzipFile, lzma.LZMAError, zipfile.BadZipFile)
@@ -109,10 +111,24 @@ def opened_unpacked(path: Path) -> Iterator[IO[bytes]]:
         if packing == "xz":
             yield io.BufferedReader(_Unpacked(_XZ(plain, path.name).read), _PIECE)
         elif packing == "zip":
-            archive = stack.enter_context(zipfile.ZipFile(plain))
+            archive = stack.enter_context(opened_archive(plain))
             yield stack.enter_context(_member(archive))
         else:
             yield plain
+
+
+def opened_archive(file: Path | IO[bytes]) -> zipfile.ZipFile:
+    """Open a zip archive, for a ``with`` statement.
+
+    Raises
+    ------
+    BadZipFile
+        For all that Python cannot read as one: also where a name is no text, or a version too new.
+    """
+    try:
+        return zipfile.ZipFile(file)
+    except (UnicodeDecodeError, NotImplementedError) as error:
+        raise zipfile.BadZipFile(f"its list of files cannot be read ({error})") from None
 
 
 def _member(archive: zipfile.ZipFile) -> Any:
@@ -121,9 +137,12 @@ def _member(archive: zipfile.ZipFile) -> Any:
     if len(tables) != 1:
         raise zipfile.BadZipFile(f"{len(tables)} tables, where one was expected")
     about = archive.getinfo(tables[0])
-    if about.flag_bits & 1 or about.compress_type not in _METHODS:
+    if about.flag_bits & _UNUSUAL or about.compress_type not in _METHODS:
         raise zipfile.BadZipFile("it is encrypted, or packed in an unusual way")
-    return archive.open(about)
+    try:
+        return archive.open(about)
+    except (UnicodeDecodeError, NotImplementedError) as error:
+        raise zipfile.BadZipFile(f"its table cannot be opened ({error})") from None
 
 
 class _Unpacked(io.RawIOBase):

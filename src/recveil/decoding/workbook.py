@@ -1,7 +1,6 @@
 """Workbooks of Excel and OpenDocument, for the child: a small one can unpack to many gigabytes."""
 
 import itertools
-import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from recveil.decoding.packing import opened_archive
 from recveil.errors import RecveilError, first_line_of, listed, quoted
 from recveil.memory import MemoryLimitError
 
@@ -41,7 +41,7 @@ class Workbook:
         from python_calamine import CalamineError, CalamineWorkbook
 
         self.name, self.has_header = path.name, header == "yes"
-        with zipfile.ZipFile(path) as archive:
+        with opened_archive(path) as archive:
             is_excel = "xl/workbook.xml" in archive.namelist()
             if sum(each.file_size for each in archive.infolist()) > limit:
                 raise MemoryLimitError

@@ -10,18 +10,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError, first_line_of, listed, quoted
+from recveil.errors import RecveilError, first_line_of, listed, named_twice, quoted
 from recveil.io.files import naming
 from recveil.io.gathering import TextColumns
 from recveil.io.lines import Place, Places
 from recveil.io.source import Selection, Source
 from recveil.io.watched import LONGEST_LINE, watched_text
+from recveil.memory import refuse_beyond_limit
 
 _PIECE = 1 << 18
 # Whoever leaves a value out leaves its name out; the columns are all names of so many objects.
 _ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
 # As far before the end of what was read a fault cannot come of that end: longer than \\u1234.
 _NEAR_THE_END = 16
+# What each name becomes: a column with buffers of its own, and its place in a schema.
+_A_FIELD = 2_000
+# What each value may become: a list or an object with its place in another.
+_A_VALUE = 80
 _SPACE = " \t\r\n"
 
 # The line in which an object starts, and its fields.
@@ -72,6 +77,7 @@ def first_objects(path: Path) -> pa.Table:
     """
     rows = [{name: _plain(value) for name, value in each.items()} for each in _first(path)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    refuse_beyond_limit(f"{path.name}: its fields", len(names) * (_A_FIELD + 8 * len(rows)))
     kept = [name for name in names if name.isprintable()]
     return pa.table([pa.array([row.get(name) for row in rows], pa.string()) for name in kept], kept)
 
@@ -142,11 +148,19 @@ def _of_lines(lines: Iterator[str], start: Place) -> Iterator[Object]:
             raise RecveilError(
                 f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating"
             )
+        _refuse_many_values(text, start.file)
         try:
             found = decode(text)
         except (ValueError, RecursionError) as error:
             raise _no_json(place, text, error) from None
         yield line, _object(found, place)
+
+
+def _refuse_many_values(text: str, file: str) -> None:
+    """Refuse a long text that becomes more objects than memory may hold, before it does."""
+    if len(text) > _PIECE:
+        needed = _A_VALUE * sum(map(text.count, ",[{"))
+        refuse_beyond_limit(f"{file}: an object of {len(text):,} characters", needed)
 
 
 def _of_array(text: io.TextIOWrapper, first: str, start: Place) -> Iterator[Object]:
@@ -239,15 +253,16 @@ class _Stream:
             )
         piece = self.text.read(max(_PIECE, held))
         self.buffer, self.at = self.buffer[self.at :] + piece, 0
+        if held > _PIECE // 2:  # one object: of many small ones, no more is left
+            _refuse_many_values(self.buffer, self.place.file)
         return bool(piece)
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {quoted(twice, 30)} stands twice in an object")
+        twice = named_twice(name for name, _ in pairs)
+        raise ValueError(f"the name {quoted(twice[0], 30)} stands twice in an object")
     return fields
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from recveil.decoding import tables_in
+from recveil.decoding import opened_archive, tables_in
 from recveil.errors import RecveilError, listed, quoted, shortened
 from recveil.io.files import is_gzipped, open_bytes
 
@@ -170,9 +170,9 @@ def refuse_archive(path: Path) -> None:
         Which files are in it, or what its program is.
     """
     try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        with path.open("rb") as file, opened_archive(file) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, NotImplementedError):
+    except zipfile.BadZipFile:
         names = []
     kind = next(
         (kind for pattern, kind in _ZIPPED.items() if any(re.match(pattern, n) for n in names)),
@@ -239,7 +239,7 @@ def workbook_in(path: Path) -> str | None:
         A zip archive, or what begins as one.
     """
     try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        with path.open("rb") as file, opened_archive(file) as archive:
             names = set(archive.namelist())
             if _OF_EXCEL in names:
                 return "an Excel workbook"
@@ -251,9 +251,9 @@ def workbook_in(path: Path) -> str | None:
 
 def _archive(path: Path) -> Kind:
     try:
-        with open_bytes(path) as file, zipfile.ZipFile(file) as archive:
+        with open_bytes(path) as file, opened_archive(file) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
-    except (zipfile.BadZipFile, NotImplementedError):
+    except zipfile.BadZipFile:
         return Kind("a damaged zip archive", "fetch it again, and " + _UNPACK)
     if not names:
         return Kind("an empty zip archive", "fetch it again, and " + _UNPACK)

@@ -18,7 +18,13 @@ from recveil.errors import RecveilError, listed, quoted, shortened
 from recveil.io.files import naming
 from recveil.io.formats import netflix_files
 from recveil.io.source import Source
-from recveil.memory import MemoryLimitError, memory_limit, memory_limited, refuse_for_memory
+from recveil.memory import (
+    MemoryLimitError,
+    memory_limit,
+    memory_limited,
+    refuse_beyond_limit,
+    refuse_for_memory,
+)
 from recveil.ratings.columns import USUAL_NAMES
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -335,6 +341,8 @@ def _with_time(source: Source, part: Part, key: str | None) -> Source:
         return source
     dates = pa.array([part.keys[key]], pa.string())
     codes = pa.array([0], pa.int32()).take(pa.nulls(source.table.num_rows, pa.int32()).fill_null(0))
+    n_bytes = (len((part.keys[key] or "").encode()) + _BESIDE_A_ROW) * source.table.num_rows
+    refuse_beyond_limit(f"{part.path.name}: its dates", n_bytes)
     column = pa.DictionaryArray.from_arrays(codes, dates).cast(pa.string())
     return source._replace(
         table=source.table.append_column("time", column), names={**source.names, "time": key}

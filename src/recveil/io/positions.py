@@ -96,14 +96,31 @@ def position_in(text: str, names: list[str]) -> str | None:
     >>> position_in("2", ["film", "person"]), position_in("person", ["film", "person"])
     ('person', None)
     """
-    is_place = text.isascii() and text.isdigit() and 1 <= int(text) <= len(names)
-    return names[int(text) - 1] if is_place else None
+    place = place_of(text, len(names))
+    return None if place is None else names[place - 1]
+
+
+def place_of(text: str, n_columns: int) -> int | None:
+    """Return the place from 1 on that a text tells; None if there is no such place.
+
+    A number of thousands of digits, which Python would not read, is none.
+
+    Examples
+    --------
+    >>> place_of("02", 3), place_of("4", 3), place_of("9" * 5_000, 3), place_of("two", 3)
+    (2, None, None, None)
+    """
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0")
+    place = int(digits) if 0 < len(digits) <= len(str(n_columns)) else 0
+    return place if 1 <= place <= n_columns else None
 
 
 def _position(role: str, text: str, n_columns: int, where: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= n_columns):
+    if (place := place_of(text, n_columns)) is None:
         raise RecveilError(
             f"{where}: {quoted(text)} for the {role}, but the file has no header; expected the "
             f"place of its column, from 1 to {n_columns} ({role}, --{role})"
         )
-    return int(text)
+    return place

@@ -11,9 +11,12 @@ from recveil.decoding import PACKINGS, decoded_table
 from recveil.io.delimited import DIALECTS, Dialect, read_records
 from recveil.io.json_objects import first_objects
 from recveil.io.table_within import OF_SEVERAL_TABLES, first_within
+from recveil.memory import refuse_beyond_limit
 from recveil.ratings.plain_types import plain_table
 
 _ROWS = 1_000
+# What each becomes: a name, an array of its own with buffers, and its place in a schema.
+_A_COLUMN = 2_000
 
 
 def first_rows(
@@ -64,6 +67,7 @@ def first_rows(
     records = read_records(path, dialect)
     _, fields = next(records, (0, []))
     names = list(dialect.columns(fields))
+    refuse_beyond_limit(f"{path.name}: its columns", _A_COLUMN * len(names))
     if not names or not all(name.isprintable() or not name for name in names):
         return None
     # Whoever reads all of it will say what is wrong with a row.

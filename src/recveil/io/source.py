@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, named_twice, quoted
 from recveil.io.positions import choose_positions, position_in
 from recveil.ratings import find_columns
 from recveil.ratings.columns import (
@@ -140,9 +140,9 @@ class Selection:
             if name not in taken:
                 chosen[_free_name(name, chosen)] = name
                 taken.add(name)
-        for name in chosen.values():
-            if names.count(name) > 1:
-                raise RecveilError(f"{where}: two columns are called {quoted(name)}; rename one")
+        twice = {*named_twice(names)}
+        if both := [name for name in chosen.values() if name in twice]:
+            raise RecveilError(f"{where}: two columns are called {quoted(both[0])}; rename one")
         if self.extras and len(chosen) != len(names):
             raise RecveilError(
                 f"{where}: {len(names)} columns, of which only {len(chosen)} would be read; "

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, named_twice, quoted
 from recveil.io.delimited import Dialect, Record, check_utf8, read_records
 from recveil.io.files import naming
 from recveil.io.lines import Place
+from recveil.io.positions import place_of
 from recveil.io.source import Source
 from recveil.memory import refuse_beyond_limit
 from recveil.ratings.columns import USUAL_NAMES
@@ -23,6 +24,8 @@ _LOOKED_AT = 1_000
 # Codes of user, item and rating, and what becomes of them while they are put in order.
 _A_RATING, _A_ROW = 36, 100
 _FEW_ITEMS, _CELLS = 5, 500_000
+_A_CELL = 150  # a text and its place, while a row is split and stripped
+_LONGEST_NUMBER = 18
 _EMPTY = frozenset({"", "na", "nan", "null", "none", "n/a"})
 
 
@@ -69,7 +72,7 @@ def read_wide(
     {'user': 'ben', 'item': '15', 'rating': '1'}]
     """
     with naming(path):
-        first = _first(_records(path, dialect))
+        first = _first(_records(path, dialect), path.name)
         if not first:
             raise RecveilError(f"{path.name}: the file is empty; expected ratings")
         nulls = _Nulls(null)
@@ -88,13 +91,14 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
         yield line, [field.strip() for field in dialect.columns(fields)]
 
 
-def _first(records: Iterator[Record]) -> list[Record]:
+def _first(records: Iterator[Record], name: str) -> list[Record]:
     """Return the first rows, at least two, but not too many cells of them."""
     first: list[Record] = []
     cells = 0
     for record in islice(records, _LOOKED_AT):
         first.append(record)
         cells += len(record[1])
+        refuse_beyond_limit(f"{name}: its first rows", _A_CELL * cells, at_least=True)
         if cells > _CELLS and len(first) > 1:
             break
     return first
@@ -150,7 +154,7 @@ def _form(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -
         )
     taken = {place, count}
     items = [each if header else str(at + 1) for at, each in enumerate(names)]
-    if header and (twice := [each for each in items if items.count(each) > 1]):
+    if header and (twice := named_twice(items)):
         raise RecveilError(f"{name}: two columns are called {quoted(twice[0])}; rename one")
     if count is not None:
         items = ["", *map(str, range(1, width))]  # the items are numbered without it
@@ -205,8 +209,8 @@ def _place_of_user(names: list[str], user: str | None, header: bool, where: str)
         return None
     if header and user in names:
         return names.index(user)
-    if user.isascii() and user.isdigit() and 1 <= int(user) <= len(names):
-        return int(user) - 1
+    if (place := place_of(user, len(names))) is not None:
+        return place - 1
     raise RecveilError(
         f"{where}: no column {quoted(user)} for the user; expected a name in its header, or a "
         f"place from 1 to {len(names)} (user, --user)"
@@ -224,8 +228,10 @@ def _is_count(fields: Sequence[str], nulls: _Nulls) -> bool:
 
 def _looks_like_ids(rows: Sequence[Sequence[str]], nulls: _Nulls) -> bool:
     firsts = [fields[0] for fields in rows]
-    if len(rows) < 2 or len(set(firsts)) < len(firsts) or not all(map(str.isdigit, firsts)):
+    if len(rows) < 2 or len(set(firsts)) < len(firsts) or not all(map(str.isdecimal, firsts)):
         return False
+    if any(len(each) > _LONGEST_NUMBER for each in firsts):
+        return True  # no rating has so many digits
     others = [_number(cell) for fields in rows for cell in fields[1:] if cell not in nulls]
     numbers = [int(each) for each in firsts]
     ordered = numbers == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError, listed, quoted
+from recveil.errors import RecveilError, listed, named_twice, quoted
 from recveil.ratings.dictionaries import cast_each, in_turn, tidied
 
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
@@ -141,7 +141,7 @@ def find_columns(
     Columns(user='userId', item='movieId', rating='rating', time='timestamp')
     """
     taken = [name for name in given.values() if name is not None]
-    if twice := [name for name in taken if taken.count(name) > 1]:
+    if twice := named_twice(taken):
         raise RecveilError(
             f"{where}: one column cannot be two of user, item, rating and time; {quoted(twice[0])} "
             f"was given twice; name another one"

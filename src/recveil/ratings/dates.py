@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError, listed, quoted
+from recveil.errors import RecveilError, listed, named_twice, quoted
 from recveil.ratings.columns import Feedback, find_columns, is_text
 from recveil.ratings.times import parse_days, whole_days
 
@@ -116,8 +116,9 @@ def look_for_dates(sample: pa.Table) -> Look:
     Look(name=None, candidates=('when it was',))
     """
     certain, doubtful = [], []
+    twice = {*named_twice(sample.column_names)}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
-        if sample.column_names.count(name) > 1:
+        if name in twice:
             continue
         if _is_certain(column) and not _is_of_something_else(name):
             certain.append(name)

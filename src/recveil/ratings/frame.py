@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pyarrow.interchange import from_dataframe
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, first_line_of, quoted
+from recveil.errors import RecveilError, first_line_of, named_twice, quoted
 from recveil.ratings.columns import MUST_RATE, Columns, Feedback, Locate, find_columns
 from recveil.ratings.data_sets import data_set_of, is_data_set
 from recveil.ratings.plain_types import plain_table
@@ -117,8 +117,8 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
         return _frame_of_data_set(source, given)
     is_pandas = hasattr(source, "iloc")
     names = [str(name) for name in source.columns] if is_pandas else []
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise RecveilError(f"two columns are called {quoted(twice)}; rename one")
+    if twice := named_twice(names):
+        raise RecveilError(f"two columns are called {quoted(twice[0])}; rename one")
     try:
         return Frame(plain_table(_arrow_table(source)))
     except MemoryError:

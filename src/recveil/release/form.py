@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.devices import read_whole
-from recveil.errors import RecveilError, reason_of
+from recveil.errors import RecveilError, named_twice, reason_of
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind, published_claims
 from recveil.release.manifest import (
@@ -64,8 +64,7 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
     twice: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        twice.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
+        twice.extend(named_twice(name for name, _ in pairs))
         return dict(pairs)
 
     try:

@@ -18,7 +18,7 @@ from typing import Any, Self
 from scipy.special import erfcx, ndtr, ndtri
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, listed, quoted
+from recveil.errors import RecveilError, listed, named_twice, quoted
 
 _NAME = re.compile(r"[a-z][a-z -]{0,39}")
 _WHAT = re.compile(r"[ -~]{1,200}")
@@ -122,7 +122,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         names = [query.name for query in self.queries]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(named_twice(names))
         if not 1 <= len(names) <= _MOST_QUERIES or twice:
             what = f"{listed(twice)} twice" if twice else f"{len(names):,} queries"
             raise RecveilError(

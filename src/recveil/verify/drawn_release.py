@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.errors import RecveilError
+from recveil.memory import MemoryLimitError
 from recveil.release.claim import Claim
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
@@ -17,7 +18,7 @@ from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
 from recveil.verify.private_values import PublishedNames
 from recveil.verify.published_file import PublishedFile
 from recveil.verify.stored import model_table
-from recveil.verify.verification import Verification, Violation
+from recveil.verify.verification import Found, Verification, Violation
 
 # Beyond it, sums of a model's numbers may be none.
 _LARGEST = 1e12
@@ -56,7 +57,8 @@ def check_drawn(
             f"release again"
         )
     checksums = {file: entry.is_right(folder / file) for file, entry in manifest.files.items()}
-    violations = [Violation(MANIFEST, None, None, problem) for problem in problems]
+    violations = Found()
+    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
     violations += foreign_files(folder, manifest, name)
     if not problems:
@@ -66,17 +68,27 @@ def check_drawn(
     read = _model if manifest.layout == "model" else _people
     try:
         counts, compared, items = read(folder / name, manifest, violations)
+    except MemoryLimitError:  # says nothing of the file
+        raise
     except RecveilError as error:
         if checksums[name]:
             raise RecveilError(f"{error}; write the release again") from error
         problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation(name, None, None, problem))
-        return replace(result, compared=())
+        return replace(result, compared=(), violations=violations.told())
     violations += _wrong_counts(manifest, counts)
     violations += wrong_formulas(manifest, items)
     names.items.extend(items)
     users, told = counts.get("users", 0), [*result.not_covered, *formulas_told(items)]
-    return replace(result, users=users, records=users, compared=compared, not_covered=told)
+    found = violations.told()
+    return replace(
+        result,
+        users=users,
+        records=users,
+        compared=compared,
+        not_covered=told,
+        violations=found,
+    )
 
 
 def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
@@ -138,7 +150,7 @@ def _verification(
     )
 
 
-def _people(path: Path, manifest: Manifest, violations: list[Violation]) -> _Found:
+def _people(path: Path, manifest: Manifest, violations: Found) -> _Found:
     file = PublishedFile(path, manifest, manifest.claim.about)
     users = sum(len(block.user_ids) for block in file.blocks(violations))
     counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}

@@ -19,7 +19,7 @@ from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
 from recveil.release.records import Records, item_keys
 from recveil.verify.stored import csv_pieces, parquet_pieces
-from recveil.verify.verification import Violation
+from recveil.verify.verification import Found, Violation
 
 # Below that, ten digits do not tell the labels of a grid apart.
 _FINEST_GRID = 1e-8
@@ -100,7 +100,7 @@ class PublishedFile:
             return f"{self.path.name} line {row + 1}"
         return f"{self.path.name} row {row}"
 
-    def blocks(self, violations: list[Violation]) -> Iterator[Block]:
+    def blocks(self, violations: Found) -> Iterator[Block]:
         """Yield all records; what is wrong with the rows themselves goes to `violations`."""
         carried, n_before = None, 0
         try:
@@ -119,7 +119,7 @@ class PublishedFile:
         if carried is not None and carried.num_rows:
             yield self._block(carried, n_before, violations)
 
-    def _batches(self, violations: list[Violation]) -> Iterator[pa.Table]:
+    def _batches(self, violations: Found) -> Iterator[pa.Table]:
         """Read the file piece by piece, in columns of the declared types and without gaps."""
         read = csv_pieces if self.path.suffix == ".csv" else parquet_pieces
         pieces = read(self.path, self.schema, violations)
@@ -133,7 +133,7 @@ class PublishedFile:
             self.n_labels += table.num_rows
             yield table
 
-    def _block(self, table: pa.Table, n_before: int, violations: list[Violation]) -> Block:
+    def _block(self, table: pa.Table, n_before: int, violations: Found) -> Block:
         starts = _run_starts(table)
         user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
         labels, codes = _ranked(table["item_id"])
@@ -143,7 +143,8 @@ class PublishedFile:
         promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
         records = Records(sizes, starts, codes, table["rating"].to_numpy(), promised)
         for problem, rows in self._problems(table, records, user_ids):
-            for row in rows.tolist():
+            violations.left_out += max(0, rows.size - violations.room)
+            for row in rows[: violations.room].tolist():
                 place, user_id = n_before + row + 1, table["user_id"][row].as_py()
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()

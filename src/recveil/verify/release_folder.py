@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from recveil.errors import RecveilError
+from recveil.memory import MemoryLimitError, refuse_beyond_limit
 from recveil.release.claim import claim_kind
 from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
@@ -26,10 +27,12 @@ from recveil.verify.other_files import (
 )
 from recveil.verify.private_side import PrivateSide
 from recveil.verify.private_values import PublishedNames, private_values
-from recveil.verify.published_file import PublishedFile
+from recveil.verify.published_file import Block, PublishedFile
 from recveil.verify.supports import Supports
-from recveil.verify.verification import Verification, Violation
+from recveil.verify.verification import Found, Verification, Violation
 
+# What is kept of each: its digest, its pseudonym, its place, and how many people share it.
+_A_RECORD = 400
 _UNREAD = "Nothing is told of links, as the ratings cannot be read."
 
 
@@ -78,7 +81,8 @@ def _check(
     wanted = (claimed.b if b is None else b, claimed.l if l is None else l)
     why_not = _filled_in(manifest)
     checksums = {name: entry.is_right(folder / name) for name, entry in manifest.files.items()}
-    violations = [Violation(MANIFEST, None, None, problem) for problem in problems]
+    violations = Found()
+    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
     ratings_name = _ratings_name(manifest, folder)
     violations += foreign_files(folder, manifest, ratings_name)
@@ -90,18 +94,18 @@ def _check(
     own = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
-            classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
-            if own is not classes:
-                own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+            _note(block, classes, own, ratings_name)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
+    except MemoryLimitError:  # says nothing of the file
+        raise
     except RecveilError as error:
         if checksums[ratings_name]:
             raise RecveilError(f"{error}; write the release again") from error
         # That it was changed is certain, whatever stands there now.
         problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
         unread = Violation(ratings_name, None, None, problem)
-        nothing = _nothing_shown(file, checked, required, [*violations, unread], checksums)
+        nothing = _nothing_shown(file, checked, required, [*violations.told(), unread], checksums)
         return replace(nothing, no_links=_UNREAD if links else "", not_covered=not_covered)
     names.user_ids.extend(user_id for _, user_id, _ in own.records)
     names.shared.extend(digest for digest, _, _ in own.records)
@@ -124,7 +128,7 @@ def _check(
         classes=len(classes.people),
         layout=manifest.layout,
         compared=[*file.claim.compared, *(["k"] * file.has_levels)],
-        violations=violations,
+        violations=violations.told(),
         checksums=checksums,
         alone=sum(people == 1 for people in classes.people.values()),
         has_levels=file.has_levels,
@@ -133,6 +137,15 @@ def _check(
         no_links=why_not if links else "",
         not_covered=[*not_covered, *formulas_told(file.items)],
     )
+
+
+def _note(block: Block, classes: Classes, own: Classes, name: str) -> None:
+    """Count the records of a block, by the claim that is checked and by the release's own."""
+    classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
+    if own is not classes:
+        own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+    needed = _A_RECORD * len(classes.records)
+    refuse_beyond_limit(f"{name}: its records", needed, at_least=True)
 
 
 def _refuse_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:

@@ -12,9 +12,12 @@ import pyarrow.csv as pa_csv
 
 from recveil.decoding import decoding
 from recveil.errors import RecveilError
+from recveil.memory import refuse_beyond_limit
 from recveil.verify.parquet import MOST_ROWS, ParquetBytes, UnaccountedError
 from recveil.verify.verification import Violation
 
+# What becomes of an item while its rows are judged: an object for its id, and copies of numbers.
+_AN_ITEM = 100
 _BLOCK_BYTES, _ROWS_AT_ONCE = 1 << 25, 1 << 20
 
 
@@ -162,8 +165,11 @@ def model_table(
         tables = [found.empty_table()]
         wanted: Any = {"columns": found.names, "rows": MOST_ROWS}
         with decoding(path, wanted="batches", **wanted) as decoded:
+            held = 0
             for _, batches in itertools.groupby(decoded.batches, lambda each: each[1]):
                 tables.append(pa.Table.from_batches([batch for batch, _ in batches]))
+                held += tables[-1].nbytes + _AN_ITEM * tables[-1].num_rows
+                refuse_beyond_limit(f"{path.name}: its items", held, at_least=True)
                 account.check_group(tables[-1])
         account.check_end()
         return pa.concat_tables(tables)

@@ -1,6 +1,6 @@
 """What the checker says: one verdict, and each published row that speaks against it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -8,6 +8,8 @@ from recveil.brief import brief
 from recveil.verify.diversity import Diversity
 from recveil.verify.link_posterior import LinkPosterior
 
+# Nobody reads more, and each takes some hundred bytes: a file of few bytes may hold millions.
+MOST_KEPT = 10_000
 _TOLD_OF_LINKS = ("mean", "highest", "uncovered_share")
 
 
@@ -38,6 +40,48 @@ class Violation(NamedTuple):
         return {"": "one row" if self.row is not None else "a whole file"}
 
 
+class Found(list[Violation]):
+    """Violations as they are found: of many the first are kept, and the others counted.
+
+    Examples
+    --------
+    >>> found = Found()
+    >>> found += [Violation("ratings.csv", row, "ann", "stands twice") for row in range(20_000)]
+    >>> len(found), found.left_out, found.told()[-1].problem
+    (10000, 10000, 'and 10,000 more violations, which are not listed')
+    """
+
+    left_out = 0
+
+    def append(self, violation: Violation) -> None:
+        """Add one."""
+        self.extend([violation])
+
+    def extend(self, violations: Iterable[Violation]) -> None:
+        """Add several, one after the other, as they come."""
+        for violation in violations:
+            if len(self) < MOST_KEPT:
+                super().append(violation)
+            else:
+                self.left_out += 1
+
+    def __iadd__(self, violations: Iterable[Violation]) -> Self:  # type: ignore[override,misc]
+        self.extend(violations)
+        return self
+
+    @property
+    def room(self) -> int:
+        """How many more are kept."""
+        return MOST_KEPT - len(self)
+
+    def told(self) -> list[Violation]:
+        """Return those that were kept, and one that says how many others there are."""
+        if not self.left_out:
+            return list(self)
+        problem = f"and {self.left_out:,} more violations, which are not listed"
+        return [*self, Violation("elsewhere", None, None, problem)]
+
+
 @brief
 @dataclass(frozen=True)
 class Verification:
@@ -57,7 +101,7 @@ class Verification:
     compared : sequence of str
         The columns in which records must agree.
     violations : sequence of Violation
-        Every one that was found.
+        What was found: of more than 10,000 the first, and one that counts the others.
     checksums : dict of str to bool
         For each file of a release, whether it is the one that was written.
     alone : int

@@ -1,0 +1,229 @@
+"""Small files that were made to take much time or memory are judged, or refused, quickly."""
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.databases.queries import DatabaseColumn, sample_of
+from recveil.errors import RecveilError, named_twice
+from recveil.io import read_ratings, understand
+from recveil.io.source import Selection
+from recveil.memory import MemoryLimitError, memory_limited
+from recveil.ratings.dates import look_for_dates
+from recveil.ratings.frame import frame_of
+from recveil.release.form import read_manifest
+from recveil.verify import verify
+from recveil.verify.verification import MOST_KEPT
+
+RELEASES = Path(__file__).parent / "verify" / "format_3"
+MANY = 60_000
+
+
+@pytest.fixture
+def quick():
+    """Fail a test that counts each of many names again for each: that takes minutes."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 20
+
+
+def _release(tmp_path, name) -> Path:
+    return Path(shutil.copytree(RELEASES / name, tmp_path / name))
+
+
+@pytest.mark.usefixtures("quick")
+class TestNamesAreCountedOnce:
+    def test_as_one_by_one(self):
+        for names in ([], ["a"], ["a", "b", "a"], ["", "", "b"], list("abcabca")):
+            assert named_twice(names) == [n for n in dict.fromkeys(names) if names.count(n) > 1]
+
+    def test_keys_of_a_release(self, tmp_path):
+        folder = _release(tmp_path, "predictive-padded")
+        file = folder / "release.json"
+        manifest = json.loads(file.read_text()) | {f"{n:x}": 0 for n in range(95_000)}
+        file.write_text(json.dumps(manifest, separators=(",", ":"))[:-1] + ',"0":0}')
+        _, problems = read_manifest(file)
+        assert problems[0] == "the key '0' stands twice"
+        assert len(problems) > 95_000
+
+    def test_columns_of_a_table(self, tmp_path):
+        names = ["user", "item", "rating", *(f"x{n}" for n in range(MANY))]
+        path = tmp_path / "r.csv"
+        for last in "x1", "y":
+            header = [*names, last]
+            assert len(header) == MANY + 4
+            row = "1,7,4" + ",0" * (MANY + 1)
+            path.write_text("\n".join([",".join(header), row, row.replace("1,", "2,", 1)]))
+            if last == "x1":
+                with pytest.raises(RecveilError, match="two columns are called 'x1'"):
+                    Selection(extras=True).choose(header, "r.csv")
+        assert verify(path, k=2).holds
+
+    def test_names_of_an_object(self, tmp_path):
+        path = tmp_path / "r.jsonl"
+        others = ",".join(f'"{n}":0' for n in range(100_000))
+        path.write_text(f'{{"user":1,"item":2,"rating":3,{others},"99999":1}}\n')
+        with pytest.raises(RecveilError, match="the name '99999' stands twice"):
+            read_ratings(path, format="json")
+
+    def test_items_of_a_matrix(self, tmp_path):
+        path = tmp_path / "wide.csv"
+        items = [f"i{n}" for n in range(MANY)]
+        rows = ["a" + ",3" * MANY, "b" + ",4" * MANY]
+        path.write_text("\n".join(["user," + ",".join(items), *rows]))
+        assert read_ratings(path, wide=True).n_ratings == 2 * MANY
+        items[-1] = "i7"
+        path.write_text("\n".join(["user," + ",".join(items), *rows]))
+        with pytest.raises(RecveilError, match="two columns are called 'i7'"):
+            read_ratings(path, wide=True)
+
+    def test_columns_of_frames_and_databases(self):
+        names = ["user", "item", "rating", *(f"x{n}" for n in range(MANY)), "x7"]
+        frame = pd.DataFrame([[0] * len(names)] * 2, columns=names)
+        with pytest.raises(RecveilError, match="two columns are called 'x7'"):
+            frame_of(frame)
+        columns = [DatabaseColumn(name, "INTEGER", "number") for name in names]
+        assert sample_of("SELECT 1", columns, 9).count(' AS "x') == MANY - 1
+
+    def test_columns_that_may_be_dates(self):
+        names = [f"x{n}" for n in range(10_000)]
+        dates = pa.array(["2009-12-14"])
+        assert look_for_dates(pa.table([dates] * 10_001, [*names, "x3"])).name is None
+
+
+class TestNumbersOfThousandsOfDigits:
+    LONG = "9" * 5_000  # more than Python reads as a number
+
+    @pytest.mark.parametrize("header", ["", "user,item,rating\n"])
+    @pytest.mark.parametrize("options", [{}, {"wide": True}])
+    def test_a_place(self, tmp_path, header, options):
+        path = tmp_path / "r.csv"
+        path.write_text(header + "1,7,4\n2,8,5\n")
+        with pytest.raises(RecveilError, match="9999"):
+            read_ratings(path, user=self.LONG, **options)
+
+    @pytest.mark.parametrize("digits", [LONG, "1" * 19])
+    def test_ids_of_a_matrix(self, tmp_path, digits):
+        path = tmp_path / "r.csv"
+        path.write_text("".join(f"{digits}{n},3,3,5\n" for n in range(9)))
+        with pytest.raises(RecveilError, match="may hold ids of users, or ratings"):
+            read_ratings(path, wide=True)
+
+
+def _sign(folder: Path) -> None:
+    file = folder / "release.json"
+    manifest = json.loads(file.read_text())
+    for name in manifest["files"]:
+        content = (folder / name).read_bytes()
+        told = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        manifest["files"][name] = told
+    file.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _repeat(folder: Path, name: str, n_rows: int) -> None:
+    """Write the first row again and again; if there are users, two take turns."""
+    old = pq.read_table(folder / name)
+    columns = {}
+    for field in old.schema:
+        first = old[field.name].unique().take(pa.array(np.zeros(n_rows, np.int64)))
+        if field.name == "user_id":
+            first = old[field.name].unique().take(pa.array(np.arange(n_rows) % 2))
+        columns[field.name] = first
+    pq.write_table(pa.table(columns), folder / name, compression="zstd", store_schema=False)
+    _sign(folder)
+
+
+class TestWhatBecomesManyRows:
+    def test_of_many_violations_the_first_are_kept(self, tmp_path):
+        folder = _release(tmp_path, "predictive-padded")
+        _repeat(folder, "ratings.parquet", 40_000)
+        found = verify(folder)
+        assert not found.holds
+        assert len(found.violations) == MOST_KEPT + 1
+        told = re.search("and (.*) more violations", found.violations[-1].problem)
+        assert int(told[1].replace(",", "")) > 60_000
+
+    def test_records_take_no_more_than_they_may(self, tmp_path):
+        folder = _release(tmp_path, "predictive-padded")
+        _repeat(folder, "ratings.parquet", 300_000)
+        assert (folder / "ratings.parquet").stat().st_size < 50_000
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=r"^ratings\.parquet: its records take at least"),
+        ):
+            verify(folder)
+
+    def test_items_of_a_model_take_no_more_than_they_may(self, tmp_path):
+        folder = _release(tmp_path, "synthetic-model")
+        _repeat(folder, "model.parquet", 600_000)
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=r"^model\.parquet: its items take at least"),
+        ):
+            verify(folder)
+
+
+class TestWhatBecomesManyColumns:
+    """In a megabyte that stands for what few bytes of packed data hold."""
+
+    def _refused(self, path, what):
+        with (
+            memory_limited("50MB"),
+            pytest.raises(MemoryLimitError, match=rf"^{path.name}: its {what} take"),
+        ):
+            understand(path, **({"wide": True} if what == "first rows" else {}))
+
+    def test_of_a_header(self, tmp_path):
+        path = tmp_path / "r.csv"
+        n_names = 400_000
+        path.write_text(f"user,item,rating{',ab' * n_names}\n1,2,3{',1' * n_names}\n")
+        self._refused(path, "columns")
+
+    def test_of_a_matrix(self, tmp_path):
+        path = tmp_path / "wide.csv"
+        path.write_text(("12," * 600_000 + "\n") * 4)
+        self._refused(path, "first rows")
+
+    def test_of_objects(self, tmp_path):
+        path = tmp_path / "r.jsonl"
+        with path.open("w") as file:
+            for row in range(8):
+                names = ",".join(f'"{row}_{n}":0' for n in range(10_000))
+                file.write(f'{{"user":{row},"item":2,"rating":3,{names}}}\n')
+        self._refused(path, "fields")
+
+
+def test_a_date_that_a_folder_tells_counts_for_each_row(tmp_path):
+    folder = tmp_path / ("date=2020-01-15T" + "0" * 200)
+    folder.mkdir()
+    n_rows = 400_000
+    columns = {
+        "user": np.arange(n_rows) % 600,
+        "item": np.arange(n_rows) // 600,
+        "rating": np.ones(n_rows),
+    }
+    pq.write_table(pa.table(columns), folder / "part-0.parquet")
+    with memory_limited("60MB"), pytest.raises(MemoryLimitError, match="its dates take"):
+        understand(tmp_path)
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_an_object_of_a_million_others(tmp_path, array):
+    path = tmp_path / "r.jsonl"
+    good = '{"user":1,"item":2,"rating":3}'
+    many = good[:-1] + ',"x":[' + ",".join(["[{}]"] * 500_000) + "]}"
+    path.write_text(f"[{good},\n{many}]" if array else f"{good}\n{many}\n")
+    with (
+        memory_limited("50MB"),
+        pytest.raises(MemoryLimitError, match=r"^r\.jsonl: an object of .* characters take"),
+    ):
+        read_ratings(path, format="json")
