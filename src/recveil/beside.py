@@ -367,12 +367,7 @@ def _remove(path: Path) -> None:
 
 
 def in_spite_of_signals(work: Callable[[], _Result]) -> _Result:
-    """Do what can be done again and again until it is done, also if somebody presses Ctrl-C again.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        In the end, if there was one.
+    """Do what can be done again until it is done; a Ctrl-C meanwhile is raised in the end.
 
     Examples
     --------

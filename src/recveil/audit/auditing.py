@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from recveil.attack import (
@@ -19,7 +18,6 @@ from recveil.attack.fitting import (
     without_ratings,
 )
 from recveil.attack.hidden_items import Catalogue
-from recveil.attack.likelihood_ratio import check_shadows
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_opened, count_stages
 from recveil.audit.controls import Check, check_attack
@@ -27,6 +25,7 @@ from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.opening import open_release
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
+from recveil.audit.refusals import refuse_releases, refuse_shadows
 from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.shadowing import shadow_published
 from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
@@ -269,8 +268,8 @@ def audit(
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1")
     refuse_unknown_keywords("audit", reading, "k", "people_in")
-    _check_releases(release, against)
-    _check_shadows(shadows, release)
+    refuse_releases(release, against)
+    refuse_shadows(shadows, release)
     if aux is not None and not is_frame(aux):
         refuse_no_path("a file of outside knowledge", aux=aux)
     _check_catalogue(catalogue, release)
@@ -324,39 +323,6 @@ def audit(
             knowledge=known,
             graphs=attack_graphs(ratings, None, users, seed),
             deanonymized=measure_deanonymized(ratings, candidates, attacks, users, seed),
-        )
-
-
-def _check_releases(
-    release: str | PathLike[str] | None, against: str | PathLike[str] | None
-) -> None:
-    """Refuse another release without one, or beside itself."""
-    if release is not None:
-        refuse_no_path("a release folder", release=release)
-    if against is None:
-        return
-    refuse_no_path("a release folder", against=against)
-    if release is None:
-        raise RecveilError(
-            f"against (--against) is {against}, but there is no release to hold against it; name "
-            f"one (--release)"
-        )
-    if Path(release).resolve() == Path(against).resolve():
-        raise RecveilError(
-            f"against (--against) is the release {release} itself; name another one of the same "
-            f"people"
-        )
-
-
-def _check_shadows(shadows: int | None, release: str | PathLike[str] | None) -> None:
-    """Refuse shadow releases of none, and too few of them."""
-    if shadows is None:
-        return
-    check_shadows(shadows)
-    if release is None:
-        raise RecveilError(
-            f"shadows (--shadows) is {shadows}, but there is no release whose like could be made; "
-            f"name one (--release)"
         )
 
 
