@@ -247,4 +247,4 @@ def _show_violations(console: Console, result: "Verification") -> None:
         )
     console.print(first)
     if len(result.violations) > _SHOWN:
-        console.print(f"The first {_SHOWN} are shown; --json lists all of them.")
+        console.print(f"The first {_SHOWN} are shown; --json lists the others.")
