@@ -8,6 +8,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -187,12 +188,21 @@ def synthetic():
     register(own)
 
 
-@pytest.fixture(scope="session")
-def postgresql_server():
-    """A PostgreSQL server of our own, in a temporary folder; its socket is all that leads to it.
+@pytest.fixture(scope="module")
+def postgresql_server(_postgresql_folder):
+    """A PostgreSQL server of our own, with a database that nothing stands in yet.
 
     Everybody who gets to the socket may come in as the user "shop"; "guarded" needs a password.
     """
+    programs, folder = _postgresql_programs(), _postgresql_folder
+    name = f"of_{uuid4().hex[:12]}"
+    subprocess.run([programs / "createdb", "-h", folder, "-U", "shop", name], check=True)
+    return f"postgresql://shop@/{name}?host={folder}"
+
+
+@pytest.fixture(scope="session")
+def _postgresql_folder():
+    """The temporary folder of a PostgreSQL server; its socket is all that leads to it."""
     pytest.importorskip("adbc_driver_postgresql")
     programs = _postgresql_programs()
     if programs is None:
@@ -212,7 +222,7 @@ def postgresql_server():
     server = subprocess.Popen([programs / "postgres", "-D", data, *settings], **quiet, **as_user)
     try:
         _wait_for(folder / ".s.PGSQL.5432", server)
-        yield f"postgresql://shop@/postgres?host={folder}"
+        yield folder
     finally:
         server.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
         server.wait(20)

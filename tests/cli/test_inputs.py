@@ -156,7 +156,7 @@ def serve(server):
         if cursor.fetchone():
             return
         cursor.execute("CREATE DATABASE shop")
-    with dbapi.connect(server.replace("/postgres?", "/shop?")) as connection:
+    with dbapi.connect(re.sub(r"/\w+\?", "/shop?", server)) as connection:
         with connection.cursor() as cursor:
             cursor.execute('CREATE TABLE ratings ("user" int, item int, rating real, date text)')
             cursor.executemany("INSERT INTO ratings VALUES ($1, $2, $3, $4)", ROWS)
