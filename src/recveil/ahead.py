@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -24,8 +25,14 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
     """
     iterator = iter(steps)
     end: Any = object()
+    # What the caller is in, such as a work that shows its progress, the second thread is in, too.
+    here = copy_context()
+
+    def make() -> Any:
+        return here.run(next, iterator, end)
+
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, iterator, end)
+        coming = pool.submit(make)
         while (step := coming.result()) is not end:
-            coming = pool.submit(next, iterator, end)
+            coming = pool.submit(make)
             yield step

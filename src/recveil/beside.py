@@ -3,16 +3,12 @@
 Nobody else can read it until it is whole, and nobody else can ever write it, whatever the umask. No
 file is put into a release, which is to be published as it is.
 
-The system lets go of a lock when a process ends, however it ends. So what nobody holds was left by
-a killed run, and the next run removes it. The number of a process tells less: another one may have
-got it meanwhile, and in a container nearly every process is number 1.
+What nobody holds the lock of any more was left by a killed run, and the next run removes it.
 """
 
 import os
 import re
 import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -22,16 +18,13 @@ from uuid import uuid4
 
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError
+from recveil.locks import FOR_OWNER, LOCK, abandoned, held
 
 # What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
-_LOCK = "lock"
-_FOR_OWNER = 0o600
 _Result = TypeVar("_Result")
 # Finishes or undoes what was begun in a folder, and says whether that is done.
 Settle: TypeAlias = Callable[[Path], bool]
-# Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
-_YOUNG = 60.0
 
 
 def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> None:
@@ -144,9 +137,9 @@ def file_beside(target: Path) -> Iterator[Path]:
     sweep_beside(target)
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
     try:
-        with _held(beside):
+        with held(beside):
             yield beside
-            beside.chmod(_FOR_OWNER)  # whoever wrote it may have made it anew
+            beside.chmod(FOR_OWNER)  # whoever wrote it may have made it anew
             with placing(target, beside):
                 beside.replace(target)
     finally:
@@ -245,7 +238,7 @@ def folder_beside(parent: Path, prefix: str, settle: Settle | None = None) -> It
     left = [folder]
     try:
         folder.mkdir(mode=0o700)
-        with _held(folder / _LOCK), _settled(left, settle):
+        with held(folder / LOCK), _settled(left, settle):
             yield folder
     finally:
         for each in left:
@@ -292,72 +285,9 @@ def sweep(parent: Path, names: str, settle: Settle | None = None) -> None:
     """
     for path in list(parent.iterdir()):
         if re.fullmatch(names, path.name) and not path.is_symlink():
-            with _abandoned(path) as is_abandoned:
+            with abandoned(path) as is_abandoned:
                 if is_abandoned and (settle is None or settle(path)):
                     _remove(path)
-
-
-def _lock(descriptor: int, *, wait: bool) -> bool:
-    """Lock an open file; False if somebody else holds it, or the file system has no locks."""
-    if sys.platform == "win32":  # no such locks: what is left by killed runs stays there
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def _held(file: Path) -> Iterator[None]:
-    """Create a file for its owner alone, and hold its lock; the file must not exist."""
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FOR_OWNER)
-    try:
-        file.chmod(_FOR_OWNER)  # some umasks take from the owner, too
-        if _lock(descriptor, wait=True):
-            os.write(descriptor, b"locked\n")  # not just made any more
-        yield
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _abandoned(path: Path) -> Iterator[bool]:
-    """Say whether nobody works on a file or folder any more, and keep others off meanwhile."""
-    lock = path / _LOCK if path.is_dir() else path
-    try:
-        if not _is_ours(path.lstat()):
-            yield False
-            return
-        descriptor = os.open(lock, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-    except FileNotFoundError:  # killed before it was made, or about to be made
-        yield _is_old(path)
-        return
-    except OSError:  # somebody else's
-        yield False
-        return
-    try:
-        yield (
-            _is_ours(os.fstat(descriptor))
-            and _lock(descriptor, wait=False)
-            and (os.fstat(descriptor).st_size > 0 or _is_old(path))
-        )
-    finally:
-        os.close(descriptor)
-
-
-def _is_ours(found: os.stat_result) -> bool:
-    """Say whether something belongs to whoever runs this: others may have put a trap there."""
-    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-
-
-def _is_old(path: Path) -> bool:
-    with suppress(OSError):
-        # What is of the future was written while the clock was wrong, and not just now either.
-        return abs(time.time() - path.stat().st_mtime) > _YOUNG
-    return False
 
 
 def _remove(path: Path) -> None:
@@ -391,7 +321,7 @@ def _remove_once(path: Path) -> None:
         path.unlink(missing_ok=True)
         return
     # The lock goes last: what has none, and is young, is taken for something that was just made.
-    for inner in [inner for inner in path.iterdir() if inner.name != _LOCK]:
+    for inner in [inner for inner in path.iterdir() if inner.name != LOCK]:
         if inner.is_symlink() or not inner.is_dir():
             inner.unlink(missing_ok=True)
         else:

@@ -8,6 +8,31 @@ import sys
 HAS_LIFELINES = sys.platform == "linux"
 
 
+def lifeline_pipe() -> tuple[int, int]:
+    """Return both ends of a pipe; neither has the number of a standard stream.
+
+    Where one of these is closed, its number is the next to be given. In a child process, its own
+    streams would then take the lifeline's place.
+
+    Examples
+    --------
+    >>> ours, theirs = lifeline_pipe()
+    >>> min(ours, theirs) > 2
+    True
+    >>> os.close(ours), os.close(theirs)
+    (None, None)
+    """
+    import fcntl
+
+    low = os.pipe()
+    try:
+        first, second = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in low)
+    finally:
+        for end in low:
+            os.close(end)
+    return first, second
+
+
 def hold_on(lifeline: int, *, group: bool = False) -> None:
     """Let the system kill this process as soon as nobody holds the other end of a pipe.
 

@@ -208,3 +208,39 @@ def test_too_few_files_are_told(tmp_path, form, files):
         assert found.returncode == 2
         line = f"error: too few files may be open at once ({files}, ulimit -n): raise that limit"
         assert found.stderr.splitlines()[-1].startswith(line)
+
+
+class TestClosedStreams:
+    """As some services start programs: the next file or pipe would get a stream's number."""
+
+    @pytest.fixture
+    def source(self, tmp_path):
+        rows = {"user": [1, 1, 2, 2], "item": [7, 8, 7, 8], "rating": [1.0, 2.0, 3.0, 4.0]}
+        pq.write_table(pa.table(rows), tmp_path / "r.parquet")
+        return tmp_path / "r.parquet"
+
+    def run(self, command, closed):
+        def close():
+            for number in closed:
+                os.close(number)
+
+        return subprocess.run(
+            [sys.executable, *map(str, command)], preexec_fn=close, capture_output=True, timeout=90
+        )
+
+    @pytest.mark.parametrize("closed", [(0,), (1, 2), (0, 1, 2)])
+    def test_what_another_process_decodes_is_decoded(self, source, closed):
+        target = source.with_name("r.csv")
+        found = self.run(["-m", "recveil", "convert", source, target], closed)
+        assert (found.returncode, len(target.read_text().splitlines())) == (0, 5), found.stderr
+
+    @pytest.mark.parametrize("closed", [(0,), (2,)])
+    def test_from_python(self, source, closed):
+        code = f"from recveil.io import read_ratings; read_ratings({str(source)!r})"
+        found = self.run(["-c", code], closed)
+        assert found.returncode == 0, found.stderr
+
+    def test_nothing_is_written_where_nobody_reads(self, source):
+        found = self.run(["-m", "recveil", "inspect", source, "--json", "/dev/stdout"], (0, 1))
+        assert found.returncode == 2
+        assert b"cannot be written" in found.stderr

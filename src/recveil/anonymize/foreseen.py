@@ -19,7 +19,7 @@ from recveil.publish.expected import (
     expect_sparse,
 )
 from recveil.ratings import Ratings
-from recveil.release.synthetic_form import tenths_of
+from recveil.release.synthetic_form import step_of_drawn
 
 Options = Mapping[str, Any]
 # Bytes: Python with its libraries, and beside them for each rating and for each label, of which not
@@ -79,7 +79,7 @@ def foresee_predictive(
     """
     least = int(k or 1)
     levels = options.get("privacy_levels")
-    step = label_step(options.get("round_labels", "tenth"), ratings.scale)
+    step = label_step(options.get("round_labels", "usual"), ratings.scale)
     groups = _most_groups(ratings, least, levels)
     basis = [_groups_basis(least, has_levels=levels is not None)]
     if options.get("homogenize", "padded") == "padded":
@@ -91,6 +91,23 @@ def foresee_predictive(
         if options.get("l", 1) > 1:
             basis.append("without what diversity adds (l, --l), which only the groups tell")
     return _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
+
+
+def foresee_words(
+    ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
+) -> Foreseen:
+    """Say what rows of words without an order would be: padded ones.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.ratings import RatingScale
+    >>> made = make_ratings(n_users=50, n_items=30, n_ratings=400, scale=RatingScale(1, 2, 1))
+    >>> words = made.with_scale(RatingScale.of_words("up,down", ordered=False))
+    >>> foresee_words(words, 5, {}, "auto", "csv").expected.labels
+    300
+    """
+    return foresee_predictive(ratings, k, {}, layout, file_format)
 
 
 def foresee_k_corating(
@@ -107,7 +124,7 @@ def foresee_k_corating(
     """
     least = int(k or 1)
     averages = options.get("protect", "none") in ("labels", "mean")
-    step = label_step("tenth", ratings.scale) if averages else ratings.scale.step
+    step = label_step("usual", ratings.scale) if averages else ratings.scale.step
     groups = _most_groups(ratings, least, None)
     expected = _expect_at_random(ratings, "co-rated", groups, layout, file_format, step)
     a_rating = _A_RATING["k-corating"]
@@ -133,11 +150,12 @@ def foresee_sparse(
     """
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
-    step = label_step("tenth", ratings.scale)
+    step = label_step("usual", ratings.scale)
     expected = expect_sparse(ratings, least, layout, file_format, step)
     basis = [
         _groups_basis(least, has_levels=False),
-        "labels from the number of ratings, which rows are drawn to have on average",
+        f"labels from the number of {'likes' if ratings.is_unary else 'ratings'}, which rows are "
+        f"drawn to have on average",
     ]
     return _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
 
@@ -161,17 +179,17 @@ def foresee_synthetic(
     people = ratings.n_users if given is None else int(given)
     items = _items_drawn(ratings, options)
     each = ratings.n_ratings / max(1, ratings.n_users)
+    what = "likes" if ratings.is_unary else "ratings"
     basis = [
         "people as asked for"
         if given is not None
         else "people as there are; the run counts them with noise, if epsilon is a number",
-        "labels from the mean number of ratings, to which the run adds noise"
-        + ("" if "catalogue" in options else ", and without items that few people rated, so less"),
+        f"labels from the mean number of {what}, to which the run adds noise"
+        + ("" if "catalogue" in options else ", and without items that few people know, so less"),
     ]
     expected = None
     if layout != "model":
-        whole = options.get("rating_grid") == "whole" and ratings.scale.step
-        grid = whole or tenths_of(ratings.scale)
+        grid = step_of_drawn(ratings.scale, whole=options.get("rating_grid") == "whole")
         told = float(ratings.n_ratings)
         expected = expect_drawn(items, ratings.scale, people, each, told, file_format, grid)
         epsilon = options.get("epsilon")

@@ -61,7 +61,7 @@ def make_app() -> typer.Typer:
         epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
         "130 interrupted, 143 terminated.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -38,6 +38,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """
     # Nothing is written that others can write to, compiled code neither.
     os.umask(os.umask(0o022) | 0o022)
+    _take_closed_streams()
     addresses, data = address_space(), data_size()
     _refuse_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
     _refuse_to_start(data, LEAST_DATA, "data (ulimit -d)")
@@ -49,6 +50,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if arguments is None and hasattr(os, "fork"):
             _run_watched()
     _run(arguments)
+
+
+def _take_closed_streams() -> None:
+    """Take the numbers of closed standard streams, as by ``<&-``, so that no file gets one.
+
+    What a library prints would go into that file, and what a child process is given in the stead
+    of its own streams would be closed. Nothing can be written to what is put there, neither by
+    number nor by a name such as /dev/stdout: it is a folder.
+    """
+    for number in range(3) if os.name == "posix" else ():
+        try:
+            os.fstat(number)
+        except OSError:  # the lowest number that is free is given, which is this one
+            if number:
+                os.open("/", os.O_RDONLY)
+            else:
+                os.open(os.devnull, os.O_WRONLY)
 
 
 def _refuse_to_start(limit: int | None, least: int, what: str) -> None:
