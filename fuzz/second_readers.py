@@ -60,10 +60,12 @@ def _as_in_csv(value: Any) -> str:
 def rows_of_matrix(data: bytes, user: str | int, null: str | None, counts: bool) -> list[list[Row]]:
     """Return the rows of a matrix: at each mark between columns, with a header and without."""
     content = text_of(data)
+    # Columns set beneath each other by spaces: several are one mark.
+    in_columns = "\n".join(re.sub(" +", " ", line.strip(" ")) for line in content.splitlines())
     found = []
-    for mark in "\t;|, ":
+    for text, mark in [*((content, mark) for mark in "\t;|, "), (in_columns, " ")]:
         for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
-            lines = csv.reader(io.StringIO(content, newline=""), delimiter=mark, quoting=quoting)
+            lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark, quoting=quoting)
             cells = [[cell.strip() for cell in line] for line in lines if line]
             if cells and len(cells[0]) > 1:
                 found += [_of_matrix(cells, has, user, null, counts) for has in (True, False)]

@@ -227,3 +227,26 @@ def test_an_object_of_a_million_others(tmp_path, array):
         pytest.raises(MemoryLimitError, match=r"^r\.jsonl: an object of .* characters take"),
     ):
         read_ratings(path, format="json")
+
+
+class TestMoreColumnsThanAnyTableHas:
+    MANY = 120_000
+
+    @pytest.mark.parametrize("read", [understand, lambda path: verify(path, k=1)])
+    def test_of_text(self, tmp_path, read):
+        names = ",".join(["user,item,rating", *(f"c{at}" for at in range(self.MANY))])
+        path = tmp_path / "r.csv"
+        path.write_text(f"{names}\n{'1,' * (self.MANY + 2)}1\n")
+        with pytest.raises(RecveilError, match=r"^r.csv: 120,003 columns, where a table"):
+            read(path)
+
+    def test_of_an_object(self, tmp_path):
+        fields = ",".join(f'"k{at}":1' for at in range(self.MANY))
+        (tmp_path / "r.jsonl").write_text(f'{{"user":1,"item":2,"rating":3,{fields}}}\n')
+        with pytest.raises(RecveilError, match=r"line 1: 120,003 columns, where a table"):
+            understand(tmp_path / "r.jsonl")
+
+    def test_what_all_columns_take_is_counted_before_they_are_read(self):
+        names = ["user", "item", "rating", *(f"c{at}" for at in range(60_000))]
+        with memory_limited(300 * 10**6), pytest.raises(MemoryLimitError, match="its columns"):
+            Selection(extras=True).choose(names, "r.csv")

@@ -23,7 +23,7 @@ from torture.processes import left_behind
 
 NOTHING, OLD, WHOLE = "nothing", "old", "whole"
 # What a killed run may leave for the next one.
-_LEFT = r"\.{}\.(partial-[0-9a-f]{{8}}|[0-9a-f]{{8}}\.tmp)"
+_LEFT = r"\.{}\.(partial-([0-9a-f]{{8}}|lock)|[0-9a-f]{{8}}\.tmp)"
 # What is said of a fault of the machine; no finished setting may tell it as its result.
 _OF_THE_MACHINE = (
     *("make room", "are free", "not enough memory", "memoryerror", "too few files may be open"),

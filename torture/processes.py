@@ -135,9 +135,9 @@ class Fork:
             pause = min(2 * pause, 0.01)
         return self._outcome(status)
 
-    def ended(self) -> Outcome:
+    def ended(self, patience: float = PATIENCE) -> Outcome:
         """Wait for its end."""
-        outcome = self.wait()
+        outcome = self.wait(patience=patience)
         assert outcome is not None
         return outcome
 
@@ -294,9 +294,9 @@ class Started:
         self.said.close()
         return Outcome(code, said, time.perf_counter() - self.begun)
 
-    def ended(self) -> Outcome:
+    def ended(self, patience: float = PATIENCE) -> Outcome:
         """Wait for its end."""
-        outcome = self.wait()
+        outcome = self.wait(patience=patience)
         assert outcome is not None
         return outcome
 

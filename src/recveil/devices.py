@@ -76,13 +76,13 @@ def refuse_traps(path: str | PathLike[str]) -> None:
         except (OSError, ValueError):
             return  # nothing stands there yet
         if stat.S_ISLNK(found.st_mode):
-            if _is_anothers(found) and _can_be_written_by_others(at.parent):
+            if is_anothers(found) and _can_be_written_by_others(at.parent):
                 raise _trap(path, at, "link")
             ahead += reversed(at.readlink().parts)
             at, links = at.parent, links + 1
             if links > _MOST_LINKS:
                 return  # in a round, which whoever writes will say
-        elif stat.S_ISFIFO(found.st_mode) and _is_anothers(found):
+        elif stat.S_ISFIFO(found.st_mode) and is_anothers(found):
             raise _trap(path, at, "pipe")
 
 
@@ -94,14 +94,56 @@ def _trap(path: str | PathLike[str], at: Path, kind: str) -> RecveilError:
     )
 
 
-def _is_anothers(found: os.stat_result) -> bool:
-    """Say whether something belongs to neither whoever runs this nor the administrator."""
-    return found.st_uid not in (os.geteuid(), 0)
+def is_anothers(found: os.stat_result) -> bool:
+    """Say whether something belongs to neither whoever runs this nor the administrator.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     is_anothers(Path(folder).stat())
+    False
+    """
+    return hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), 0)
+
+
+def is_written_by_others(found: os.stat_result) -> bool:
+    """Say whether others can write to a file; whom its owner's own group holds is no other.
+
+    Many systems give each user a group of the same number, and let it write.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     is_written_by_others(Path(folder).stat())
+    False
+    """
+    if stat.S_ISLNK(found.st_mode) or not hasattr(os, "geteuid"):
+        return False
+    by_group = found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid
+    return bool(by_group or found.st_mode & stat.S_IWOTH)
+
+
+def owner_name(found: os.stat_result) -> str:
+    """Return the name of whom a file belongs to, or their number if they have none.
+
+    Examples
+    --------
+    >>> owner_name(Path("/dev/null").stat()) in ("root", "65534", "nobody")
+    True
+    """
+    try:
+        import pwd
+
+        return pwd.getpwuid(found.st_uid).pw_name
+    except (ImportError, KeyError):
+        return str(found.st_uid)
 
 
 def _can_be_written_by_others(folder: Path) -> bool:
     found = folder.stat()
-    return _is_anothers(found) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    return is_anothers(found) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def write_to_device(path: Path, text: str) -> None:
@@ -140,6 +182,10 @@ def refuse_devices(*paths: Path) -> None:
             raise OSError(f"{path.name} is a pipe or a device, and no file")
 
 
+class IsTooLargeError(OSError):
+    """A file that is known to be small has more bytes than it may."""
+
+
 def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a file that is known to be small, whoever wrote it.
 
@@ -163,14 +209,16 @@ def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
     ...     read_whole(file), read_whole(file, most=1)
     Traceback (most recent call last):
     ...
-    OSError: release.json has more than 1 bytes, the most that it may have
+    recveil.devices.IsTooLargeError: release.json has more than 1 bytes, the most that it may have
     """
     with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path.name} is a pipe or a device, and no file")
         content = file.read(most + 1)
     if len(content) > most:
-        raise OSError(f"{path.name} has more than {most:,} bytes, the most that it may have")
+        raise IsTooLargeError(
+            f"{path.name} has more than {most:,} bytes, the most that it may have"
+        )
     return content
 
 

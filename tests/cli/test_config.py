@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import tomllib
 
 import pytest
@@ -15,6 +16,10 @@ from recveil.errors import RecveilError
 from recveil.io import write_ratings
 
 KNOWN = known_options()
+NOBODY = 65534
+
+# Files are given to another user, which the administrator alone can do.
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 
 
 @pytest.fixture
@@ -164,7 +169,7 @@ def test_bytes_that_are_no_text_and_files_that_are_too_large(run, tmp_path):
     (tmp_path / "recveil.toml").write_bytes(b"[inspect]\n# \xff\n")
     assert "no UTF-8 text" in run("inspect", "ratings.csv")[2]
     (tmp_path / "recveil.toml").write_bytes(b"#" * (1 << 21))
-    assert "more than a megabyte" in run("inspect", "ratings.csv")[2]
+    assert "more than 65,536 bytes" in run("inspect", "ratings.csv")[2]
     assert "no such file" in run("inspect", "ratings.csv", "--config", "no.toml")[2]
 
 
@@ -262,3 +267,68 @@ def test_the_library_says_what_is_wrong(tmp_path):
     put(tmp_path, "[inspect]\nrow = 3\n")
     with pytest.raises(RecveilError, match="the nearest is rows"):
         read_settings(tmp_path / "recveil.toml", KNOWN)
+
+
+class TestWhoseItIs:
+    @as_root
+    @pytest.mark.parametrize("kind", ["file", "link"])
+    def test_one_of_another_user_is_not_taken_unasked(self, run, tmp_path, kind):
+        (tmp_path / "notes.txt").write_text("my only notes")
+        put(tmp_path, '[inspect]\njson = "notes.txt"\n', "there.toml")
+        settings = tmp_path / "recveil.toml"
+        settings.symlink_to("there.toml") if kind == "link" else os.link("there.toml", settings)
+        os.lchown(settings, NOBODY, -1)
+        code, out, err = run("inspect", "ratings.csv")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "belongs to the user nobody" in err
+        assert "--config recveil.toml" in err
+        assert (tmp_path / "notes.txt").read_text() == "my only notes"
+        assert run("inspect", "ratings.csv", "--config", "recveil.toml")[0] == 0
+
+    def test_nor_one_that_others_can_write(self, run, tmp_path):
+        put(tmp_path, "[inspect]\nrows = 2\n")
+        for mode, is_taken in ((0o602, False), (0o644, True), (0o600, True)):
+            (tmp_path / "recveil.toml").chmod(mode)
+            code, _, err = run("inspect", "ratings.csv")
+            assert (code, "rows = 2" in err) == ((0, True) if is_taken else (2, False))
+            assert is_taken or "others can write to it" in err
+
+    @as_root
+    def test_a_group_of_the_owners_own_is_no_other(self, run, tmp_path):
+        put(tmp_path, "[inspect]\nrows = 2\n")
+        (tmp_path / "recveil.toml").chmod(0o660)
+        os.chown(tmp_path / "recveil.toml", -1, os.geteuid())
+        assert run("inspect", "ratings.csv")[0] == 0
+        os.chown(tmp_path / "recveil.toml", -1, NOBODY)
+        assert "others can write to it" in run("inspect", "ratings.csv")[2]
+
+
+class TestHostile:
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (".".join(["a"] * 20_000) + " = 1\n", "a line of more than 100 points"),
+            ("[" + ".".join(["a"] * 20_000) + "]\n", "a line of more than 100 points"),
+            ("#" * 70_000, "more than 65,536 bytes"),
+        ],
+    )
+    def test_what_would_take_all_memory_is_refused(self, run, tmp_path, text, message):
+        put(tmp_path, text)
+        code, _, err = run("inspect", "ratings.csv")
+        assert (code, message in err, err.count("\n")) == (2, True, 1)
+
+    def test_a_pipe_is_not_waited_for(self, run, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        code, _, err = run("inspect", "ratings.csv", "--config", "pipe")
+        assert (code, "pipe: a pipe or a device" in err) == (2, True)
+
+
+def test_only_a_file_of_options_is_replaced_by_one(run, tmp_path):
+    before = (tmp_path / "ratings.csv").read_bytes()
+    put(tmp_path, 'title = "of another program"\n', "other.toml")
+    for name in ("ratings.csv", "other.toml"):
+        code, _, err = run("config", name, "--force")
+        assert (code, "is no file of options" in err) == (2, True)
+    assert (tmp_path / "ratings.csv").read_bytes() == before
+    put(tmp_path, "[inspect]\nrows = 2\n", "mine.toml")
+    assert run("config", "mine.toml", "--force")[0] == 0

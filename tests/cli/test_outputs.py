@@ -30,6 +30,10 @@ def ground(tmp_path, monkeypatch):
     Path("down").symlink_to("sub")
     Path("hard.csv").hardlink_to("ratings.csv")
     os.mkfifo("pipe")
+    Path("shop.db").write_text("a database")
+    Path("to-shop").symlink_to("shop.db")
+    Path("shop.db-wal").write_text("committed rows")
+    Path("hard-wal").hardlink_to("shop.db-wal")
     for name in ("parts", "linked", "inward"):
         Path(name).mkdir()
     for part in range(2):
@@ -118,6 +122,23 @@ REFUSED = [
     ((*EVALUATE, "--test", "linked", "--json", "other.csv"), "is a file of the input linked"),
     (("verify", "old", "--json", "behind"), "is a file of the input old"),
     (("verify", "old", "--private", "old.private", "--json", "behind"), "is a file of"),
+    (("convert", "shop.db", "shop.db-wal", "--force"), "that a database keeps beside SOURCE"),
+    (("convert", "shop.db", "shop.db-journal"), "that a database keeps beside SOURCE shop.db"),
+    (("selftest", "sqlite:///shop.db", "--json", "shop.db-shm"), "a file that a database keeps"),
+    (("selftest", "duckdb:///shop.db", "--json", "shop.db.wal"), "a file that a database keeps"),
+    (("selftest", "to-shop", "--json", "sub/../shop.db-wal"), "a file that a database keeps"),
+    (("selftest", "shop.db", "--json", "hard-wal"), "a file that a database keeps"),
+    (("evaluate", "--train", "shop.db", "--test", "other.csv", "--json", "shop.db-wal"), "keeps"),
+    (("anonymize", "shop.db", "--k", "2", "-o", "shop.db-journal"), "that a database keeps"),
+    # what the next run would read as a part
+    (("convert", "parts", "parts/all.csv"), "would stand among the files of SOURCE parts"),
+    (("convert", "parts/*.csv", "parts/all.csv"), "would stand among the files of SOURCE"),
+    (("convert", "parts/**/*.csv", "parts/all.csv"), "would stand among the files of"),
+    (("convert", "parts/[a-f]??.csv", "sub/../parts/all.csv"), "would stand among the files of"),
+    (("selftest", "parts/*", "--json", "parts/found.json"), "would stand among the files of"),
+    (("anonymize", "parts", "--k", "2", "-o", "parts/out"), "would stand among the files of"),
+    (("anonymize", "parts/*", "--k", "2", "-o", "parts/out"), "would stand among the files of"),
+    (("compare", "parts", "-o", "parts/out"), "would stand among the files of"),
     # in a release, or what tells who is who
     (("verify", "old", "--json", "old/x.json"), "would stand in the release"),
     ((*EVALUATE, "--test", "other.csv", "--json", "old/x.json"), "would stand in the release"),
@@ -151,7 +172,9 @@ ALLOWED = [
     ("verify", "old", "--json", "-"),
     ("compare", "ratings.csv", "-o", "sub", "--risk", "person", "--json", "pipe"),
     ("convert", "-", "-"),
-    ("convert", "parts/*.csv", "parts/all.csv"),
+    ("convert", "parts/part-*.csv", "parts/all.csv"),
+    ("convert", "parts/*.csv", "parts/all.parquet"),
+    ("selftest", "shop.db", "--json", "shop.json"),
     ("selftest", "parts/*.csv", "--json", "parts/found.json"),
     ("selftest", "linked", "--json", "parts/part-0.csv"),
 ]
@@ -184,3 +207,21 @@ def test_a_link_that_leads_to_itself_is_no_fault_of_ours(capsys):
     code, _, err = ended(capsys, *AUDIT, "--html", "round", "--json", "x.json")
     assert code == 2
     assert "fault" not in err
+
+
+@pytest.mark.parametrize("arguments", [("selftest", "-"), ("convert", "-", "-"), ("audit", "-")])
+def test_standard_input_from_a_file_is_an_input(capfd, arguments):
+    """By device and inode, since it has no name."""
+    held, given = os.dup(0), os.open("ratings.csv", os.O_RDONLY)
+    os.dup2(given, 0)
+    try:
+        for output in ("ratings.csv", "hard.csv"):
+            code, _, err = ended(capfd, *arguments, "--json", output)
+            assert (code, "is the input itself" in err) == (2, True)
+        _, _, err = ended(capfd, *arguments, "--json", "other.json")
+        assert "the work began" in err
+    finally:
+        os.dup2(held, 0)
+        os.close(held)
+        os.close(given)
+    assert Path("ratings.csv").read_text() == RATINGS

@@ -257,8 +257,18 @@ def test_every_verb_takes_an_address(server, tmp_path):
     assert found.ratings.n_users == MADE.n_users
 
 
-def test_ctrl_c_ends_a_long_query(server):
-    query = 'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM pg_sleep(60)'
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "slow",
+    [
+        "pg_sleep(60)",
+        # Rows come, and then none for a while.
+        "generate_series(1, 99999) n WHERE pg_sleep(CASE n WHEN 99000 THEN 60 ELSE 0 END)::text "
+        "IS NOT NULL",
+    ],
+)
+def test_a_signal_ends_a_long_query(number, slow, server):
+    query = f'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM {slow}'
     command = [sys.executable, "-m", "recveil", "convert", server, "--query", query, "out.csv"]
     # Whoever runs us in the background hears no Ctrl-C, and neither do those whom we start.
     hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -266,16 +276,19 @@ def test_ctrl_c_ends_a_long_query(server):
     with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
         for _ in range(600):
             asked = (
-                "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(60)%' "
+                "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(%60%' "
                 "AND pid <> pg_backend_pid()"
             )
             if fetched(server, asked):
                 break
             time.sleep(0.1)
-        run.send_signal(signal.SIGINT)
-        _, told = run.communicate(timeout=60)
-    assert run.returncode == 130, told.decode()
-    assert told.decode().startswith("Interrupted")
+        run.send_signal(number)
+        _, told = run.communicate(timeout=30)
+    assert run.returncode == 128 + number, told.decode()
+    how = "Interrupted" if number == signal.SIGINT else "Terminated"
+    assert told.decode().startswith(how)
+    # The server does not work on for nobody.
+    assert not fetched(server, asked)
 
 
 def test_the_driver_that_is_missing_is_named(monkeypatch):

@@ -1,9 +1,11 @@
 """Packed files are read as plain ones, whatever they are called, and bounded in memory."""
 
 import bz2
+import gc
 import gzip
 import io
 import lzma
+import tracemalloc
 import zipfile
 
 import pyarrow as pa
@@ -83,6 +85,18 @@ def test_cut_short(tmp_path, packing, kept):
         read_ratings(path)
     assert "fetch" in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def test_damaged_files_keep_no_memory(tmp_path):
+    (tmp_path / "cut").write_bytes(bz2.compress(CSV.encode())[:40])
+    tracemalloc.start()
+    for _ in range(40):
+        with opened_unpacked(tmp_path / "cut") as file, pytest.raises((OSError, EOFError)):
+            file.read(4)
+    gc.collect()
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1 << 20  # where each kept a piece, it was ten times as much
 
 
 @pytest.mark.parametrize("packing", PACK)

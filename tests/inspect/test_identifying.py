@@ -100,3 +100,9 @@ def test_no_value_stands_in_what_is_told():
     found = identifiers_of(ratings, rows)
     assert len(found) == 2
     assert "hugo" not in str([each.to_dict() for each in found]) + repr(found) + repr(rows)
+
+
+def test_a_name_tells_even_where_no_value_is_seen():
+    """As of columns that hold bytes or several values a row, which are not read."""
+    assert of_column("email", ["", ""]) == "called like something that tells of people"
+    assert of_column("photo", ["", ""]) is None

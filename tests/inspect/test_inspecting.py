@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 import tempfile
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -188,3 +189,35 @@ def outcome(work):
         return work(), ""
     except RecveilError as error:
         return None, str(error)
+
+
+def test_all_columns_of_a_database_are_looked_at(tmp_path):
+    pytest.importorskip("adbc_driver_sqlite")
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE votes (user, item, rating, mail TEXT, phone BLOB)")
+        connection.executemany(
+            "INSERT INTO votes VALUES (?, ?, ?, ?, ?)",
+            [(f"u{n}", n % 7, n % 5 + 1, f"p{n}@example.org", b"x") for n in range(30)],
+        )
+    connection.close()
+    found = inspect(tmp_path / "shop.db", table="votes")
+    assert [*found.rows.names] == ["user", "item", "rating", "mail", "phone"]
+    told = {each.column: each.kind for each in found.identifiers}
+    assert told["mail"] == "e-mail addresses"
+    assert told["phone"] == "called like something that tells of people"
+    query = "SELECT user, item, rating FROM votes"
+    assert {each.column for each in inspect(tmp_path / "shop.db", query=query).identifiers} == {
+        "user"
+    }
+
+
+def test_all_columns_of_a_sheet_are_looked_at(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    book.active.append(["user", "item", "rating", "email"])
+    for n in range(30):
+        book.active.append([f"u{n}", n % 7, n % 5 + 1, f"p{n}@example.org"])
+    book.save(tmp_path / "shop.xlsx")
+    found = inspect(tmp_path / "shop.xlsx")
+    assert {each.column for each in found.identifiers} == {"user", "email"}

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from recveil.audit import audit
+from recveil.audit.outside import read_knowledge
 from recveil.errors import RecveilError
 from recveil.io import read_levels, read_ratings, read_trust
 from recveil.verify import verify
@@ -158,8 +159,13 @@ class TestEveryReader:
     def test_trust(self, path, kind):
         self.refused(kind, read_trust, path, np.arange(7))
 
-    def test_outside_knowledge(self, path, kind, ratings):
-        self.refused(kind, audit, ratings, aux=path)
+    def test_outside_knowledge(self, path, kind, inside_gzip, ratings):
+        if kind not in READ or (kind in PACKED and inside_gzip):
+            self.refused(kind, audit, ratings, aux=path)
+            return
+        known = read_knowledge(path).ratings
+        expected = [3.5] if kind.endswith("decimal commas") else read_ratings(ratings).values
+        assert known.values.tolist() == list(expected)
 
 
 @pytest.mark.parametrize(

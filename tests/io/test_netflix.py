@@ -1,6 +1,7 @@
 """The Netflix Prize's files: one a movie, or combined."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,22 @@ def test_verify_says_how_the_text_is_written_is_not_compared(tmp_path):
     told = verify(tmp_path, k=2).not_covered[-1]
     for way in ("line ends", "empty lines", "spaces", "zeros before a number"):
         assert way in told
+
+
+@pytest.mark.parametrize("name", ["mv_0000003.txt", "combined_data_1.txt"])
+@pytest.mark.parametrize(
+    ("put", "message"),
+    [
+        (os.mkfifo, "a pipe, socket or device"),
+        (lambda path: path.symlink_to("mv_0000001.txt"), "one file by a link"),
+        (lambda path: path.hardlink_to(path.with_name("mv_0000001.txt")), "one file by a link"),
+        (lambda path: path.symlink_to("nowhere"), "a link that leads nowhere"),
+        (lambda path: path.symlink_to("/dev/zero"), "a pipe, socket or device"),
+    ],
+    ids=["pipe", "link", "hard link", "nowhere", "device"],
+)
+def test_what_would_be_waited_for_or_read_twice(tmp_path, name, put, message):
+    folder(tmp_path, mv_0000001=FIRST, mv_0000002=SECOND)
+    put(tmp_path / name)
+    with pytest.raises(RecveilError, match=message):
+        read_ratings(tmp_path)

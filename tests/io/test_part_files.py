@@ -234,3 +234,16 @@ class TestWhatIsNoPart:
                 self.refused(folder / asked, r"no file fits this pattern")
             else:
                 assert read_ratings(folder / asked) == whole
+
+
+def test_folders_in_each_other_have_an_end(tmp_path):
+    """Some thousand of them take more calls within calls than Python allows."""
+    for deep, is_read in ((60, True), (70, False)):
+        part = tmp_path.joinpath(str(deep), *(f"k{at}=1" for at in range(deep)), "part.csv")
+        part.parent.mkdir(parents=True)
+        part.write_text("user,item,rating\n1,7,4\n2,7,3\n")
+        if is_read:
+            assert read_ratings(tmp_path / str(deep)).n_users == 2
+            continue
+        with pytest.raises(RecveilError, match="more than 64 folders lie in each other"):
+            read_ratings(tmp_path / str(deep))

@@ -14,8 +14,10 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
+from recveil.audit import audit
+from recveil.audit.outside import read_knowledge
 from recveil.errors import RecveilError
-from recveil.io import read_ratings, understand
+from recveil.io import read_levels, read_ratings, read_trust, understand
 from recveil.io.remote import _is_part, fetched, local_path
 
 TABLE = pa.table({"user": ["ann", "ben", "cleo"], "item": [7, 7, 9], "rating": [4.0, 3.5, 1.0]})
@@ -75,6 +77,30 @@ class TestWithAFileSystemOfOurOwn:
     @pytest.mark.parametrize("place", ["parts", "parts/", "parts/part-*.parquet", "p*/part-*"])
     def test_parts(self, place, expected):
         assert read_ratings(f"s3://bucket/{place}") == expected
+
+    def test_what_stands_beside_a_table(self, bucket, expected):
+        (bucket / "levels.csv").write_text("user_id,k\nann,3\n")
+        (bucket / "trust.txt").write_text("ann ben 1\n")
+        (bucket / "known.jsonl").write_text('{"target": "x", "item": 7, "rating": 4}\n')
+        levels = read_levels("s3://bucket/levels.csv", expected.users, 1)
+        assert levels.tolist() == [3, 1, 1]
+        assert read_trust("s3://bucket/trust.txt", expected.users).links.sum() == 1
+        for known in ("known.jsonl", "my%20ratings.csv"):
+            assert read_knowledge(f"s3://bucket/{known}").ratings.n_items > 0
+        found = audit(
+            expected, aux="s3://bucket/known.jsonl", targets=2, curves=False, duplicates="last"
+        )
+        assert [each.target for each in found.suspects] == ["x"]
+
+    @pytest.mark.parametrize("address", ["sqlite:///shop.db", "postgresql://ann@host/shop"])
+    def test_no_database_stands_beside_a_table(self, address, expected):
+        for name, read in {
+            "privacy_levels": lambda: read_levels(address, expected.users, 1),
+            "trust": lambda: read_trust(address, expected.users),
+            "aux": lambda: read_knowledge(address),
+        }.items():
+            with pytest.raises(RecveilError, match=rf"^{name} \(--[a-z-]+\): .* a database"):
+                read()
 
     def test_partitions(self, expected):
         reading = understand("s3://bucket/dates")

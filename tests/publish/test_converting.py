@@ -61,3 +61,16 @@ def test_no_part_of_the_source_is_written_over(tmp_path, monkeypatch, source):
         with pytest.raises(RecveilError, match="source and target share that file"):
             convert(source.format(here=tmp_path), target, force=True)
     assert (tmp_path / "real.csv").read_text() == "user,item,rating\nben,7,3\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("parts", "parts/all.csv"), ("parts/*.csv", "parts/all.csv"), ("0.csv", "0.csv-wal")],
+)
+def test_nothing_is_put_among_what_the_next_run_reads(tmp_path, monkeypatch, source, target):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "0.csv").write_text("user,item,rating\nann,7,4\n")
+    with pytest.raises(RecveilError, match="would stand among the files of"):
+        convert(source, target, target_format="csv")
+    assert len(list(tmp_path.rglob("*"))) == 2

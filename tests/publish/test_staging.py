@@ -100,8 +100,9 @@ class TestModes:
 
         monkeypatch.setattr("recveil.publish.staging._put_into_place", look)
         release.write(tmp_path / "out")
-        (staging,) = [name for name in seen[0] if name.count("/") == 0]
-        assert seen[0][staging] == "0o700"
+        staging, lock = sorted(name for name in seen[0] if name.count("/") == 0)
+        assert (seen[0][staging], lock) == ("0o700", ".out.partial-lock")
+        assert seen[0][lock] == "0o600"
         assert seen[0][f"{staging}/lock"] == "0o600"
 
 

@@ -11,7 +11,7 @@ import typer
 
 from recveil.brief import brief
 from recveil.cli.declare import Verb
-from recveil.cli.settings_file import FILE, Known, read_settings, taken_in_words
+from recveil.cli.settings_file import FILE, Known, read_settings, refuse_of_others, taken_in_words
 from recveil.errors import printable
 
 
@@ -74,7 +74,9 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
             return None
         if path is None and not Path(FILE).is_file():
             return None
-        path = path or Path(FILE)
+        if path is None:
+            path = Path(FILE)
+            refuse_of_others(path)
         options = known()
         values = read_settings(path, options).get(verb.__name__, {})
         context.default_map = {**values}

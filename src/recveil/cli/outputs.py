@@ -28,12 +28,10 @@ FOLDERS = {
     "demo": ("output",),
     "compare": ("out",),
 }
-# Options that may be words instead of files.
-_PERHAPS_FILES = ("privacy_levels", "catalogue", "trust")
 # What a verb is about; all other inputs stand beside it.
 _MAIN = ("source", "path", "train", "test")
-# Options that take a path or an address.
-_TABLES = ("source", "train", "test")
+# Options that take a path or an address, or perhaps words instead.
+_TABLES = ("source", "train", "test", "aux", "privacy_levels", "catalogue", "trust")
 _RELEASES = ("release", "against", "path")
 # What is typed without the name of an option, beside these.
 _ARGUMENTS = (
@@ -127,6 +125,7 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     # Other files are replaced by force alone, so that this is what is to be said first.
     replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
     _refuse_inputs(replaced, folders, inputs)
+    _refuse_among([*files, *folders], inputs)
     for each in [*files, *folders]:
         refuse_traps(each.path)
     for each in files:
@@ -164,12 +163,18 @@ def _unasked(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
 
 
 def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
+    from recveil.io.standing_for import standard_input_file
+
     for name, value in given.items():
-        if name in outputs or is_stdout(value):
+        if name in outputs:
+            continue
+        if is_stdout(value):
+            if (isinstance(value, Path) or name in _TABLES) and (file := standard_input_file()):
+                yield _place(verb, name, file)
             continue
         if isinstance(value, Settings):
             yield _place(verb, name, value.path)
-        elif isinstance(value, Path) or (name in _PERHAPS_FILES and isinstance(value, str)):
+        elif isinstance(value, Path):
             yield _place(verb, name, value)
         elif name in _TABLES and (file := _file_at(value)) is not None:
             yield _place(verb, name, file)
@@ -207,15 +212,15 @@ def _refuse_inputs(
     files: list[NamedPath], folders: list[NamedPath], inputs: list[NamedPath]
 ) -> None:
     """Refuse an output that is an input, stands in one, or is a folder in which one stands."""
-    from recveil.io.part_files import files_at
+    from recveil.io.standing_for import files_at, identity
 
     for given in inputs if files or folders else []:
         option = given.name.removeprefix("--").lower()
         what = "the input" if option in _MAIN else "an input"
         behind = files_at(given.path)
-        held = {_identity(file): file for file in behind}
+        held = {identity(file): file for file in behind}
         for each in [*files, *folders]:
-            file = held.get(own) if (own := _identity(each.path)) else None
+            file = held.get(own) if (own := identity(each.path)) else None
             if file == given.path:
                 raise typer.BadParameter(f"{each.told} is {what} itself; name another place")
             if file is not None:
@@ -237,13 +242,22 @@ def _refuse_inputs(
                 )
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file or folder from all others, by whatever links; None for none."""
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
+def _refuse_among(outputs: list[NamedPath], inputs: list[NamedPath]) -> None:
+    """Refuse what the next run would read with an input: a part of it, or a database's log."""
+    from recveil.io.standing_for import is_log_of, would_be_read
+
+    for given in inputs:
+        for each in outputs:
+            if is_log_of(each.path, given.path):
+                raise typer.BadParameter(
+                    f"{each.told} is a file that a database keeps beside {given.told}, or would be "
+                    f"taken for one; name another place"
+                )
+            if would_be_read(each.path, given.path):
+                raise typer.BadParameter(
+                    f"{each.told} would stand among the files of {given.told}, which the next run "
+                    f"reads; name another place"
+                )
 
 
 def _refuse_unwritable(output: NamedPath) -> None:

@@ -1,6 +1,7 @@
 """A settings file: options of verbs, in place of typing them; read, checked, and written."""
 
 import difflib
+import os
 import re
 import textwrap
 import tomllib
@@ -11,10 +12,20 @@ from typing import Any
 
 from recveil.beside import refuse_in_release, write_beside
 from recveil.cli.known_options import KnownOption, as_toml
+from recveil.devices import (
+    IsTooLargeError,
+    is_anothers,
+    is_device,
+    is_written_by_others,
+    owner_name,
+    read_whole,
+)
 from recveil.errors import RecveilError, quoted, shortened
 
 FILE = "recveil.toml"
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 16
+# Points in one line: a key of many parts takes memory by their square.
+_MOST_POINTS = 100
 _PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 _KINDS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -84,13 +95,70 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
     return found
 
 
+def refuse_of_others(path: Path) -> None:
+    """Refuse a settings file that nobody named and that somebody else could have written.
+
+    It says what is written where. So whoever left one in a folder for several people would let
+    whoever runs a verb there replace files of their own.
+
+    Parameters
+    ----------
+    path : Path
+        A file in the folder in which a verb runs.
+
+    Raises
+    ------
+    RecveilError
+        If it, or the link that leads to it, belongs to a user who is neither this one nor the
+        administrator (root), or if others can write to it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "recveil.toml")
+    ...     path.touch(mode=0o600)
+    ...     refuse_of_others(path)
+    """
+    for found in (path.lstat(), path.stat()):
+        if is_anothers(found):
+            why = f"belongs to the user {owner_name(found)}"
+        elif is_written_by_others(found):
+            why = f"belongs to {owner_name(found)}, but others can write to it"
+        else:
+            continue
+        raise RecveilError(
+            f"{path} in this folder {why}, and says what is written where; look into it, and name "
+            f"it with --config {path} if it is to count, or run in another folder"
+        )
+
+
+def _content(path: Path) -> bytes:
+    """Return what a settings file holds; nothing that could be waited for is one."""
+    if str(path) == os.devnull:
+        return b""
+    if is_device(path):
+        raise RecveilError(f"{path.name}: a pipe or a device, where a file of options was expected")
+    try:
+        content = read_whole(path, _MOST_BYTES)
+    except IsTooLargeError:
+        raise RecveilError(
+            f"{path.name}: more than {_MOST_BYTES:,} bytes, where options were expected; take out "
+            f"what is none"
+        ) from None
+    if any(line.count(b".") > _MOST_POINTS for line in content.splitlines()):
+        raise RecveilError(
+            f"{path.name}: a line of more than {_MOST_POINTS} points, where options were expected; "
+            f"write each option in a line of its own, such as k = 5"
+        )
+    return content
+
+
 def _parsed(path: Path) -> dict[str, Any]:
     from recveil.io.files import naming  # with it comes pyarrow, which takes a moment
 
-    with naming(path), path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise RecveilError(f"{path.name}: more than a megabyte, where options were expected")
+    with naming(path):
+        content = _content(path)
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -183,12 +251,26 @@ def config(output: str | PathLike[str], known: Known, *, force: bool = False) ->
         raise RecveilError(
             f"{path} exists; choose another output, or replace it with force (--force)"
         )
+    if path.is_file():
+        _refuse_no_settings(path, known)
     if not path.parent.is_dir() or path.is_dir():
         raise RecveilError(f"{path} cannot be written; expected a file in a folder")
     refuse_in_release(path)
     text = settings_text(known)
     write_beside(path, lambda beside: beside.write_text(text, "utf-8"))
     return list(known)
+
+
+def _refuse_no_settings(path: Path, known: Known) -> None:
+    """Refuse to replace what is no file of options: it may be the table itself."""
+    try:
+        is_one = all(verb in known for verb in _parsed(path))
+    except RecveilError:
+        is_one = False
+    if not is_one:
+        raise RecveilError(
+            f"{path} is no file of options, which alone is replaced by one; choose another output"
+        )
 
 
 def settings_text(known: Known) -> str:

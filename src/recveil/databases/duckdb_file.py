@@ -1,13 +1,13 @@
 """DuckDB: a file that is opened for reading, and nothing outside it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from recveil.databases.queries import DatabaseColumn, everything_of, rows_of
+from recveil.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
 from recveil.errors import RecveilError, first_line_of
 
 _ROWS_AT_ONCE = 1 << 16
@@ -64,17 +64,9 @@ class DuckDBFile:
         """Return the rows of a query, batch by batch."""
         with self._telling():
             reader = self.connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
-        return reader.schema, self._each(reader)
+        return reader.schema, each_of(reader, self._telling)
 
-    def rows(
-        self, query: str, columns: Sequence[DatabaseColumn]
-    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return some columns of a query's rows, batch by batch."""
-        return self.batches(rows_of(query, columns, self.name))
-
-    def _each(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        with self._telling():
-            yield from reader
+    rows = typed_rows
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

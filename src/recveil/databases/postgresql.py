@@ -5,13 +5,15 @@ Who asks, and with which password, is for the driver's own library: the address,
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from recveil.databases.queries import DatabaseColumn, everything_of, rows_of
+from recveil.databases.meanwhile import heard_meanwhile
+from recveil.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
 from recveil.errors import RecveilError
 
 _ITSELF = {
@@ -75,7 +77,8 @@ class PostgreSQL:
     ) -> list[DatabaseColumn]:
         """Describe the columns of a query by their types; no row is asked for."""
         with self._telling():
-            schema = self.cursor.adbc_execute_schema(everything_of(query))
+            described = partial(self.cursor.adbc_execute_schema, everything_of(query))
+            schema = heard_meanwhile(described, self.cursor.adbc_cancel)
         found = [(field.name, _kind_of(field), field.type) for field in schema]
         return [
             DatabaseColumn(name, kind, _read_as(kind, of))
@@ -86,19 +89,17 @@ class PostgreSQL:
     def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the rows of a query, batch by batch, as the server sends them."""
         with self._telling():
-            self.cursor.execute(sql)
+            heard_meanwhile(partial(self.cursor.execute, sql), self.cursor.adbc_cancel)
             reader = self.cursor.fetch_record_batch()
-        return reader.schema, self._each(reader)
+        return reader.schema, each_of(self._sent(reader), self._telling)
 
-    def rows(
-        self, query: str, columns: Sequence[DatabaseColumn]
-    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return some columns of a query's rows, batch by batch."""
-        return self.batches(rows_of(query, columns, self.name))
+    rows = typed_rows
 
-    def _each(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        with self._telling():
-            yield from reader
+    def _sent(self, reader: Any) -> Iterator[pa.RecordBatch]:
+        """Yield what the server sends."""
+        coming = partial(next, reader, None)
+        while (batch := heard_meanwhile(coming, self.cursor.adbc_cancel)) is not None:
+            yield batch
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
@@ -108,9 +109,6 @@ class PostgreSQL:
         try:
             yield
         except (Error, OSError, pa.ArrowException) as error:
-            # On Ctrl-C the driver asks the server to stop, and tells nothing but its answer.
-            if "due to user request" in str(error):
-                raise KeyboardInterrupt from None
             said = _SAID.search(str(error))
             told = said[1] if said else "the server broke off"
             raise RecveilError(
@@ -152,7 +150,7 @@ def opened_postgresql(place: str, name: str) -> Iterator[PostgreSQL]:
     with _connected(place, name) as connection, connection.cursor() as cursor:
         database = PostgreSQL(cursor, name)
         with database._telling():
-            cursor.execute(_SNAPSHOT)
+            heard_meanwhile(partial(cursor.execute, _SNAPSHOT), cursor.adbc_cancel)
         yield database
 
 
@@ -161,7 +159,7 @@ def _connected(place: str, name: str) -> Any:
     from adbc_driver_postgresql import dbapi
 
     try:
-        return dbapi.connect(place)
+        return heard_meanwhile(partial(dbapi.connect, place))
     except Error as error:
         problem = why_not_connected(str(error))
     # Not within the handling of the driver's error, which names the host and may quote more.

@@ -1,6 +1,7 @@
 """Queries: what is asked of a database, whatever its kind, and what a name may do in it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -43,7 +44,15 @@ class DatabaseColumn(NamedTuple):
 
 
 class Database(Protocol):
-    """A database that is open for reading; nothing can be written through it."""
+    """A database that is open for reading; nothing can be written through it.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in an error.
+    """
+
+    name: str
 
     def tables(self) -> list[str]:
         """List the names of its tables and views."""
@@ -68,6 +77,21 @@ class Database(Protocol):
         self, query: str, columns: Sequence[DatabaseColumn]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return some columns of a query's rows, batch by batch."""
+
+
+def typed_rows(
+    database: Database, query: str, columns: Sequence[DatabaseColumn]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return some columns of a query's rows, batch by batch, where each column has a type."""
+    return database.batches(rows_of(query, columns, database.name))
+
+
+def each_of(
+    batches: Iterable[pa.RecordBatch], telling: Callable[[], AbstractContextManager[None]]
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches; what their driver raises meanwhile is told by `telling`."""
+    with telling():
+        yield from batches
 
 
 def query_of(database: Database, wanted: Wanted, name: str) -> str:

@@ -8,7 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from recveil.databases.address import quoted_path
-from recveil.databases.queries import DatabaseColumn, everything_of, name_in_sql, rows_of
+from recveil.databases.queries import (
+    DatabaseColumn,
+    each_of,
+    everything_of,
+    name_in_sql,
+    rows_of,
+)
 from recveil.errors import RecveilError, first_line_of
 
 _ROWS_AT_ONCE = "65536"
@@ -67,7 +73,7 @@ class SQLite:
             )
             self.cursor.execute(sql)
             reader = self.cursor.fetch_record_batch()
-        return reader.schema, self._each(reader)
+        return reader.schema, each_of(reader, self._telling)
 
     def rows(
         self, query: str, columns: Sequence[DatabaseColumn]
@@ -81,10 +87,6 @@ class SQLite:
         names = [column.name for column in columns]
         named = pa.schema(list(zip(names, schema.types, strict=True)))
         return named, _without_first(batches, names)
-
-    def _each(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        with self._telling():
-            yield from reader
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

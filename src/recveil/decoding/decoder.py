@@ -1,6 +1,7 @@
 """Decoder: asks another process what is in a file with types, such as Parquet."""
 
 import atexit
+import io
 import json
 import os
 import re
@@ -18,8 +19,9 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.decoding.packing import packing_of
+from recveil.decoding.standstill import CAN_LOOK, WatchedAnswers
 from recveil.errors import MachineError, RecveilError
-from recveil.lifeline import HAS_LIFELINES
+from recveil.lifeline import HAS_LIFELINES, lifeline_pipe
 from recveil.memory import in_words, memory_limit, not_enough, refuse_for_memory
 
 _START = (
@@ -172,7 +174,7 @@ class _Child:
         self.owner = os.getpid()
         self.is_waiting = True  # for a request: its last answer was read to the end
         # Only this process holds the other end: however it ends, so does that one.
-        lifeline, self.held = os.pipe() if HAS_LIFELINES else (-1, -1)
+        lifeline, self.held = lifeline_pipe() if HAS_LIFELINES else (-1, -1)
         self.process = subprocess.Popen(  # noqa: S603  # a fixed command, and no shell
             [sys.executable, "-c", _START, str(lifeline), *filter(None, sys.path)],
             stdin=subprocess.PIPE,
@@ -187,11 +189,16 @@ class _Child:
         if HAS_LIFELINES:
             os.close(lifeline)
         self.requests = cast(IO[bytes], self.process.stdin)
-        self.answers = cast(IO[bytes], self.process.stdout)
+        answers = cast(IO[bytes], self.process.stdout)
         with suppress(ImportError, AttributeError, OSError):
             import fcntl
 
-            fcntl.fcntl(self.answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            fcntl.fcntl(answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self.asked_about = ""
+        self.answers: Any = answers
+        if CAN_LOOK:
+            watched = WatchedAnswers(answers, self.process.pid, lambda: self.asked_about)
+            self.answers = io.BufferedReader(watched)
 
     @classmethod
     def take(cls) -> "_Child":
@@ -234,7 +241,7 @@ class _Child:
 
     def ask(self, request: dict[str, Any], name: str) -> tuple[dict[str, Any], Any]:
         """Send a request; return the head of the answer, and the stream that follows it."""
-        self.is_waiting = False
+        self.is_waiting, self.asked_about = False, name
         try:
             self.requests.write(json.dumps(request).encode() + b"\n")
             self.requests.flush()

@@ -105,7 +105,8 @@ def opened_unpacked(path: Path) -> Iterator[IO[bytes]]:
         if packing in _OF_PYARROW:
             file = stack.enter_context(pa.OSFile(os.fsencode(path)))
             raw = stack.enter_context(pa.input_stream(file, compression=_OF_PYARROW[packing]))
-            yield io.BufferedReader(_Unpacked(raw.read), _PIECE)
+            # Of what is damaged, pyarrow's `read` never gives back the memory for a piece.
+            yield io.BufferedReader(_Unpacked(raw.read_buffer), _PIECE)
             return
         plain = stack.enter_context(path.open("rb"))
         if packing == "xz":
@@ -155,7 +156,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        piece = self.read_some(len(buffer))
+        piece = memoryview(self.read_some(len(buffer))).cast("B")
         buffer[: len(piece)] = piece
         return len(piece)
 

@@ -60,7 +60,8 @@ def order_seen(ratings: Ratings, activity: Spread, popularity: Spread) -> Column
     if min(ratings.n_users, ratings.n_items) < _FEWEST:
         return ColumnOrder(None, ("There are too few users or items to tell.",))
     told, signs = [], []
-    for says, sign in (_by_days(ratings), _by_spread(activity, popularity)):
+    what = "likes" if ratings.is_unary else "ratings"
+    for says, sign in (_by_days(ratings), _by_spread(activity, popularity, what)):
         if says is not None:
             told.append(says)
             signs.append(sign)
@@ -80,9 +81,10 @@ def _by_days(ratings: Ratings) -> tuple[bool | None, str]:
     people, items = shares
     if people is None or items is None or abs(people - items) < _APART_DAYS:
         return None, ""
+    what, do = ("likes", "like") if ratings.is_unary else ("ratings", "rate")
     return people > items, (
-        f"Of ten ratings, those of one user are of {10 * people:.1f} different days, and those of "
-        f"one item of {10 * items:.1f} (medians); people rate several things a day."
+        f"Of ten {what}, those of one user are of {10 * people:.1f} different days, and those of "
+        f"one item of {10 * items:.1f} (medians); people {do} several things a day."
     )
 
 
@@ -99,12 +101,12 @@ def _share_of_days(
     return float(np.median(different[enough] / counts[enough]))
 
 
-def _by_spread(activity: Spread, popularity: Spread) -> tuple[bool | None, str]:
+def _by_spread(activity: Spread, popularity: Spread, what: str) -> tuple[bool | None, str]:
     apart = popularity.gini - activity.gini
     if abs(apart) < _APART_GINI:
         return None, ""
     return apart < 0, (
-        f"A tenth of the users gave {activity.top_tenth:.0%} of the ratings, and a tenth of the "
+        f"A tenth of the users gave {activity.top_tenth:.0%} of the {what}, and a tenth of the "
         f"items got {popularity.top_tenth:.0%} (Gini {activity.gini:.2f} and "
         f"{popularity.gini:.2f}); they mostly gather on items more."
     )

@@ -16,6 +16,7 @@ from recveil.io.part_files import parts_of
 from recveil.io.reading import Reading
 from recveil.io.recognizing import recognize
 from recveil.io.sample import first_rows
+from recveil.io.table_within import OF_SEVERAL_TABLES, first_within
 from recveil.ratings.frame import frame_of
 from recveil.ratings.plain_types import python_values
 
@@ -73,7 +74,7 @@ def rows_of_frame(frame: Any, reading: Reading) -> FirstRows | None:
         table = frame_of(frame).table.slice(0, MOST_ROWS)
     except RecveilError:
         return None
-    return _with_roles(reading, table.column_names, _columns_as_text(table))
+    return _of_table(reading, table)
 
 
 def rows_of_file(
@@ -92,6 +93,9 @@ def rows_of_file(
     layout : Layout
         What they said of how it is written.
     """
+    if reading.format in OF_SEVERAL_TABLES:
+        within = first_within(path, reading.format, layout.within(reading.format))
+        return None if within is None else _of_table(reading, within)
     if layout.wide or reading.format not in FORMATS or reading.format == "netflix":
         return None
     parts = parts_of(path)
@@ -103,9 +107,7 @@ def rows_of_file(
     if dialect is not None:
         return _rows_of_text(path, dialect, reading)
     table = first_rows(path, found.format)
-    if table is None:
-        return None
-    return _with_roles(reading, table.column_names, _columns_as_text(table))
+    return None if table is None else _of_table(reading, table)
 
 
 def _rows_of_text(path: Path, dialect: Dialect, reading: Reading) -> FirstRows | None:
@@ -114,6 +116,10 @@ def _rows_of_text(path: Path, dialect: Dialect, reading: Reading) -> FirstRows |
     rows = list(itertools.islice(records, MOST_ROWS))
     names = names or range(1, len(rows[0]) + 1 if rows else 1)
     return _with_roles(reading, list(names), [row for row in rows if len(row) == len(names)])
+
+
+def _of_table(reading: Reading, table: pa.Table) -> FirstRows:
+    return _with_roles(reading, table.column_names, _columns_as_text(table))
 
 
 def _with_roles(

@@ -131,12 +131,10 @@ def _of_other(rows: FirstRows, at: int) -> Identifier | None:
     name = rows.names[at]
     column = [row[at] for row in rows.rows]
     texts = [text for text in column if text]
-    if not texts:
-        return None
-    kind, times = _kind_of(texts)
+    kind, times = _kind_of(texts) if texts else ("", 0)
     if not kind and isinstance(name, str) and _NAMES.search(_words(name)):
         kind, times = "called like something that tells of people", len(texts)
-    if not kind:
+    if not kind and texts:
         kind, times = _by_values(rows, column, texts)
     return Identifier(name, "", kind, times, len(texts), _LEFT_OUT) if kind else None
 

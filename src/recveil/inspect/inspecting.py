@@ -30,7 +30,7 @@ from recveil.io.layout import layout_of
 from recveil.io.raw_columns import raw_columns_shown
 from recveil.ratings import Ratings
 
-_OF_LAYOUT = ("delimiter", "decimal", "wide", "null")
+_OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 
 
 def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:

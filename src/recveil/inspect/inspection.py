@@ -38,6 +38,21 @@ class End(NamedTuple):
     people: int
 
 
+class WordUse(NamedTuple):
+    """A word of ratings that are words.
+
+    Attributes
+    ----------
+    word : str
+    ratings, people : int
+        How many ratings it is, and how many people gave it.
+    """
+
+    word: str
+    ratings: int
+    people: int
+
+
 @brief
 @dataclass(frozen=True, eq=False)
 class Inspection:
@@ -95,6 +110,17 @@ class Inspection:
         ]
 
     @property
+    def words(self) -> list[WordUse]:
+        """Each word of the scale, and how much it is used; empty if ratings are numbers."""
+        ratings = self.ratings
+        users = ratings.user_positions()
+        given = [ratings.values == at for at in range(1, len(ratings.scale.words) + 1)]
+        return [
+            WordUse(word, int(here.sum()), int(np.unique(users[here]).size))
+            for word, here in zip(ratings.scale.words, given, strict=True)
+        ]
+
+    @property
     def doubts(self) -> list[str]:
         """What is doubtful about a scale that nobody named, a clause each."""
         return [doubt.describe(_FEW) for doubt in doubts_of(self.ratings, _FEW)]
@@ -132,6 +158,11 @@ class Inspection:
                 "high_end": high._asdict(),
                 "levels": [{"value": value, "ratings": n} for value, n in self.levels],
                 "doubts": self.doubts,
+                **(
+                    {"ordered": scale.ordered, "words": [each._asdict() for each in self.words]}
+                    if scale.words
+                    else {}
+                ),
             },
             "dates": self.dates and self.dates.to_dict(),
             "dropped": self.dropped,

@@ -55,6 +55,36 @@ def at_hand(source: str | PathLike[str]) -> Iterator[Path | Address]:
         yield address if address.is_server else _database_file(address)
 
 
+@contextmanager
+def beside_table(name: str, source: str | PathLike[str]) -> Iterator[Path]:
+    """Give the path of a file that stands beside the table; its address may be given, too.
+
+    Parameters
+    ----------
+    name : str
+        The parameter that it is given as.
+    source : str or path
+        What `at_hand` takes, but no database, of which nothing says what to read there.
+
+    Examples
+    --------
+    >>> with beside_table("trust", "file:///data/trust.txt") as path:
+    ...     path.name
+    'trust.txt'
+    """
+    scheme = scheme_of(source)
+    is_database = scheme not in (None, "file", *SERVICES) and address_of(source) is not None
+    if not is_database:
+        with at_hand(source) as found:
+            if isinstance(found, Path):
+                yield found
+                return
+    raise RecveilError(
+        f"{name} (--{name.replace('_', '-')}): the address of a database, of which only the table "
+        f"itself is read; write what is meant to a file, such as CSV, and name that"
+    )
+
+
 def file_at(source: object) -> Path | None:
     """Return the path of the file or folder that a source is, whether it exists or not.
 

@@ -15,21 +15,15 @@ from recveil.io.order import Order, order_of, refuse_guess, tell_guess
 from recveil.io.positions import as_text
 from recveil.io.raw_columns import show_raw_columns
 from recveil.io.read import read_source
-from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value
+from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value, with_ends
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.assemble import Duplicates
 from recveil.ratings.build import build, tell_dropped
 from recveil.ratings.columns import Feedback, Locate
 from recveil.ratings.dates import Look, refuse_times, tell_look
-from recveil.ratings.ends import doubts_of
-from recveil.ratings.feedback import Counts, feedback_of, tell_feedback
+from recveil.ratings.feedback import Counts, feedback_of, scale_said, tell_feedback
 from recveil.ratings.framed import frame_columns
-
-# Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
-_FEW = 5
-# How what is doubtful about an inferred scale begins.
-NOBODY_NAMED = "Nobody named the scale"
 
 
 def understand(
@@ -54,6 +48,8 @@ def understand(
     sheet: str | None = None,
     likes: bool = False,
     counts: Counts | None = None,
+    order: str | Iterable[str] | None = None,
+    words: str | Iterable[str] | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
@@ -66,7 +62,7 @@ def understand(
         data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
         all else here must be left at its default.
     format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
-    delimiter, decimal, wide, null, query, table, sheet, likes, counts
+    delimiter, decimal, wide, null, query, table, sheet, likes, counts, order, words
         See `read_ratings`.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
@@ -97,10 +93,11 @@ def understand(
     >>> reading.order, reading.mapping()
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
+    named, is_any = scale_said(scale, order, words)
     reading = _take(
         source,
         format=format,
-        scale=scale,
+        scale=named,
         duplicates=duplicates,
         drop_off_scale=drop_off_scale,
         times=times,
@@ -110,33 +107,33 @@ def understand(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(likes=likes, counts=counts, scale=scale, one_value=True),
+        feedback=feedback_of(likes=likes, counts=counts, scale=named, one_value=True, words=is_any),
         k=k,
         people_in=people_in,
     )
-    return reading if k is not None else _with_ends(reading)
+    return reading if k is not None else with_ends(reading)
 
 
 def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
     """Take what somebody knows: as `understand`, but that who knows fives alone knows fives."""
     layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
-    likes, counts = reading.pop("likes", False), reading.pop("counts", None)
-    usual = {"format": None, "scale": None, "duplicates": "error", "drop_off_scale": False}
-    feedback = feedback_of(likes=likes, counts=counts, scale=reading.get("scale"))
-    options: dict[str, Any] = {**usual, "times": True, **reading}
-    return _with_ends(_take(source, layout=layout, feedback=feedback, **options))
+    said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
+    named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))
+    reading["scale"], said["words"] = scale_said(*named)
+    feedback = feedback_of(**said, scale=reading["scale"])
+    return with_ends(_take(source, layout=layout, feedback=feedback, **reading))
 
 
 def _take(
     source: str | PathLike[str] | Ratings | Any,
     *,
-    format: str | None,
-    scale: RatingScale | None,
-    duplicates: Duplicates,
-    drop_off_scale: bool,
-    times: bool,
     layout: Layout,
     feedback: Feedback,
+    format: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "error",
+    drop_off_scale: bool = False,
+    times: bool = True,
     time_format: str | None = None,
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
@@ -148,6 +145,7 @@ def _take(
         options: dict[str, object] = {"format": format, "scale": scale, **given}
         options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
         options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
+        options["words"] = feedback.words or None
         refuse_given(options, "ratings that were read already")
         held = Reading(source, "the ratings")
         return of_one_value(held) if feedback.one_value else held
@@ -170,6 +168,7 @@ def _take(
             time_format=time_format,
             layout=layout,
             feedback=feedback,
+            scale=scale,
         )
         order = order_of(path.name, read, given, format)
         if order == "guessed" and k is not None:
@@ -210,6 +209,8 @@ def read_ratings(
     sheet: str | None = None,
     likes: bool = False,
     counts: Counts | None = None,
+    order: str | Iterable[str] | None = None,
+    words: str | Iterable[str] | None = None,
 ) -> Ratings:
     r"""Read a file of ratings, packed or not.
 
@@ -259,6 +260,11 @@ def read_ratings(
     counts : {"log", "likes"}, optional
         What to make of ratings that count how often, or how long: levels of 1 to 7 (from 1, 3, 10,
         30, 100, 300 and 1,000 on), or likes.
+    order : str or iterable of str, optional
+        The ratings are words: all of them, the lowest first; a text has commas between them. The
+        same as a `scale` that is `RatingScale.of_words(order)`.
+    words : str or iterable of str, optional
+        The ratings are words without an order: all of them, or "all" for those in the table.
 
     Returns
     -------
@@ -286,10 +292,11 @@ def read_ratings(
     ...     read_ratings(path)
     Ratings(1 users × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
+    named, is_any = scale_said(scale, order, words)
     reading = _take(
         path,
         format=format,
-        scale=scale,
+        scale=named,
         duplicates=duplicates,
         drop_off_scale=drop_off_scale,
         times=times,
@@ -299,7 +306,7 @@ def read_ratings(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(likes=likes, counts=counts, scale=scale),
+        feedback=feedback_of(likes=likes, counts=counts, scale=named, words=is_any),
     )
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)
@@ -344,7 +351,8 @@ def _read(
             f"{where}: time_format (--time-format) is given, but no column of times was "
             f"recognized; name it with time (--time)"
         )
-    if "rating" in columns and how.scale is None and not how.feedback.is_said:
+    is_told = how.scale is not None or how.feedback.is_said or how.feedback.words
+    if "rating" in columns and not is_told:
         refuse_times(columns["rating"].slice(0, 1_000), names["rating"], where)
     try:
         built = build(
@@ -382,13 +390,3 @@ def _read(
             *tell_dropped(built, how.duplicates, how.feedback),
         ),
     )
-
-
-def _with_ends(reading: Reading) -> Reading:
-    """Tell doubtful ends and steps of an inferred scale; the scale stays marked as inferred."""
-    notes = [
-        f"{NOBODY_NAMED}: {doubt.describe(_FEW)}. Name it with scale (--scale), and leave "
-        f"out what is no rating with drop_off_scale (--drop-off-scale)."
-        for doubt in doubts_of(reading.ratings, _FEW)
-    ]
-    return replace(reading, notes=(*reading.notes, *notes))

@@ -14,7 +14,7 @@ from recveil.errors import RecveilError, first_line_of, listed, named_twice, quo
 from recveil.io.files import naming
 from recveil.io.gathering import TextColumns
 from recveil.io.lines import Place, Places
-from recveil.io.source import Selection, Source
+from recveil.io.source import Selection, Source, refuse_many_columns
 from recveil.io.watched import LONGEST_LINE, watched_text
 from recveil.memory import refuse_beyond_limit
 
@@ -277,6 +277,7 @@ _EXACTLY: dict[str, Any] = {
 
 def _object(found: Any, place: Place) -> dict[str, Any]:
     if isinstance(found, dict):
+        refuse_many_columns(len(found), str(place))
         return found
     kind = "a list" if isinstance(found, list) else quoted(found, 30)
     raise RecveilError(

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.decoding import decoded_table, decoding
 from recveil.errors import RecveilError, listed, quoted
+from recveil.io.at_hand import beside_table
 from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
 from recveil.io.files import naming, open_bytes
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
-from recveil.io.pipes import spooled
 from recveil.ratings.columns import USUAL_NAMES, Locate
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.plain_types import plain_table, python_values
@@ -47,8 +47,8 @@ def read_levels(
     Parameters
     ----------
     source : str or path
-        CSV or tab-separated text with a header, gzipped or not, or Parquet; a pipe, or "-" for
-        standard input. Other columns are passed over.
+        CSV or tab-separated text with a header, gzipped or not, or Parquet; a pipe, "-" for
+        standard input, or an address such as s3://. Other columns are passed over.
     users : ndarray of int64 or of str objects, shape (n_users,)
         The users' labels, as in `Ratings.users`.
     default : int
@@ -82,7 +82,7 @@ def read_levels(
     array([3, 1, 2])
     """
     _check_default(default, len(users))
-    with spooled(source) as path:
+    with beside_table("privacy_levels", source) as path:
         return _read_levels(path, users, default)
 
 
@@ -262,6 +262,6 @@ def users_in_levels(source: str | PathLike[str]) -> set[str]:
     ...     users_in_levels(path)
     {'ann'}
     """
-    with spooled(source) as path:
+    with beside_table("privacy_levels", source) as path:
         column = _read(path)
     return {str(user) for user in python_values(column.users.unique())}

@@ -16,6 +16,7 @@ from recveil.errors import RecveilError, quoted
 from recveil.io.files import naming
 from recveil.io.formats import netflix_files
 from recveil.io.lines import Place, Places
+from recveil.io.no_part import refuse_no_files
 from recveil.io.source import COLUMNS, Selection, Source
 from recveil.io.watched import watched_text
 
@@ -50,6 +51,9 @@ def read_netflix(path: Path, selection: Selection) -> Source:
         raise RecveilError(
             f"{path.name}: a folder without mv_*.txt or combined_data_*.txt; name the one with them"
         )
+    if path.is_dir():
+        with naming(path):
+            refuse_no_files(files, path)
     movies = _Movies()
     try:
         blocks = [_read_block(block, movies) for block in _blocks(files)]

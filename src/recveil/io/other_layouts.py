@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from recveil.errors import RecveilError, quoted
 from recveil.io.written_text import write_inter, written_table
 from recveil.ratings import Ratings
+from recveil.ratings.worded import labels_of
 
 # The version of LensKit's data model whose interactions are sorted by user and item.
 _LENSKIT_SCHEMA = "2025.3"
@@ -36,7 +37,7 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
     columns = {
         "user_num": pa.array(ratings.user_positions()),
         "item_num": pa.array(ratings.indices),
-        "rating": pa.array(ratings.values.astype(np.float64)),
+        "rating": labels_of(ratings.values.astype(np.float64), ratings.scale),
     }
     if ratings.days is not None:
         seconds = pa.array(ratings.days.astype(np.int64) * 86_400)

@@ -1,12 +1,10 @@
 """Part files: a table that lies in several, in a folder, its partitions, or under a pattern."""
 
-import errno
 import os
 import re
-import stat
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +15,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, listed, quoted, shortened
 from recveil.io.files import naming
 from recveil.io.formats import netflix_files
+from recveil.io.no_part import is_part, is_passed_over, refuse_folder_links, refuse_same
 from recveil.io.source import Source
 from recveil.memory import (
     MemoryLimitError,
@@ -31,6 +30,8 @@ _PATTERN = re.compile(r"[*?\[]")
 _PARTITION = re.compile(r"([^=/]+)=(.*)")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# Folders within folders; nobody partitions a table by so many keys.
+_MOST_DEEP = 64
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
 # What a row takes beside its values while it is put in order, and what reading needs at least.
 _BESIDE_A_ROW, _LEAST = 16, 10**7
@@ -85,33 +86,22 @@ def parts_of(path: Path) -> list[Part] | None:
         if path.is_dir():
             if netflix_files(path) or (path / "release.json").exists():
                 return None
-            files = _refuse_same(sorted(_files_in(path)))
+            files = refuse_same(sorted(_files_in(path)))
             return _labelled(path, files, f"{path.resolve().name}/") or None
-        if path.exists() or not _PATTERN.search(str(path)):
+        if path.exists() or not is_pattern(path):
             return None
         return _fitting(path)
 
 
-def files_at(path: Path) -> list[Path]:
-    """List the files that an input stands for: itself, its parts, or what lies in its folder.
-
-    Parameters
-    ----------
-    path : Path
-        A file, a folder, or a pattern; what is wrong with it is said by whoever reads it.
+def is_pattern(path: Path) -> bool:
+    """Say whether a path has characters that stand for others.
 
     Examples
     --------
-    >>> files_at(Path("ratings.csv"))
-    [PosixPath('ratings.csv')]
+    >>> is_pattern(Path("parts/*.csv"))
+    True
     """
-    with suppress(RecveilError, OSError, ValueError):
-        if parts := parts_of(path):
-            return [part.path for part in parts]
-    with suppress(OSError, ValueError):
-        if path.is_dir():
-            return [path, *(each for each in path.iterdir() if each.is_file())]
-    return [path]
+    return _PATTERN.search(str(path)) is not None
 
 
 def _fitting(path: Path) -> list[Part]:
@@ -122,10 +112,12 @@ def _fitting(path: Path) -> list[Part]:
         fitting = set(_globbed(base, path.parts[at:])) if base.is_dir() else set()
     except ValueError:
         fitting = set()  # such as a**b
-    files = [file for file in sorted(fitting) if _is_part(file, base)]
+    except RecursionError:
+        raise _too_deep(base) from None
+    files = [file for file in sorted(fitting) if is_part(file, base)]
     for file in files:
-        _refuse_folder_links(file, base)
-    found = _labelled(base, _refuse_same(files))
+        refuse_folder_links(file, base)
+    found = _labelled(base, refuse_same(files))
     if not found:
         raise RecveilError(
             f"{path.name}: no file fits this pattern in {shortened(str(path.parent))}; expected "
@@ -145,20 +137,22 @@ def _globbed(base: Path, names: Sequence[str]) -> Iterator[Path]:
             yield folder / last
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
+def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
     """Yield the parts in a folder and its partitions."""
+    if depth > _MOST_DEEP:
+        raise _too_deep(folder)
     others = []
     found = False
     for each in sorted(folder.iterdir()):
-        if _is_passed_over(each.name):
+        if is_passed_over(each.name):
             continue
         if each.is_dir():
             if _PARTITION.fullmatch(each.name):
-                _refuse_folder_links(each / "*", folder)
-                yield from _files_in(each)
+                refuse_folder_links(each / "*", folder)
+                yield from _files_in(each, depth + 1)
             else:
                 others.append(each.name)
-        elif _is_part(each, folder):
+        elif is_part(each, folder):
             found = True
             yield each
     if found and others:
@@ -168,59 +162,11 @@ def _files_in(folder: Path) -> Iterator[Path]:
         )
 
 
-def _is_passed_over(name: str) -> bool:
-    """Say whether a name is of what writers of parts leave beside them, such as _temporary."""
-    return name.startswith((".", "_")) and name != ".."
-
-
-def _is_part(file: Path, base: Path) -> bool:
-    """Say whether something is a part; what is neither that nor a folder is refused by name."""
-    if any(map(_is_passed_over, file.relative_to(base).parts)):
-        return False
-    try:
-        found = file.stat()
-    except (FileNotFoundError, RuntimeError):
-        raise _no_part(file, base, "a link that leads nowhere") from None
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise _no_part(file, base, "a link that leads to itself") from None
-    if stat.S_ISDIR(found.st_mode):
-        return False
-    if not stat.S_ISREG(found.st_mode):
-        raise _no_part(file, base, "a pipe, socket or device")
-    return found.st_size > 0
-
-
-def _no_part(file: Path, base: Path, what: str) -> RecveilError:
+def _too_deep(folder: Path) -> RecveilError:
     return RecveilError(
-        f"{shortened(file.relative_to(base).as_posix(), 100)}: {what}, where a part of a table was "
-        f"expected; remove it, or name a pattern that leaves it out"
+        f"{shortened(folder.name, 60)}: more than {_MOST_DEEP} folders lie in each other below "
+        f"the one that was named; name the one that holds the table"
     )
-
-
-def _refuse_folder_links(file: Path, base: Path) -> None:
-    """Refuse a file behind a link to a folder: its rows may stand elsewhere among the parts."""
-    for folder in file.relative_to(base).parents:
-        if (base / folder).is_symlink() and folder.parts:
-            raise RecveilError(
-                f"{shortened(folder.as_posix(), 100)}: a link to a folder among the parts, which "
-                f"may be read twice; put the folder itself there, or remove the link"
-            )
-
-
-def _refuse_same(files: list[Path]) -> list[Path]:
-    """Refuse two parts that are one file by links: its rows would be read twice."""
-    seen: dict[tuple[int, int], Path] = {}
-    for file in files:
-        found = file.stat()
-        other = seen.setdefault((found.st_dev, found.st_ino), file)
-        if other is not file:
-            raise RecveilError(
-                f"{shortened(file.name, 80)} and {shortened(other.name, 80)}: two parts that are "
-                f"one file by a link, whose rows would be read twice; remove the link"
-            )
-    return files
 
 
 def _labelled(base: Path, files: Sequence[Path], within: str = "") -> list[Part]:

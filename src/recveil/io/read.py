@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from recveil.databases import Address
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.io.columnar import read_columnar
 from recveil.io.decimal_commas import with_points
 from recveil.io.delimited import DIALECTS, read_delimited
@@ -31,6 +31,7 @@ from recveil.ratings.columns import MUST_RATE, NOT_SAID, Feedback
 from recveil.ratings.dates import Look
 from recveil.ratings.feedback import refuse_doubtful
 from recveil.ratings.frame import frame_of
+from recveil.ratings.scale import RatingScale
 
 
 def read_table(
@@ -115,6 +116,7 @@ def read_source(
     time_format: str | None = None,
     layout: Layout | None = None,
     feedback: Feedback = NOT_SAID,
+    scale: RatingScale | None = None,
 ) -> Source:
     """Read the columns of a file that hold users, items, ratings and, if asked for, times.
 
@@ -133,8 +135,16 @@ def read_source(
         What was said of how the text is written.
     feedback : Feedback
         What is known of the ratings; a table may be certain to have none.
+    scale : RatingScale, optional
+        The scale that was named; what are words is not looked at as numbers.
     """
     layout = layout or Layout()
+    are_words = feedback.words or (scale is not None and bool(scale.words))
+    if are_words and layout.wide:
+        raise RecveilError(
+            f"{path.name}: wide (--wide) is given, but the cells of a matrix are numbers; write "
+            f"words one a row, as user,item,rating"
+        )
     selection = Selection(
         given, times=times, time_is_text=time_format is not None, feedback=feedback
     )
@@ -142,13 +152,26 @@ def read_source(
         source = _read_server(path, format, selection, layout)
     else:
         source = _read_files(path, format, selection, layout)
-    source = with_points(source, layout.decimal)
+    if are_words:
+        _refuse_word_as_name(path.name, source, scale)
+    else:
+        source = with_points(source, layout.decimal)
     if "rating" not in source.table.column_names and time_format is None:
         columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
         refuse_doubtful(columns, feedback, source.names.get("time"), path.name)
     if not times and "time" in source.table.column_names:
         source = source._replace(table=source.table.drop_columns("time"))
     return source
+
+
+def _refuse_word_as_name(where: str, source: Source, scale: RatingScale | None) -> None:
+    """Refuse a first row that was taken for names of columns, as it holds no number."""
+    name = source.names.get("rating")
+    if scale is not None and isinstance(name, str) and name in scale.words:
+        raise RecveilError(
+            f"{where}: its first line, with {quoted(name, 40)} in it, was taken for names of "
+            f"columns; if it is a row, say so with format (--format csv-plain, or movielens-tab)"
+        )
 
 
 def _read_files(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:

@@ -8,10 +8,15 @@ import pyarrow as pa
 from recveil.io.order import Order
 from recveil.ratings import Ratings
 from recveil.ratings.columns import NOT_SAID
+from recveil.ratings.ends import doubts_of
 from recveil.ratings.feedback import tell_feedback
 from recveil.ratings.plain_types import python_values
 
 _EXAMPLES, _LOOKED_AT = 2, 10_000
+# Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
+_FEW = 5
+# How what is doubtful about an inferred scale begins.
+NOBODY_NAMED = "Nobody named the scale"
 
 
 class ReadColumn(NamedTuple):
@@ -139,8 +144,25 @@ def of_one_value(reading: Reading) -> Reading:
         return reading
     why = f"All {ratings.n_ratings:,} ratings are {ratings.values[0]:g}"
     likes = ratings.as_likes()
+    likes = likes.with_scale(replace(likes.scale, inferred=True))
     told = tell_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
     return replace(reading, ratings=likes, notes=(*reading.notes, *told))
+
+
+def with_ends(reading: Reading) -> Reading:
+    """Tell doubtful ends and steps of an inferred scale; the scale stays marked as inferred."""
+    remedy = (
+        "Name them with words (--words), and leave others out with drop_off_scale "
+        "(--drop-off-scale)."
+        if reading.ratings.scale.words
+        else "Name it with scale (--scale), and leave out what is no rating with drop_off_scale "
+        "(--drop-off-scale)."
+    )
+    notes = [
+        f"{NOBODY_NAMED}: {doubt.describe(_FEW)}. {remedy}"
+        for doubt in doubts_of(reading.ratings, _FEW)
+    ]
+    return replace(reading, notes=(*reading.notes, *notes))
 
 
 def examples_of(column: pa.ChunkedArray) -> tuple[str, ...]:

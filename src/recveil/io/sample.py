@@ -10,6 +10,7 @@ import pyarrow as pa
 from recveil.decoding import PACKINGS, decoded_table
 from recveil.io.delimited import DIALECTS, Dialect, read_records
 from recveil.io.json_objects import first_objects
+from recveil.io.source import refuse_many_columns
 from recveil.io.table_within import OF_SEVERAL_TABLES, first_within
 from recveil.memory import refuse_beyond_limit
 from recveil.ratings.plain_types import plain_table
@@ -68,6 +69,7 @@ def first_rows(
     _, fields = next(records, (0, []))
     names = list(dialect.columns(fields))
     refuse_beyond_limit(f"{path.name}: its columns", _A_COLUMN * len(names))
+    refuse_many_columns(len(names), path.name)
     if not names or not all(name.isprintable() or not name for name in names):
         return None
     # Whoever reads all of it will say what is wrong with a row.

@@ -9,6 +9,7 @@ import pyarrow as pa
 from recveil.brief import brief
 from recveil.errors import RecveilError, named_twice, quoted
 from recveil.io.positions import choose_positions, position_in
+from recveil.memory import refuse_beyond_limit
 from recveil.ratings import find_columns
 from recveil.ratings.columns import (
     GROUP_SIZE,
@@ -22,6 +23,42 @@ from recveil.ratings.columns import (
 from recveil.ratings.dates import Look
 
 COLUMNS = ("user", "item", "rating", "time")
+# Of no table of ratings, wide matrices aside, which are bounded by themselves. To read one takes
+# so many bytes, whatever it holds.
+MOST_COLUMNS, _A_COLUMN = 100_000, 6_000
+
+
+def refuse_many_columns(n_columns: int, where: str, *, read: bool = False) -> None:
+    """Refuse a table of more columns than one of ratings has, before they take time and memory.
+
+    Parameters
+    ----------
+    n_columns : int
+    where : str
+        What to call it in an error.
+    read : bool
+        Whether all of them are read: then they may take no more memory than may be taken.
+
+    Raises
+    ------
+    RecveilError
+        If there are too many.
+
+    Examples
+    --------
+    >>> refuse_many_columns(10**6, "ratings.csv")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: ratings.csv: 1,000,000 columns, where a table of ratings was
+    expected, which has 100,000 at most; write one with the user, the item, the rating and the time
+    """
+    if n_columns > MOST_COLUMNS:
+        raise RecveilError(
+            f"{where}: {n_columns:,} columns, where a table of ratings was expected, which has "
+            f"{MOST_COLUMNS:,} at most; write one with the user, the item, the rating and the time"
+        )
+    if read:
+        refuse_beyond_limit(f"{where}: its columns", _A_COLUMN * n_columns)
 
 
 @brief
@@ -102,6 +139,7 @@ class Selection:
         >>> Selection({"user": "2", "item": "1"}).choose_places(3, "ratings.csv")
         {'user': 2, 'item': 1, 'rating': 3}
         """
+        refuse_many_columns(n_columns, where, read=self.extras)
         rates = self.feedback is MUST_RATE and not self.extras
         chosen = choose_positions(n_columns, self.given, where, times=self.times, rates=rates)
         if self.extras:
@@ -120,13 +158,14 @@ class Selection:
         Raises
         ------
         RecveilError
-            If a needed column is missing, or a name stands twice.
+            If a needed column is missing, a name stands twice, or there are too many of them.
 
         Examples
         --------
         >>> Selection(extras=True).choose(["uid", "iid", "score", "group_size"], "ratings.csv")
         {'user': 'uid', 'item': 'iid', 'rating': 'score', 'group_size': 'group_size'}
         """
+        refuse_many_columns(len(names), where, read=self.extras)
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
         found = self._find(names, where, given)
         if GROUP_SIZE in names and not self.extras:

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
+from recveil.io.at_hand import beside_table
 from recveil.io.files import naming
 from recveil.io.kinds import refuse_other_kinds
 from recveil.io.lines import Place
-from recveil.io.pipes import spooled
 from recveil.io.watched import watched_text
 
 # A pair and its value, as Python keeps them.
@@ -48,8 +48,8 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
     Parameters
     ----------
     source : str or path
-        Text without a header, gzipped or not, such as FilmTrust's ``trust.txt``; a pipe, or "-"
-        for standard input.
+        Text without a header, gzipped or not, such as FilmTrust's ``trust.txt``; a pipe, "-" for
+        standard input, or an address such as s3://.
     users : ndarray of int64 or of str objects, shape (n_users,)
         The users' labels, as in `Ratings.users`. Ids are compared as they are written: "007" is
         not 7.
@@ -76,7 +76,7 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
     >>> stated.links.toarray(), stated.n_ignored, stated.n_unknown
     (array([[0., 1.], [0., 0.]]), 1, 1)
     """
-    with spooled(source) as path:
+    with beside_table("trust", source) as path:
         return _read_trust(path, users)
 
 
@@ -144,5 +144,5 @@ def users_in_trust(source: str | PathLike[str]) -> set[str]:
     ...     sorted(users_in_trust(path))
     ['ann', 'ben']
     """
-    with spooled(source) as path:
+    with beside_table("trust", source) as path:
         return {name for text in _lines(path) for name in text.split()[:2]}

@@ -48,14 +48,15 @@ def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
     RecveilError
         If a label holds a tab or a line break.
     """
-    for label in (*ratings.users, *ratings.items):
+    for label in (*ratings.users, *ratings.items, *ratings.scale.words):
         if isinstance(label, str) and re.search(r"[\t\r\n]", label):
             raise RecveilError(
                 f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
                 f".inter cannot carry; write Parquet or CSV"
             )
     table = written_table(ratings)
-    header = "\t".join(RECBOLE_TYPES[name] for name in table.column_names)
+    types = RECBOLE_TYPES | ({"rating": "rating:token"} if ratings.scale.words else {})
+    header = "\t".join(types[name] for name in table.column_names)
     _write_text(table, header, "\t", temporary, target)
 
 
@@ -74,6 +75,11 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
                 f"{target.name}: the label {quoted(label)} holds a tab, a line break, or a space "
                 f"at an end, which this layout cannot carry; write Parquet or CSV"
             )
+    if ratings.scale.words:
+        raise RecveilError(
+            f"{target.name}: surprise reads numbers, and these ratings are words "
+            f"({ratings.scale}); write CSV or Parquet"
+        )
     table = ratings.to_arrow()
     with temporary.open("wb") as file, _zipped(file, target) as stream:
         arrow_csv.write_csv(table, stream, _options("\t", "none"))
@@ -83,7 +89,7 @@ def _write_text(
     table: pa.Table, header: str, delimiter: str, temporary: Path, target: Path
 ) -> None:
     # pyarrow quotes all text or none; most labels need no quotes.
-    quotes = any(_needs_quotes(table[name], delimiter) for name in ("user_id", "item_id"))
+    quotes = any(_needs_quotes(column, delimiter) for column in table.columns)
     with temporary.open("wb") as file, _zipped(file, target) as stream:
         stream.write(f"{header}\n".encode())
         arrow_csv.write_csv(table, stream, _options(delimiter, "needed" if quotes else "none"))

@@ -11,9 +11,9 @@ from recveil.io.at_hand import file_at
 from recveil.io.intake import understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.other_layouts import how_to_load
-from recveil.io.part_files import files_at
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
+from recveil.io.standing_for import files_at, is_log_of, would_be_read
 from recveil.io.write import refuse_to_replace, resolve_target, write_ratings
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
@@ -82,6 +82,8 @@ def convert(
     if taken and held and any(map(Path(target).samefile, filter(Path.exists, files_at(held)))):
         what = "are one file" if held.is_file() else "share that file"
         raise RecveilError(f"{target}: source and target {what}; name another target")
+    if held and not is_standard(target):
+        _refuse_among(Path(target), held)
     if held is not None and (held / MANIFEST).is_file():
         source = WrittenRelease(held)
     if isinstance(source, WrittenRelease):
@@ -93,6 +95,15 @@ def convert(
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
 
+def _refuse_among(target: Path, held: Path) -> None:
+    """Refuse a target that the next run would read as a part of its source."""
+    if would_be_read(target, held) or is_log_of(target, held):
+        raise RecveilError(
+            f"{target} would stand among the files of {held}, which the next run reads; name "
+            f"another target"
+        )
+
+
 def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
     """Take published rows for ratings: one row a person, on the scale without its steps."""
     for name, value in reading.items():
@@ -102,8 +113,10 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
             )
     own = {name: value for name, value in reading.items() if name in _OF_RELEASES}
     scale = release.manifest.scale
-    if own.get("scale") is None:  # labels are means, and lie between its steps
-        own["scale"] = RatingScale(scale.low, scale.high)
+    if own.get("scale") is None and scale.unary:
+        own["likes"] = True
+    elif own.get("scale") is None:  # labels are means, and lie between its steps
+        own["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
     found = understand(release.to_arrow(people=True), **own)
     people = found.ratings.n_users
     note = f"A release: its published rows, one for each of {people:,} people, under their new ids."

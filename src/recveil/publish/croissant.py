@@ -71,7 +71,8 @@ _MEANINGS = {
 }
 
 
-_HEADING = "Anonymized ratings."
+# Of likes, in the stand of the label's.
+_ALWAYS_1 = "always 1, for programs that want a column of ratings: there were none"
 _LIMITS = "What is not promised stands in README.md beside them."
 
 
@@ -115,7 +116,8 @@ def croissant(
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": card.title or name,
-        "description": card.description or f"{_HEADING} {promised} {_LIMITS}",
+        "description": card.description
+        or f"Anonymized {'likes' if manifest.scale.unary else 'ratings'}. {promised} {_LIMITS}",
         "conformsTo": [VERSION, _RAI_VERSION],
         "isLiveDataset": False,
         **_words_of(card),
@@ -131,10 +133,11 @@ def croissant(
     }
     if dropped:
         about["rai:dataPreprocessingProtocol"] = [
-            f"{dropped:,} rows were left out, as their people had rated the item more than once."
+            f"{dropped:,} rows were left out, as their people had "
+            f"{'liked' if manifest.scale.unary else 'rated'} the item more than once."
         ]
     if manifest.layout != "model":
-        about["recordSet"] = [_records(manifest.columns, content_name)]
+        about["recordSet"] = [_records(manifest, content_name)]
     text = json.dumps(about, indent=2, ensure_ascii=False)
     # Portals put it into pages, where nothing of it may end the script that it stands in.
     return re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign.group()):04x}", text) + "\n"
@@ -171,7 +174,12 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
     }
 
 
-def _records(columns: pa.Schema, file: str) -> dict[str, Any]:
+def _records(manifest: Manifest, file: str) -> dict[str, Any]:
+    words = manifest.scale.words
+    order = "from the lowest to the highest" if manifest.scale.ordered else "without an order"
+    label = f"{_MEANINGS['rating']}: one of these words, {order}: {', '.join(words)}"
+    meanings = _MEANINGS | ({"rating": label} if words else {})
+    meanings |= {"rating": _ALWAYS_1} if manifest.scale.unary else {}
     return {
         "@type": "cr:RecordSet",
         "@id": "ratings",
@@ -182,11 +190,11 @@ def _records(columns: pa.Schema, file: str) -> dict[str, Any]:
                 "@type": "cr:Field",
                 "@id": f"ratings/{column.name}",
                 "name": column.name,
-                "description": _MEANINGS[column.name],
+                "description": meanings[column.name],
                 "dataType": _type_of(column.type),
                 "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
             }
-            for column in columns
+            for column in manifest.columns
         ],
     }
 

@@ -39,8 +39,6 @@ _BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
 _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
 _DRAW, _CHOOSE = 2.5e-8, 7e-8
 _WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
-
-
 # What takes less where people are drawn.
 FEWER_PEOPLE = "fewer people (--people)"
 
@@ -63,6 +61,8 @@ class Expected(NamedTuple):
         For the whole work on two cores; about.
     kind : {"padded", "simple", "co-rated", "sparse", "drawn"}
         What the rows are.
+    what : {"rating", "like"}
+        What they are made of, one of it.
     """
 
     labels: int
@@ -71,6 +71,7 @@ class Expected(NamedTuple):
     most_bytes: int
     seconds: float
     kind: Kind
+    what: Literal["rating", "like"] = "rating"
 
     def sentence(self) -> str:
         """Say it.
@@ -83,13 +84,13 @@ class Expected(NamedTuple):
         share = self.labels / max(1, self.ratings)
         each = f"{share:,.0f}" if share >= 10 else f"{share:.1f}"
         return (
-            f"about {say_number(self.labels)} labels ({each} for each rating), "
+            f"about {say_number(self.labels)} labels ({each} for each {self.what}), "
             f"{say_bytes(self.bytes)}, {say_time(self.seconds)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
-        return self._asdict()
+        return {name: told for name, told in self._asdict().items() if name != "what"}
 
 
 def expect_padded(
@@ -207,6 +208,7 @@ def expect(
         most_bytes=round(labels * most_of_label + 1.5 * around),
         seconds=seconds + _WRITE[file_format] * labels,
         kind=kind,
+        what="like" if ratings.is_unary else "rating",
     )
 
 
@@ -259,6 +261,7 @@ def expect_drawn(
         most_bytes=round(labels * most_of_label + 1.5 * around),
         seconds=_START + _DRAW * n_people * items.size + _WRITE[file_format] * labels,
         kind="drawn",
+        what="like" if scale.unary else "rating",
     )
 
 
@@ -289,7 +292,7 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     if expected.labels > _MOST_FOR_A_RATING * expected.ratings and not allow_large:
         raise RecveilError(
             f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} labels for each "
-            f"rating; take {remedy}, or say allow_large (--allow-large)"
+            f"{expected.what}; take {remedy}, or say allow_large (--allow-large)"
         )
     refuse_beyond_disk(expected, parent, remedy)
 

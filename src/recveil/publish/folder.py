@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
 from recveil.errors import RecveilError
-from recveil.progress import track
+from recveil.progress import parts, track
 from recveil.publish.expected import refuse_too_large
 from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.publish.tables import evenly, rating_writer, tables, write_model
@@ -42,6 +42,8 @@ from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.verify import Verification, verify
 from recveil.verify.item_formulas import formulas_of
 
+_WRITING, _VERIFYING = "Writing", "Verifying"
+
 
 def write_release(
     release: Sides,
@@ -62,9 +64,14 @@ def write_release(
             refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
     written = published.default_layout if layout == "auto" else layout
     _check_layout(published, written)
-    with staged_pair(folder, force=force) as (public_folder, private_folder):
+    with (
+        staged_pair(folder, force=force) as (public_folder, private_folder),
+        parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
+    ):
+        begin(_WRITING)
         _write_published(published, public_folder, file_format, written)
         _write_private(release, private_folder, public_folder / MANIFEST, written)
+        begin(_VERIFYING)
         result = verify(public_folder, private=private_folder)
         n_private = len(result.private_found or ())
         # What does not keep its claim is no release, in which private values could be told apart.
@@ -94,8 +101,13 @@ def write_drawn(
     check_form("users", file_format)
     if published.claim.about.holds_people:
         raise RecveilError("these records are people's; write them with their private twin")
-    with staged_drawn(folder, force=force) as new:
+    with (
+        staged_drawn(folder, force=force) as new,
+        parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
+    ):
+        begin(_WRITING)
         _write_published(published, new, file_format, "users")
+        begin(_VERIFYING)
         result = verify(new)
         if not result.holds:
             problem = result.violations[0].problem
@@ -182,7 +194,9 @@ def _write_ratings(
     item_seen = np.zeros(published.items.size, bool)
 
     def counted() -> Iterator[Records]:
-        people = partial(track, total=published.n_users, weigh=lambda block: block.sizes.sum())
+        people = partial(
+            track, total=published.n_users, weigh=lambda block: block.sizes.sum(), share=0.9
+        )
         for block in people(published.blocks(), "Writing the rows of all people"):
             # Drawn records have no classes: that two are equal says nothing of anybody.
             digests = published.claim.about.digests(block, keys) if holds_people else []
@@ -231,7 +245,8 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) ->
     columns = _who_is_where(release, layout)
     tells = "who is behind every published row"
     if not release.published.claim.about.holds_people:
-        tells = "whose ratings the release was drawn from"
+        what = "likes" if release.published.scale.unary else "ratings"
+        tells = f"whose {what} the release was drawn from"
     pq.write_table(pa.table(columns), folder / ASSIGNMENT)
     if private.items is not None:
         names = {"item_id": pa.array(private.items), "published_id": release.published.items}

@@ -1,19 +1,30 @@
 """Staging: a release is written out of sight, and renamed to its place once it is whole.
 
-What a killed run had begun, the next one to the same place finishes or undoes, so that either the
-old release or the new one is there whole, with the private twin that belongs to it.
+What a killed run had begun, the next one to the same place finishes or undoes (`settling`). One run
+at a time looks at a place and renames to it (`alone`).
 """
 
 import os
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-from recveil.beside import Settle, folder_beside, placing, refuse_in_release, sweep
+from recveil.beside import Settle, folder_beside, placing, refuse_in_release
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError
+from recveil.publish.alone import alone
+from recveil.publish.settling import (
+    DRAWN,
+    NEW,
+    NEW_PRIVATE,
+    OLD,
+    OLD_PRIVATE,
+    RENAMING,
+    prefix,
+    settle_leftovers,
+    undoing,
+)
 from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
@@ -33,20 +44,14 @@ _OWN_FILES |= {HIDDEN_ITEMS_FILE}
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200
 
-# Within the staging folder. What is drawn has no twin, and another name.
-_NEW, _NEW_PRIVATE, _DRAWN = "published", "private", "drawn"
-_OLD, _OLD_PRIVATE = "old-published", "old-private"
-# Stands there from before the first renaming, when all is whole and verified, until the last one is
-# done or undone. Without it, nothing in the folder is anything but what is to be removed.
-_RENAMING = "renaming"
-
 
 @contextmanager
 def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     """Give two folders to write to; rename them into place if all went well.
 
     An old release goes before its twin and a new one comes after, so that at any moment there is
-    either no release, or a release with the twin that belongs to it.
+    either no release, or a release with the twin that belongs to it. Of two runs that write to one
+    place, one renames after the other, and what has come meanwhile is replaced only by force.
 
     Parameters
     ----------
@@ -58,30 +63,26 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     Raises
     ------
     RecveilError
-        As `check_target`; or if something cannot be written. Nothing is left behind then.
+        As `check_target`; or if something cannot be written. Nothing is left behind then, unless
+        it says so.
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)
-    try:
-        with folder_beside(folder.parent, _prefix(folder), _undoing(folder, private)) as staging:
-            try:
-                (staging / _NEW_PRIVATE).mkdir(mode=0o700)
-                (staging / _NEW).mkdir(mode=0o755)
-                yield staging / _NEW, staging / _NEW_PRIVATE
-                _set_modes(staging / _NEW)
-                _set_modes(staging / _NEW_PRIVATE)
-                away = [(folder, staging / _OLD), (private, staging / _OLD_PRIVATE)]
-                into_place = [(staging / _NEW_PRIVATE, private), (staging / _NEW, folder)]
-                with placing(folder, staging / _NEW):
-                    _put_into_place(staging, (away if force else []) + into_place)
-            except OSError as error:
-                raise RecveilError(
-                    f"{folder}: writing failed ({error.strerror or error}); nothing was left behind"
-                ) from error
-    except OSError as error:
-        raise RecveilError(
-            f"{folder.parent}: cannot write here ({error.strerror}); choose another output"
-        ) from error
+    made: list[os.stat_result] = []
+    undo = undoing(folder, private, lambda: any(_is_there(private, each) for each in made))
+    with _staged(folder, undo) as (staging, alone_there):
+        (staging / NEW_PRIVATE).mkdir(mode=0o700)
+        (staging / NEW).mkdir(mode=0o755)
+        made.append((staging / NEW_PRIVATE).stat())
+        yield staging / NEW, staging / NEW_PRIVATE
+        _set_modes(staging / NEW)
+        _set_modes(staging / NEW_PRIVATE)
+        away = [(folder, staging / OLD), (private, staging / OLD_PRIVATE)]
+        into_place = [(staging / NEW_PRIVATE, private), (staging / NEW, folder)]
+        alone_there()
+        _check_again(folder, private, staging, force=force)
+        with placing(folder, staging / NEW):
+            _put_into_place(staging, (away if force else []) + into_place)
 
 
 @contextmanager
@@ -102,23 +103,54 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)
-    if private.exists():
+    _refuse_twin(private)
+    with _staged(folder, undoing(folder, private, lambda: False)) as (staging, alone_there):
+        (staging / DRAWN).mkdir(mode=0o755)
+        yield staging / DRAWN
+        _set_modes(staging / DRAWN)
+        away = [(folder, staging / OLD)] if force else []
+        alone_there()
+        _check_again(folder, private, staging, force=force)
+        _refuse_twin(private)
+        with placing(folder, staging / DRAWN):
+            _put_into_place(staging, [*away, (staging / DRAWN, folder)])
+
+
+@contextmanager
+def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """Give a staging folder, and what keeps other runs from the target until all is settled."""
+    staging: Path | None = None
+    try:
+        with ExitStack() as stack, folder_beside(folder.parent, prefix(folder), undo) as staging:
+            yield staging, lambda: stack.enter_context(_alone_at(folder))
+    except OSError as error:
+        why = error.strerror or error
+        if staging is None:
+            raise RecveilError(
+                f"{folder.parent}: cannot write here ({why}); choose another output"
+            ) from error
+        if staging.exists():
+            left = f"what is left is in {staging.name}, and the next run puts it in order"
+        else:
+            left = "nothing was left behind, choose another output"
+        raise RecveilError(f"{folder}: writing failed ({why}); {left}") from error
+
+
+def _alone_at(folder: Path) -> AbstractContextManager[None]:
+    return alone(folder.with_name(f"{prefix(folder)}lock"), folder)
+
+
+def _is_there(private: Path, made: os.stat_result) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(private.lstat(), made)
+    return False
+
+
+def _refuse_twin(private: Path) -> None:
+    if os.path.lexists(private):
         raise RecveilError(
             f"{private} exists, and would seem to belong to what is drawn; choose another output"
         )
-    try:
-        with folder_beside(folder.parent, _prefix(folder), _undoing(folder, private)) as staging:
-            (staging / _DRAWN).mkdir(mode=0o755)
-            yield staging / _DRAWN
-            _set_modes(staging / _DRAWN)
-            away = [(folder, staging / _OLD)] if force else []
-            with placing(folder, staging / _DRAWN):
-                _put_into_place(staging, [*away, (staging / _DRAWN, folder)])
-    except OSError as error:
-        raise RecveilError(
-            f"{folder}: cannot be written ({error.strerror or error}); nothing was left behind, "
-            f"choose another output"
-        ) from error
 
 
 def _set_modes(folder: Path) -> None:
@@ -129,37 +161,15 @@ def _set_modes(folder: Path) -> None:
 
 
 def _put_into_place(staging: Path, renames: list[tuple[Path, Path]]) -> None:
-    """Rename one after the other what is there; if a step fails, `_undoing` undoes the others.
+    """Rename one after the other what is there; if a step fails, `undoing` undoes the others.
 
     Old ones are moved out of the way only by force: without it, renaming onto a folder that came
     meanwhile fails.
     """
-    (staging / _RENAMING).touch()
+    (staging / RENAMING).touch()
     for source, target in renames:
         if source.exists():
             source.rename(target)
-
-
-def _undoing(folder: Path, private: Path) -> Settle:
-    """Return what undoes the renaming of a run that was interrupted, or failed, in its midst."""
-
-    def undo(staging: Path) -> bool:
-        if not (staging / _RENAMING).exists():
-            return True
-        new, new_private = staging / _NEW, staging / _NEW_PRIVATE
-        if new.exists() and not new_private.exists():
-            private.rename(new_private)
-        if new.exists() or (staging / _DRAWN).exists():
-            olds = ((staging / _OLD_PRIVATE, private), (staging / _OLD, folder))
-            for old, target in olds if not folder.exists() else ():
-                if old.exists():
-                    old.rename(target)
-            if any(old.exists() for old, _ in olds):
-                return False  # somebody put another folder there meanwhile: the old one stays here
-        (staging / _RENAMING).unlink()
-        return True
-
-    return undo
 
 
 def check_target(folder: str | PathLike[str], *, force: bool) -> None:
@@ -172,8 +182,31 @@ def check_target(folder: str | PathLike[str], *, force: bool) -> None:
     published, private = _targets(folder)
     if not published.parent.is_dir():
         raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
-    _settle_leftovers(published, private)
     refuse_in_release(published)
+    try:
+        with _alone_at(published):
+            settle_leftovers(published, private)
+            _refuse_standing(published, private, force=force)
+    except OSError as error:
+        raise RecveilError(
+            f"{published.parent}: cannot write here ({error.strerror or error}); choose another "
+            f"output"
+        ) from error
+
+
+def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> None:
+    """Put in order what other runs left meanwhile, and refuse what they put there."""
+    settle_leftovers(folder, private, but=staging)
+    came = [target for target in (folder, private) if os.path.lexists(target)]
+    if came and not force:
+        raise RecveilError(
+            f"{came[0]} was put there by somebody meanwhile, so that writing failed; choose "
+            f"another output, or replace the release with force (--force)"
+        )
+    _refuse_standing(folder, private, force=force)
+
+
+def _refuse_standing(published: Path, private: Path, *, force: bool) -> None:
     for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
         if not target.exists() and not target.is_symlink():
             continue
@@ -206,26 +239,3 @@ def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
             f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
         )
     return published, published.with_name(twin_name(published.name))
-
-
-def _settle_leftovers(folder: Path, private: Path) -> None:
-    """Finish the renaming that a killed run had begun, or undo it; remove all else that it left.
-
-    The new private folder goes before the new published one, and back comes the old private one
-    first, too: whoever is killed here leaves what the next run settles.
-    """
-
-    def settle(staging: Path) -> bool:
-        new, new_private = staging / _NEW, staging / _NEW_PRIVATE
-        is_renaming = (staging / _RENAMING).exists()
-        if is_renaming and new.exists() and not new_private.exists() and not folder.exists():
-            new.rename(folder)
-        return undo(staging)
-
-    undo = _undoing(folder, private)
-    # Either as `folder_beside` names them, or as once: the number of a process, and letters.
-    sweep(folder.parent, rf"{re.escape(_prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)", settle)
-
-
-def _prefix(folder: Path) -> str:
-    return f".{folder.name}.partial-"

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.ratings.dictionaries import written_out
+from recveil.ratings.worded import labels_of
 from recveil.release.records import Records
 from recveil.release.sides import FileFormat, Published
 
@@ -27,7 +28,7 @@ def rating_writer(
     fields = {
         "user_id": pa.string(),
         "item_id": pa.array(published.items).type,
-        "rating": pa.float64(),
+        "rating": pa.string() if published.scale.words else pa.float64(),
     }
     if in_groups:
         fields["group_size"] = pa.int64()
@@ -68,7 +69,7 @@ def tables(
             columns = {
                 "user_id": written_out(_coded(row_of, names), "user_id"),
                 "item_id": written_out(_coded(block.indices[places], items), "item_id"),
-                "rating": pa.array(block.values[places]),
+                "rating": labels_of(block.values[places], published.scale),
             }
             if in_groups:
                 columns["group_size"] = pa.array(np.repeat(block.sizes[records], rows))

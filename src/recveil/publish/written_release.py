@@ -19,7 +19,7 @@ from recveil.memory import refuse_beyond_limit
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
-from recveil.release.reader import read_rows, reading_release, record_starts
+from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
 
 # So often are rows held at once: as they were read, and as they are handed out.
 _HELD = 2
@@ -101,10 +101,10 @@ class WrittenRelease:
     def to_csr(self, *, people: bool = False) -> sparse.csr_array:
         """Return the labels as a scipy matrix, float64, a row for each of `ids`.
 
-        Its columns are `items`. A label of 0 is stored like any other; do not call
-        ``eliminate_zeros`` on it.
+        Its columns are `items`. Words are numbered as in release.json, from 1 on. A label of 0 is
+        stored like any other; do not call ``eliminate_zeros`` on it.
         """
-        table = self.to_arrow(people=people)
+        table = as_numbers(self.to_arrow(people=people), self.manifest)
         items = _distinct(table["item_id"])
         columns = np.searchsorted(items, _labels(table["item_id"]))
         starts = record_starts(table) if table.num_rows else np.zeros(1, np.int64)

@@ -1,0 +1,254 @@
+"""What a run that was cut short leaves is finished or undone by what stands at the target now."""
+
+import fcntl
+import json
+import shutil
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.publish import alone
+from recveil.publish.settling import DRAWN, NEW, NEW_PRIVATE, OLD, OLD_PRIVATE, RENAMING
+from recveil.publish.staging import check_target, staged_pair
+from recveil.verify import verify
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """Three releases of the same people, which differ in k."""
+    folder = tmp_path_factory.mktemp("releases")
+    ratings = make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2)
+    for k in (2, 3, 4):
+        PredictiveAnonymizer(k, seed=3).anonymize(ratings).write(folder / str(k))
+    return folder
+
+
+@pytest.fixture
+def put(releases, tmp_path):
+    """Put one of them at the target, or into a staging folder."""
+
+    def put(k, folder="out", private="out.private"):
+        shutil.copytree(releases / str(k), tmp_path / folder)
+        shutil.copytree(releases / f"{k}.private", tmp_path / private)
+
+    return put
+
+
+def killed(folder, put, old, new, name=".out.partial-0123abcd"):
+    """A staging folder as a run left it that was killed after both old folders were aside."""
+    staging = folder / name
+    staging.mkdir()
+    (staging / "lock").write_text("locked")
+    (staging / RENAMING).touch()
+    put(new, f"{name}/{NEW}", f"{name}/{NEW_PRIVATE}")
+    put(old, f"{name}/{OLD}", f"{name}/{OLD_PRIVATE}")
+    return staging
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def k_of(folder):
+    """The k at the target, whose two sides belong together."""
+    result = verify(folder / "out", private=folder / "out.private")
+    assert result.holds
+    return json.loads((folder / "out" / "release.json").read_text())["k"]
+
+
+def settle(folder):
+    with pytest.raises(RecveilError, match="exists; choose another"):
+        check_target(folder / "out", force=False)
+
+
+class TestSomethingElseStandsThere:
+    def test_what_was_restored_from_a_backup_makes_the_staging_needless(self, put, tmp_path):
+        killed(tmp_path, put, old=2, new=3)
+        put(2)
+        settle(tmp_path)
+        assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 2)
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_another_release_is_not_replaced_and_the_way_out_is_named(self, put, tmp_path, force):
+        staging = killed(tmp_path, put, old=2, new=3)
+        put(4)
+        with pytest.raises(RecveilError, match=r"0123abcd holds what .* move out and out.private"):
+            check_target(tmp_path / "out", force=force)
+        assert k_of(tmp_path) == 4
+        for name in ("out", "out.private"):
+            (tmp_path / name).rename(tmp_path / f"newer-{name}")
+        settle(tmp_path)
+        assert (k_of(tmp_path), staging.exists()) == (2, False)
+
+    def test_half_a_copy_is_no_copy(self, put, tmp_path):
+        """Its release.json alone says that it is the same release."""
+        killed(tmp_path, put, old=2, new=3)
+        put(2)
+        (tmp_path / "out" / "ratings.parquet").unlink()
+        with pytest.raises(RecveilError, match="is something else"):
+            check_target(tmp_path / "out", force=True)
+
+    def test_of_two_that_were_moved_away_none_is_guessed(self, put, tmp_path):
+        killed(tmp_path, put, old=2, new=3)
+        newer = killed(tmp_path, put, old=4, new=3, name=".out.partial-89abcdef")
+        with pytest.raises(RecveilError, match=r"0123abcd and \.out\..* each hold"):
+            check_target(tmp_path / "out", force=True)
+        shutil.rmtree(tmp_path / ".out.partial-0123abcd")
+        settle(tmp_path)
+        assert (k_of(tmp_path), newer.exists()) == (4, False)
+
+    def test_an_older_release_does_not_come_to_a_newer_one_s_twin(self, put, tmp_path):
+        staging = killed(tmp_path, put, old=2, new=3)
+        shutil.rmtree(staging / OLD_PRIVATE)
+        put(4)
+        (tmp_path / "out").rename(tmp_path / "published-elsewhere")
+        with pytest.raises(RecveilError, match="is something else"):
+            check_target(tmp_path / "out", force=True)
+        assert not (tmp_path / "out").exists()
+
+    def test_drawn_people_that_were_moved_away_stay_as_well(self, put, tmp_path):
+        staging = killed(tmp_path, put, old=2, new=3)
+        (staging / NEW).rename(staging / DRAWN)
+        for name in (NEW_PRIVATE, OLD_PRIVATE):
+            shutil.rmtree(staging / name)
+        put(4)
+        with pytest.raises(RecveilError, match="is something else"):
+            check_target(tmp_path / "out", force=True)
+
+
+class TestTheNewTwinIsGone:
+    @pytest.mark.parametrize("instead", [None, "another's"])
+    def test_the_old_pair_comes_back(self, put, tmp_path, instead):
+        staging = killed(tmp_path, put, old=2, new=3)
+        shutil.rmtree(staging / NEW_PRIVATE)
+        if instead is not None:
+            shutil.copytree(staging / OLD_PRIVATE, tmp_path / "out.private")
+        settle(tmp_path)
+        assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 2)
+
+    def test_without_an_old_pair_nothing_comes(self, put, tmp_path):
+        staging = killed(tmp_path, put, old=2, new=3)
+        for name in (NEW_PRIVATE, OLD, OLD_PRIVATE):
+            shutil.rmtree(staging / name)
+        check_target(tmp_path / "out", force=False)
+        assert names(tmp_path) == []
+
+    def test_the_twin_of_what_was_put_there_by_hand_stays(self, put, tmp_path):
+        staging = killed(tmp_path, put, old=2, new=3)
+        (staging / NEW_PRIVATE).rename(tmp_path / "out.private")
+        shutil.copytree(staging / NEW, tmp_path / "out")
+        settle(tmp_path)
+        assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 3)
+
+
+@contextmanager
+def writing(folder, put, k, *, force):
+    """Write a release, while the block is run before it is put into place."""
+    with staged_pair(folder / "out", force=force) as sides:
+        put(k, "made", "made.private")
+        for side, made in zip(sides, ("made", "made.private"), strict=True):
+            side.rmdir()
+            (folder / made).rename(side)
+        yield
+
+
+def write(folder, put, k, *, force):
+    with writing(folder, put, k, force=force):
+        pass
+
+
+class TestTwoRuns:
+    def another(self, folder):
+        """Another run, which is about to rename until its file is closed."""
+        file = (folder / ".out.partial-lock").open("w")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return file
+
+    @pytest.fixture(autouse=True)
+    def impatient(self, monkeypatch):
+        monkeypatch.setattr(alone, "_PATIENCE", 0.1)
+
+    def test_one_waits_for_the_other_and_is_refused_in_the_end(self, put, tmp_path):
+        with self.another(tmp_path), pytest.raises(RecveilError, match="another run is writing"):
+            check_target(tmp_path / "out", force=True)
+        check_target(tmp_path / "out", force=False)  # which removes what a killed one left
+        assert names(tmp_path) == []
+
+    def test_it_is_refused_before_its_first_renaming_and_touches_nothing(self, put, tmp_path):
+        put(2)
+        with ExitStack() as stack:
+            with (
+                pytest.raises(RecveilError, match="another run is writing"),
+                staged_pair(tmp_path / "out", force=True),
+            ):
+                stack.enter_context(self.another(tmp_path))
+            assert k_of(tmp_path) == 2
+            assert names(tmp_path) == [".out.partial-lock", "out", "out.private"]
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_what_another_put_there_meanwhile_is_replaced_by_force_alone(
+        self, put, tmp_path, force
+    ):
+        refused = nullcontext() if force else pytest.raises(RecveilError, match="writing failed")
+        with refused, writing(tmp_path, put, 3, force=force):
+            write(tmp_path, put, 4, force=False)
+        assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 3 if force else 4)
+
+    def test_what_is_no_release_is_not_replaced_by_force_either(self, put, tmp_path):
+        refused = pytest.raises(RecveilError, match="replaces releases only")
+        with refused, writing(tmp_path, put, 3, force=True):
+            (tmp_path / "out").mkdir()
+            (tmp_path / "out" / "precious").touch()
+        assert names(tmp_path / "out") == ["precious"]
+
+    def test_undoing_leaves_another_s_twin_where_it_is(self, put, tmp_path, monkeypatch):
+        """Where the file system has no locks, two runs may rename at once."""
+        rename = Path.rename
+
+        def overtaken(self, target):
+            if self.name == NEW:
+                monkeypatch.setattr(Path, "rename", rename)
+                shutil.rmtree(tmp_path / "out.private")
+                put(4)
+            return rename(self, target)
+
+        monkeypatch.setattr(Path, "rename", overtaken)
+        with pytest.raises(RecveilError, match="writing failed"):
+            write(tmp_path, put, 3, force=False)
+        assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 4)
+
+
+def test_that_nothing_was_left_is_said_only_if_it_is_so(put, tmp_path, monkeypatch):
+    put(2)
+    rename = Path.rename
+
+    def overtaken(self, target):
+        made = rename(self, target)
+        if self == tmp_path / "out":
+            put(4, "out", "other.private")
+        return made
+
+    monkeypatch.setattr(Path, "rename", overtaken)
+    with pytest.raises(RecveilError, match=r"writing failed \(.*what is left is in .out.partial-"):
+        write(tmp_path, put, 3, force=True)
+
+
+class TestTheLock:
+    def test_what_else_bears_its_name_is_left_alone(self, tmp_path):
+        (tmp_path / ".out.partial-lock").write_text("mine")
+        with pytest.raises(RecveilError, match="something else has that name; move it away"):
+            check_target(tmp_path / "out", force=False)
+        assert (tmp_path / ".out.partial-lock").read_text() == "mine"
+
+    def test_where_there_are_no_locks_all_go_on(self, put, tmp_path, monkeypatch):
+        def no_locks(*_):
+            raise OSError(95, "Operation not supported")
+
+        monkeypatch.setattr(fcntl, "flock", no_locks)
+        put(2)
+        write(tmp_path, put, 3, force=True)
+        assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 3)
