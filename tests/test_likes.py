@@ -7,9 +7,11 @@ import pytest
 
 from recveil.anonymize import KCoRater, anonymize
 from recveil.anonymize.sparse_rows import SparseRows
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.attack.adversary import PRESETS
 from recveil.attack.item_side import ItemSide
 from recveil.audit import audit
+from recveil.audit.shadowing import attack_by_shadows
 from recveil.cli import main
 from recveil.compare import compare
 from recveil.datasets import make_ratings
@@ -19,6 +21,13 @@ from recveil.ratings import Ratings
 from recveil.report import audit_page
 
 METHODS = ("k-corating", "sparse")
+
+
+def liked_by_all_too(likes):
+    """Add an item that everybody likes: sparse rows leave out what fewer than k did."""
+    users = np.repeat(likes.users, likes.activity)
+    items = np.concatenate([likes.items[likes.indices], np.full(likes.n_users, 9_999)])
+    return Ratings.from_columns(np.concatenate([users, likes.users]), items)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +46,8 @@ def made(tmp_path_factory, likes, ratings):
     for method in METHODS:
         anonymize(likes, folder / method, k=5, method=method, seed=1)
     anonymize(ratings, folder / "ratings", k=5, method="sparse", seed=1)
+    anonymize(likes, folder / "drawn", epsilon=60, catalogue="as-rated")
+    anonymize(likes, folder / "model", epsilon=60, catalogue="as-rated", layout="model")
     return folder
 
 
@@ -71,6 +82,7 @@ class TestAudit:
 
     @pytest.mark.parametrize("make", [KCoRater, SparseRows])
     def test_nobody_is_found_where_everybody_has_one_row(self, likes, make, tmp_path):
+        likes = liked_by_all_too(likes)
         make(likes.n_users, seed=1).anonymize(likes).write(tmp_path / "out")
         told = audit(likes, release=tmp_path / "out", targets=120, curves=False).to_dict()
         for attack in told["release"]["attacks"]:
@@ -91,7 +103,7 @@ class TestAudit:
             "attributes",
         ):
             assert release[name] is None, name
-        assert "by who knows likes: by 8 likes" in said
+        assert "by who knows likes, by scores of one release, too: by 8 likes" in said
 
     def test_its_rates_reassure_nobody_who_holds_ratings(self, audited):
         warned = " ".join(audited["sparse"]["warnings"])
@@ -139,6 +151,88 @@ class TestAudit:
         assert told["data"]["scale"] == "likes"
 
 
+# What is said only where there are ratings.
+ABOUT_RATINGS = ("exact rating", "ratings", "labels", "rated", "fills", "liked another item more")
+
+
+class TestDrawn:
+    """Releases in which no row is anybody's."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def told(likes, made):
+        found = audit(likes, release=made / "drawn", shadows=8, targets=20, curves=False)
+        return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+    def test_membership_is_measured_and_nothing_is_said_of_values(self, told):
+        release = told["release"]
+        said = " ".join([*release["verdict"], release["headline"], *release["does_not_apply"]])
+        for words in ABOUT_RATINGS:
+            assert words not in said, words
+        assert "by who knows likes" in said
+        assert "Who knows all likes of somebody tells so" in said
+        assert release["epsilon"] == 60
+        assert release["membership"]["all"]["auc"]["trials"]
+        assert release["shadows"]["n"] == 8
+        assert release["drawn"]["nearest"]
+        assert (release["drawn"]["inference"], release["attributes"]) == (None, None)
+
+    def test_exact_sums_of_few_people_tell_who_is_in_them(self, likes):
+        """Planted: each of sixty people is a sixtieth of the sums."""
+        found = attack_by_shadows(likes, self.exact, n=16).by_known["all"]
+        assert found.told.auc.low > 0.55
+
+    def test_a_release_of_others_tells_nothing(self, likes):
+        """The null: whoever is in the data, people are drawn from the same others."""
+        others = make_ratings(n_users=60, n_items=60, n_ratings=1_200, seed=9).as_likes()
+
+        class OfOthers:
+            def __init__(self, seed):
+                self.seed = seed
+
+            def anonymize(self, _likes):
+                return TestDrawn.exact(self.seed).anonymize(others)
+
+        found = attack_by_shadows(likes, OfOthers, n=16).by_known["all"]
+        assert found.told.auc.low <= 0.5 <= found.told.auc.high
+
+    @staticmethod
+    def exact(seed):
+        return Synthesizer(None, catalogue="as-rated", seed=seed)
+
+    def test_it_has_a_page(self, told):
+        page = audit_page(told)
+        assert "<th>likes known</th>" in page
+        assert "by eight likes" in page
+        for words in ("exact rating", "items and ratings", "and the rating"):
+            assert words not in page, words
+
+    def test_a_model_is_audited(self, likes, made):
+        found = audit(likes, release=made / "model", targets=9, curves=False).to_dict()
+        assert "The release is a model" in " ".join(found["release"]["verdict"])
+
+    def test_it_is_judged_by_lists(self, likes, made):
+        found = evaluate(made / "drawn", likes, split=0.2, targets=9, with_membership=False)
+        told = found.to_json()
+        assert 0.5 < told["recipient"]["kept"]["chosen"]["lists"]["value"] < 1.3
+        assert told["recipient"]["kept"]["chosen"]["ratings"]["value"] is None
+        assert any("no error or deviation is told" in note for note in told["notes"])
+
+    @pytest.mark.parametrize("name", ["drawn", "sparse"])
+    def test_it_is_read_and_converted(self, made, tmp_path, capsys, name):
+        out = tmp_path / "again.csv"
+        with pytest.raises(SystemExit) as ended:
+            main(["convert", str(made / name), str(out)])
+        assert ended.value.code in (None, 0), capsys.readouterr()
+        assert out.read_text().startswith("user_id,item_id\n")
+
+    def test_it_is_described(self, made, tmp_path, capsys):
+        with pytest.raises(SystemExit) as ended:
+            main(["describe", str(made / "drawn"), str(made / "about.json")])
+        assert ended.value.code in (None, 0), capsys.readouterr()
+        assert "like" in (made / "about.json").read_text()
+
+
 @pytest.fixture(scope="module")
 def judged(likes, made):
     options = {"split": 0.2, "targets": 20, "with_membership": False}
@@ -182,8 +276,13 @@ class TestCompare:
     def test_all_methods_that_take_likes(self, likes, tmp_path):
         found = compare(likes, tmp_path / "out", ks=[5], targets=20)
         told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-        assert [row["method"] for row in told["rows"]] == ["k-corating-likes", "sparse", "raw"]
-        assert not [row["problem"] for row in told["rows"] if row["problem"]]
+        assert {row["method"] for row in told["rows"]} == {
+            *("k-corating-likes", "sparse", "synthetic-10", "synthetic-3", "synthetic-1", "raw")
+        }
+        told = {row["method"]: row["problem"] for row in told["rows"]}
+        assert not any(told[name] for name in ("k-corating-likes", "sparse", "raw"))
+        # 120 people are too few for little an epsilon, and that is said in a line.
+        assert "epsilon" in told["synthetic-1"]
         assert found.worth == "lists"
         assert all(row.rmse is None for row in found.rows)
 

@@ -98,7 +98,14 @@ def test_what_is_asked_about(values, feedback, message):
 def test_one_value_is_a_like_unless_a_scale_says_that_there_are_others():
     column, stars = pa.chunked_array([[5, 5]]), RatingScale(1, 5, 1)
     by_value = feedback_of(likes=False, counts=None, scale=None, one_value=True)
-    assert take_feedback(column, 2, by_value, None, str).scale is LIKES
+    taken = take_feedback(column, 2, by_value, None, str).scale
+    assert taken == LIKES
+    # Nobody said so: whoever promises something of each person must ask.
+    assert taken.inferred
+    said = feedback_of(likes=True, counts=None, scale=None)
+    for of in (column, None):
+        assert not take_feedback(of, 2, said, None, str).scale.inferred
+    assert not take_feedback(None, 2, by_value, None, str).scale.inferred
     given = feedback_of(likes=False, counts=None, scale=stars, one_value=True)
     assert take_feedback(column, 2, given, stars, str).values.tolist() == [5, 5]
     assert take_feedback(pa.chunked_array([[5]]), 1, by_value, None, str).values.tolist() == [5]

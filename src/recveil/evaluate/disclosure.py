@@ -1,6 +1,5 @@
 """Disclosure: the audit's attacks on a release, whatever form it is given in."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -137,7 +136,6 @@ def disclose(
     n_targets: int,
     seed: int,
     anonymizer: Anonymizer | None,
-    done: Callable[[], None],
 ) -> AttackedRelease | None:
     """Attack a release with every preset adversary; None if nobody knows who is where.
 
@@ -152,8 +150,6 @@ def disclose(
         Draws the targets and what is known of them.
     anonymizer : Anonymizer, optional
         Makes such releases; without it membership is not measured.
-    done : callable
-        Is called after each of `count_stages` parts, if anything is attacked.
     """
     if opened.drawn is not None:
         return attack_drawn(
@@ -172,7 +168,6 @@ def disclose(
         name=opened.name,
         anonymizer=anonymizer,
         lone_share=opened.lone_share,
-        done=done,
     )
 
 

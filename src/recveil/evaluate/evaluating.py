@@ -12,14 +12,19 @@ from recveil.evaluate.deviations import NullRule
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
+from recveil.evaluate.words_told import WordsTold, tell_words
 from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
+from recveil.progress import THE_REST, parts
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.feedback import option_of
 from recveil.ratings.likes import PREDICTED, refuse_likes
 from recveil.release.anonymizer import Anonymizer
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
+
+_READING, _MAKING = "Reading ratings", "Making a release"
 
 
 @brief
@@ -28,7 +33,8 @@ class Evaluated(NamedTuple):
 
     Attributes
     ----------
-    evaluation : Evaluation
+    evaluation : Evaluation or WordsTold
+        The latter of words without an order.
     train : Ratings
         What the evaluated release was made from.
     readings : tuple of Reading
@@ -43,7 +49,7 @@ class Evaluated(NamedTuple):
     seed : int
     """
 
-    evaluation: Evaluation
+    evaluation: Evaluation | WordsTold
     train: Ratings
     readings: tuple[Reading, ...]
     release: str
@@ -73,7 +79,7 @@ class Evaluated(NamedTuple):
         return self.evaluation._facts()
 
     def _tables(self) -> list[Grid]:
-        return self.evaluation._tables()
+        return [] if isinstance(self.evaluation, WordsTold) else self.evaluation._tables()
 
 
 def evaluate(
@@ -145,20 +151,32 @@ def evaluate(
     manifest = known_manifest(folder)
     # A release that cannot be made again is refused before any work.
     anonymizer = None if split is None else _made_like(manifest, folder, seed)
-    matched = None
-    if split is not None:
-        readings: tuple[Reading, ...] = (_read(source, manifest.scale, reading),)
-        parts = split_ratings(readings[0].ratings, split, seed)
-    else:
-        readings = _read(train, manifest.scale, reading), _read(test, manifest.scale, reading)
-        matched = match_held_out(readings[0].ratings, readings[1].ratings)
-        parts = Split(readings[0].ratings, matched.test)
-    if not parts.train.is_unary:
-        refuse_likes(parts.train, PREDICTED)
-    evaluator = Evaluator(parts, null_rule, targets, seed, with_membership=with_membership)
-    judged = folder if anonymizer is None else anonymizer.anonymize(parts.train)
-    found = evaluator.evaluate(judged, anonymizer=anonymizer)
-    return Evaluated(found, parts.train, readings, folder.name, split, matched, seed)
+    with parts(
+        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 8, THE_REST: 90}
+    ) as begin:
+        begin(_READING)
+        matched = None
+        if split is not None:
+            readings: tuple[Reading, ...] = (_read(source, manifest.scale, reading),)
+            divided = split_ratings(readings[0].ratings, split, seed)
+        else:
+            readings = tuple(_read(table, manifest.scale, reading) for table in (train, test))
+            matched = match_held_out(readings[0].ratings, readings[1].ratings)
+            divided = Split(readings[0].ratings, matched.test)
+        if not divided.train.is_unary:
+            refuse_likes(divided.train, PREDICTED)
+        begin(_MAKING)
+        judged = folder if anonymizer is None else anonymizer.anonymize(divided.train)
+        begin(THE_REST)
+        found: Evaluation | WordsTold
+        if manifest.scale.ordered:
+            evaluator = Evaluator(
+                divided, null_rule, targets, seed, with_membership=with_membership
+            )
+            found = evaluator.evaluate(judged, anonymizer=anonymizer)
+        else:
+            found = tell_words(divided, judged)
+    return Evaluated(found, divided.train, readings, folder.name, split, matched, seed)
 
 
 def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) -> None:
@@ -175,13 +193,20 @@ def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading
     """Read a table on the release's scale, unless it has another one or one is asked for."""
     # Ratings in memory have a scale of their own already.
     own: dict[str, Any] = {}
-    if not isinstance(table, Ratings) and not reading.get("scale"):
+    is_said = any(reading.get(name) is not None for name in ("scale", "order", "words"))
+    if not isinstance(table, Ratings) and not is_said:
         own = {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
     found = understand(table, times=False, **{**reading, **own}).settled()
     if scale.unary != found.ratings.is_unary and (scale.unary or scale.range):
         raise RecveilError(
             f"{found.name}: {'likes' if found.ratings.is_unary else 'ratings'}, where the release "
             f"holds {'likes' if scale.unary else 'ratings'}; give what it was made from"
+        )
+    found_on = found.ratings.scale
+    if (found_on.words or scale.words) and found_on != scale:
+        raise RecveilError(
+            f"{found.name}: read on the scale {found_on}, where the release has {scale}; name the "
+            f"same words in the same order ({option_of(scale)}), or nothing"
         )
     return found
 

@@ -4,15 +4,15 @@ The split, the people attacked, what is known of them and every seed are fixed o
 concerns the raw ratings is computed once. So the numbers of two releases differ by the releases.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from recveil.attack import PRESETS, Anonymizer
+from recveil.audit import durations
 from recveil.audit.attacked import AttackedRelease
-from recveil.audit.attacking import count_stages
 from recveil.errors import RecveilError
 from recveil.evaluate.carried import carry_over
 from recveil.evaluate.deviations import (
@@ -37,11 +37,14 @@ from recveil.evaluate.similar_users import SelfRank, find_similar_users, self_ra
 from recveil.evaluate.split import HeldOut, Split
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.evaluate.whole_table import fidelity
-from recveil.progress import stages
+from recveil.progress import parts
 from recveil.verify.link_posterior import LinkPosterior
 
-# Beside the attacks: what the release serves, and what the raw ratings do.
-_STAGES = 2
+# The parts of judging a release.
+_LEARN, _ROWS, _ATTACK = "Learning from it", "Comparing rows", "Attacking it"
+_RAW, _COMPARE = "Learning from the raw ratings", "Comparing both"
+# What they take: for a rating, and for a label of a release.
+_LEARNING, _LEARNING_LABEL, _ROW = 120.0, 8.0, 1.0
 
 
 class Evaluator:
@@ -133,40 +136,59 @@ class Evaluator:
         """
         train, test = self.split
         opened = Opened.open(release, train)
-        with stages("Judging the release", _STAGES + count_stages(PRESETS)) as done:
+        with parts("Judging the release", self._costs(opened)) as begin:
+            begin(_LEARN)
             fitted = fit_all(opened.table, seed=self.seed)
             served = self._serve(fitted, test)
-            done()
+            begin(_ROWS)
             own = self._own_rows(opened)
-            disclosed = self._disclosure(opened, anonymizer, done)
-            absent = self._absent(opened, fitted)
+            begin(_ATTACK)
+            disclosed = self._disclosure(opened, anonymizer)
+            begin(_RAW)
             raw = self.raw
-            done()
-        return Evaluation(
-            target_deviation=own.target_deviation,
-            similar_user_deviation=own.similar_user_deviation,
-            self_rank=own.self_rank,
-            self_rank_common=own.self_rank_common,
-            raw=raw,
-            release=served,
-            raw_gain=self._raw_gain,
-            raw_lists=self._raw_lists,
-            release_gain=release_gain(raw, served, seed=self.seed),
-            kept=kept(raw, served, seed=self.seed),
-            best_kept=kept(raw, served, best=True, seed=self.seed),
-            carry_over=carry_over(raw.utilities, served.utilities),
-            fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
-            disclosure=disclosed.attacked,
-            links=disclosed.links,
-            raw_absent=absent.raw,
-            release_absent=absent.release,
-            n_people=train.n_users,
-            n_served=np.unique(test.users).size,
-            n_absent=absent.n_people,
-            n_cells=test.users.size,
-            filled_share=own.filled_share,
-            notes=disclosed.notes,
+            absent = self._absent(opened, fitted)
+            begin(_COMPARE)
+            return Evaluation(
+                target_deviation=own.target_deviation,
+                similar_user_deviation=own.similar_user_deviation,
+                self_rank=own.self_rank,
+                self_rank_common=own.self_rank_common,
+                raw=raw,
+                release=served,
+                raw_gain=self._raw_gain,
+                raw_lists=self._raw_lists,
+                release_gain=release_gain(raw, served, seed=self.seed),
+                kept=kept(raw, served, seed=self.seed),
+                best_kept=kept(raw, served, best=True, seed=self.seed),
+                carry_over=carry_over(raw.utilities, served.utilities),
+                fidelity=fidelity(self._raw_table, opened.table, seed=self.seed),
+                disclosure=disclosed.attacked,
+                links=disclosed.links,
+                raw_absent=absent.raw,
+                release_absent=absent.release,
+                n_people=train.n_users,
+                n_served=np.unique(test.users).size,
+                n_absent=absent.n_people,
+                n_cells=test.users.size,
+                filled_share=own.filled_share,
+                notes=disclosed.notes,
+            )
+
+    def _costs(self, opened: Opened) -> dict[str, float]:
+        """Return what the parts take, in microseconds on one core, as measured; about."""
+        train, labels = self.split.train, opened.table.rows.indices.size
+        table = opened.drawn if opened.released is None else opened.released
+        attack = durations.of_attack(
+            train, table, opened.manifest, len(PRESETS), tell_content=False
         )
+        is_known = "raw" in self.__dict__  # computed once
+        return {
+            _LEARN: _LEARNING * train.n_ratings + _LEARNING_LABEL * labels,
+            _ROWS: _ROW * labels,
+            _ATTACK: 0.0 if table is None else sum(attack.values()),
+            _RAW: 0.0 if is_known else (_LEARNING + _LEARNING_LABEL) * train.n_ratings,
+            _COMPARE: _ROW * train.n_ratings,
+        }
 
     @cached_property
     def _raw_table(self) -> TrainingTable:
@@ -197,9 +219,7 @@ class Evaluator:
             self_rank_common=self_rank(find_similar_users(released, train, missing="skip")),
         )
 
-    def _disclosure(
-        self, opened: Opened, anonymizer: Anonymizer | None, done: Callable[[], None]
-    ) -> "_Disclosed":
+    def _disclosure(self, opened: Opened, anonymizer: Anonymizer | None) -> "_Disclosed":
         """Attack the release, and say what could not be attacked."""
         train = self.split.train
         chosen = anonymizer if self.with_membership else None
@@ -207,12 +227,12 @@ class Evaluator:
             chosen = anonymizer_of(opened, self.seed)
         links = disclose_links(train, opened)
         of_likes = (_OF_LIKES,) if train.is_unary else ()
-        attacked = disclose(train, opened, self.n_targets, self.seed, chosen, done)
+        attacked = disclose(train, opened, self.n_targets, self.seed, chosen)
         if opened.drawn is not None:
             warned = () if attacked is None else attacked.warnings()
-            return _Disclosed(attacked, links, (_DRAWN, *warned))
+            return _Disclosed(attacked, links, (*of_likes, _DRAWN, *warned))
         if opened.released is None:
-            return _Disclosed(attacked, links, (_unknown_rows(opened),))
+            return _Disclosed(attacked, links, (*of_likes, _unknown_rows(opened)))
         notes = [_NO_MEMBERSHIP] if self.with_membership and chosen is None else []
         if links is None:
             notes.append(_NO_LINKS)

@@ -1,6 +1,6 @@
 """From ratings in any order to compressed rows: a counting sort, and a look for duplicates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -80,12 +80,14 @@ def settle_duplicates(
     labels: tuple[Any, Any],
     locate: Locate,
     instants: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
+    words: Sequence[str] = (),
 ) -> Rows:
     """Leave one rating for each (user, item) pair, or raise if `how` is "error".
 
     "last" keeps the rating with the latest time, among equal ones or without times the one that
     stands last in the file; "mean" the mean rating with the last day. `places` are those of
-    `find_order`; `instants` returns numbers that order some rows of the file in time.
+    `find_order`; `instants` returns numbers that order some rows of the file in time; `words` are
+    what ratings from 1 on are called, if they are words.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def settle_duplicates(
     repeats = np.flatnonzero((users[1:] == users[:-1]) & (rows.indices[1:] == rows.indices[:-1]))
     starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
     if how == "error":
-        raise RecveilError(_describe(rows, users, starts, places, labels, locate))
+        raise RecveilError(_describe(rows, users, starts, places, labels, locate, words))
     ends = np.append(starts[1:], users.size)
     indptr = np.searchsorted(starts, rows.indptr).astype(np.int64)
     if how == "mean":
@@ -141,6 +143,7 @@ def _describe(
     places: NDArray[Any] | None,
     labels: tuple[Any, Any],
     locate: Locate,
+    words: Sequence[str],
 ) -> str:
     lengths = np.diff(np.append(starts, users.size))
     pairs = starts[lengths > 1]
@@ -148,8 +151,10 @@ def _describe(
     for first, length in zip(pairs[:3].tolist(), lengths[lengths > 1][:3].tolist(), strict=True):
         same = range(first, first + min(length, 3))
         in_file = same if places is None else places[list(same)].tolist()
+        values = rows.values[first : first + len(same)]
+        given = [words[int(value) - 1] if words else f"{value:g}" for value in values]
         found = ", ".join(
-            f"{rows.values[at]:g} ({locate(row)})" for at, row in zip(same, in_file, strict=True)
+            f"{value} ({locate(row)})" for value, row in zip(given, in_file, strict=True)
         )
         user, item = labels[0][users[first]], labels[1][rows.indices[first]]
         examples.append(f"user {user} and item {item}: {found}")

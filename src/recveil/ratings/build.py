@@ -18,11 +18,12 @@ from recveil.ratings.columns import (
     parse_ratings,
 )
 from recveil.ratings.dates import one_date_each
-from recveil.ratings.feedback import are_likes, take_feedback
+from recveil.ratings.feedback import are_likes, option_of, take_feedback
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import RatingScale, refuse_off_scale
 from recveil.ratings.times import Days, parse_days, times_from_format
+from recveil.ratings.worded import are_words
 
 
 @brief
@@ -167,6 +168,10 @@ def _build(
     values, scale, why_likes = taken
     if scale is not None and scale.unary:
         duplicates = "mean"  # of ones, and of their days the last
+    elif scale is not None and not scale.ordered and duplicates == "mean":
+        raise RecveilError(
+            "duplicates (--duplicates) is mean, but words without an order have none; take last"
+        )
     raw_times = columns.pop("time", None)
     days, decide, problem = _days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None
@@ -184,6 +189,7 @@ def _build(
         (users, items),
         locate,
         instants,
+        () if scale is None else scale.words,
     )
     dropped = values.size - rows.values.size
     if scale is None:
@@ -299,17 +305,20 @@ def _drop_off_scale(
     if scale is None and not (feedback.is_said and "rating" in columns):
         raise RecveilError(
             "drop_off_scale (--drop-off-scale) needs the scale that ratings are to be on; give it "
-            "with scale (--scale), such as 1:5:1"
+            "with scale (--scale), such as 1:5:1, or the words with order (--order)"
         )
     if scale is None:
         on_scale = are_likes(columns["rating"], feedback, locate)
+    elif scale.words:
+        on_scale = are_words(columns["rating"], scale, locate)
     else:
         on_scale = scale.contains(parse_ratings(columns["rating"], locate))
     if not on_scale.any():
         what = "above 0" if scale is None else f"on the scale {scale}"
         raise RecveilError(
             f"none of the {on_scale.size:,} ratings is {what}, so that "
-            f"drop_off_scale (--drop-off-scale) would leave nothing; check scale (--scale)"
+            f"drop_off_scale (--drop-off-scale) would leave nothing; check "
+            f"{'scale (--scale)' if scale is None else option_of(scale)}"
         )
     if not on_scale.all():
         kept = pa.array(on_scale)

@@ -1,5 +1,6 @@
 """From the columns of a table to arrays: which column is which, and ratings."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,14 @@ COUNTED = (
 
 # A table of so many columns, none of them known, is more likely a row for each user.
 WIDE = 20
-_ROWS_AT_ONCE = 1 << 20
+_ROWS_AT_ONCE, _LOOKED_AT = 1 << 20, 1_000
+MISSING_RATING = "the rating is missing; drop the row or fill it in"
+_NO_NUMBER = "is not a number; mend or drop the row"
+# What to do about ratings that are words.
+_OF_WORDS = (
+    "is not a number; if ratings are words, name them from the lowest on with order (--order "
+    "hate,like,love), or say that they have no order with words (--words all)"
+)
 
 
 class Feedback(NamedTuple):
@@ -64,11 +72,14 @@ class Feedback(NamedTuple):
         Somebody said that the ratings count how often, or how long, and what to make of that.
     one_value : bool
         Ratings that are all equal are likes.
+    words : bool
+        Somebody said that the ratings are words without an order: all that the table has.
     """
 
     likes: bool = False
     counts: str | None = None
     one_value: bool = False
+    words: bool = False
 
     @property
     def is_said(self) -> bool:
@@ -148,8 +159,13 @@ def find_columns(
         )
     # What the caller named is not looked at for anything else.
     others = [name for name in names if name not in taken]
+    plain: dict[str, list[str]] = {}
+    for name in others:
+        plain.setdefault(_plain(name), []).append(name)
     found = {
-        role: _find(role, others if given.get(role) is None else names, where, given.get(role))
+        role: _find(role, plain, where)
+        if given.get(role) is None
+        else _given(role, names, where, given[role])
         for role in USUAL_NAMES
     }
     if found["rating"] is None and feedback is not None and (found["user"] and found["item"]):
@@ -200,18 +216,21 @@ def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
     return f" ({len(names):,} columns; a wide matrix? Read it with wide, --wide)"
 
 
-def _find(role: str, names: Sequence[str], where: str, given: str | None) -> str | None:
-    if given is not None:
-        if given not in names:
-            raise RecveilError(
-                f"{where}: no column {quoted(given)} for the {role}; it has {listed(names)}; "
-                f"name one of them with {role} (--{role})"
-            )
-        return given
-    usual = USUAL_NAMES[role]
+def _given(role: str, names: Sequence[str], where: str, given: str | None) -> str:
+    """Return the column that the caller named."""
+    if given is None or given not in names:
+        raise RecveilError(
+            f"{where}: no column {quoted(given)} for the {role}; it has {listed(names)}; "
+            f"name one of them with {role} (--{role})"
+        )
+    return given
+
+
+def _find(role: str, plain: Mapping[str, Sequence[str]], where: str) -> str | None:
+    """Return the column whose plain name is a usual one; None if there is none."""
     # The first usual name that fits wins: a table with "rating" and "value" means "rating".
-    for name in usual:
-        fitting = [n for n in names if _plain(n) == name]
+    for name in USUAL_NAMES[role]:
+        fitting = plain.get(name, ())
         if len(fitting) > 1:
             raise RecveilError(
                 f"{where}: {quoted(fitting[0])} and {quoted(fitting[1])} could both be the {role} "
@@ -252,7 +271,7 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
     """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
     if pa.types.is_boolean(column.type):
         raise RecveilError("rating column: expected numbers, got bool; convert it to 0 and 1")
-    refuse_missing(column, "the rating is missing; drop the row or fill it in", locate)
+    refuse_missing(column, MISSING_RATING, locate)
     if pa.types.is_dictionary(column.type):
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
@@ -297,7 +316,8 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
     except pa.ArrowInvalid:
         for row, text in enumerate(in_turn(column)):
             if not casts(text, pa.float64()):
-                raise RecveilError(f"{locate(row)}: {role} {quoted(text)} {_why(text)}") from None
+                why = _OF_WORDS if role == "rating" and _are_words(column) else _why(text)
+                raise RecveilError(f"{locate(row)}: {role} {quoted(text)} {why}") from None
         raise
     except pa.ArrowNotImplementedError:
         raise RecveilError(
@@ -305,11 +325,20 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
         ) from None
 
 
+def _are_words(column: pa.ChunkedArray) -> bool:
+    """Say whether most of the first different values of a column are no numbers."""
+    values = list(dict.fromkeys(itertools.islice(in_turn(column), _LOOKED_AT)))
+    words = [
+        value for value in values if _why(value) == _NO_NUMBER and not casts(value, pa.float64())
+    ]
+    return len(words) > len(values) / 2
+
+
 def _why(text: object) -> str:
     """Say why text is no number."""
     if isinstance(text, str) and re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", text):
         return f"has a decimal comma; write {text.strip().replace(',', '.')}"
-    return "is not a number; mend or drop the row"
+    return _NO_NUMBER
 
 
 def casts(value: object, kind: pa.DataType) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.ratings.ratings import Ratings
 from recveil.ratings.scale import RatingScale, distinct
 
@@ -23,7 +23,7 @@ class Doubt(NamedTuple):
 
     Attributes
     ----------
-    side : {"low", "high", "step"}
+    side : {"low", "high", "step", "word"}
     value : float
         The end; or a rating without which the step would be another one.
     people : int
@@ -31,16 +31,22 @@ class Doubt(NamedTuple):
         any rating that asks for it.
     is_sentinel : bool
         Whether it looks like a mark for something else than a rating.
+    word : str
+        Of words that nobody named, one that few people gave.
     """
 
     side: str
     value: float
     people: int
     is_sentinel: bool
+    word: str = ""
 
     def describe(self, k: int) -> str:
         """Say what is doubtful about it, in words."""
         used = f"{self.people:,} {'person' if self.people == 1 else 'people'} used it"
+        if self.side == "word":
+            who = "1 person" if self.people == 1 else f"{self.people:,} people"
+            return f"its word {quoted(self.word, 40)} was given by {who}, fewer than {k}"
         if self.side == "step":
             whose = "1 person" if self.people == 1 else f"{self.people:,} people"
             return f"its step comes from ratings such as {self.value:g} of {whose}, fewer than {k}"
@@ -72,10 +78,12 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     --------
     >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
     >>> doubts_of(ratings, 2)
-    [Doubt(side='high', value=11.5, people=1, is_sentinel=False)]
+    [Doubt(side='high', value=11.5, people=1, is_sentinel=False, word='')]
     """
     if not ratings.scale.inferred:
         return []
+    if ratings.scale.words:
+        return _doubtful_words(ratings, k)
     levels = distinct(ratings.values)
     found = []
     for side in ("low", "high"):
@@ -85,6 +93,17 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
             end = ratings.scale.low if side == "low" else ratings.scale.high
             found.append(Doubt(side, end, people, marks))
     return found or _doubtful_step(ratings, levels, k)
+
+
+def _doubtful_words(ratings: Ratings, k: int) -> list[Doubt]:
+    """Find words that fewer than k people gave: published, they would tell of them."""
+    users = ratings.user_positions()
+    people = [
+        int(np.unique(users[ratings.values == at]).size)
+        for at in range(1, len(ratings.scale.words) + 1)
+    ]
+    named = enumerate(zip(ratings.scale.words, people, strict=True), 1)
+    return [Doubt("word", float(at), n, False, word) for at, (word, n) in named if n < k]
 
 
 def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> list[Doubt]:
@@ -132,6 +151,12 @@ def refuse_doubts(ratings: Ratings, k: int) -> None:
     doubtful = doubts_of(ratings, k)
     if not doubtful:
         return
+    if ratings.scale.words:
+        raise RecveilError(
+            f"nobody named the words, so that they come from the ratings: "
+            f"{doubtful[0].describe(k)}; name those that may be told with words (--words), and "
+            f"leave others out with drop_off_scale (--drop-off-scale)"
+        )
     wish = _suggest(ratings, k)
     raise RecveilError(
         f"nobody named the scale, so that {ratings.scale} comes from the ratings: "

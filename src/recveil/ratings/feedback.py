@@ -4,7 +4,8 @@ Likes say who chose what, and nothing more: each becomes a 1 on the scale `LIKES
 a like that may have been a rating.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -13,11 +14,20 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
-from recveil.ratings.columns import Feedback, Locate, is_counted, parse_ratings
+from recveil.ratings.columns import (
+    Feedback,
+    Locate,
+    is_counted,
+    parse_ratings,
+)
 from recveil.ratings.dates import why_no_times
 from recveil.ratings.scale import LIKES, RatingScale
+from recveil.ratings.vocabulary import alike
+from recveil.ratings.worded import parse_words, words_found
 
 Counts = Literal["log", "likes"]
+# In the place of words: whichever there are.
+ALL_WORDS = "all"
 
 # Counts become levels by these, whatever the table: read off it, the bins would tell of its people.
 COUNT_BINS = (1, 3, 10, 30, 100, 300, 1000)
@@ -28,7 +38,12 @@ _MOST_OF_RATINGS = 100
 
 
 def feedback_of(
-    *, likes: bool, counts: str | None, scale: RatingScale | None, one_value: bool = False
+    *,
+    likes: bool,
+    counts: str | None,
+    scale: RatingScale | None,
+    one_value: bool = False,
+    words: bool = False,
 ) -> Feedback:
     """Check what was said of a table's ratings.
 
@@ -42,6 +57,8 @@ def feedback_of(
         The scale that was given.
     one_value : bool
         Whether ratings that are all equal are likes, where no scale says that there are others.
+    words : bool
+        Whether they are words without an order.
 
     Raises
     ------
@@ -51,25 +68,78 @@ def feedback_of(
     Examples
     --------
     >>> feedback_of(likes=True, counts=None, scale=None)
-    Feedback(likes=True, counts=None, one_value=False)
+    Feedback(likes=True, counts=None, one_value=False, words=False)
     """
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
             f"counts (--counts) is {quoted(counts)}; expected log (levels by how often) or likes "
             f"(whether at all)"
         )
-    said = [name for name, given in (("likes", likes), ("counts", counts is not None)) if given]
+    all_said = {"likes": likes, "counts": counts is not None, "words": words}
+    said = [name for name, given in all_said.items() if given]
     if len(said) > 1:
         raise RecveilError(
-            "likes (--likes) and counts (--counts) are both given, and each says what the ratings "
-            "are; leave one out"
+            f"{said[0]} (--{said[0]}) and {said[1]} (--{said[1]}) are both given, and each says "
+            f"what the ratings are; leave one out"
         )
     if said and scale is not None:
         raise RecveilError(
-            f"scale (--scale) is {scale}, but {said[0]} (--{said[0]}) have none of their own to be "
-            f"given; leave one of the two out"
+            f"{option_of(scale)} is {scale}, but {said[0]} (--{said[0]}) have none of their own to "
+            f"be given; leave one of the two out"
         )
-    return Feedback(likes, counts, one_value and scale is None)
+    return Feedback(likes, counts, one_value and scale is None and not words, words)
+
+
+def scale_said(
+    scale: RatingScale | None,
+    order: str | Iterable[str] | None,
+    words: str | Iterable[str] | None,
+) -> tuple[RatingScale | None, bool]:
+    """Return the scale that was named in one of three ways, and whether any words will do.
+
+    Parameters
+    ----------
+    scale : RatingScale or None
+    order : str, iterable of str, or None
+        Words from the lowest on; a text has commas between them.
+    words : str, iterable of str, or None
+        Words without an order; "all" are those that the table has.
+
+    Raises
+    ------
+    RecveilError
+        If it was named in two ways, or a word cannot be published.
+
+    Examples
+    --------
+    >>> str(scale_said(None, "no,yes", None)[0]), scale_said(None, None, "all")
+    ('no < yes', (None, True))
+    """
+    told = {"scale": scale, "order": order, "words": words}
+    both = [name for name, value in told.items() if value is not None]
+    if len(both) > 1:
+        raise RecveilError(
+            f"{both[0]} (--{both[0]}) and {both[1]} (--{both[1]}) are both given, and each says "
+            f"what the ratings are; leave one out"
+        )
+    if isinstance(words, str) and words == ALL_WORDS:
+        return None, True
+    if order is not None:
+        return RatingScale.of_words(order), False
+    return (scale, False) if words is None else (RatingScale.of_words(words, ordered=False), False)
+
+
+def option_of(scale: RatingScale) -> str:
+    """Return how somebody names such a scale, in Python and on the command line.
+
+    Examples
+    --------
+    >>> option_of(RatingScale(1, 5, 1)), option_of(RatingScale.of_words("no,yes"))
+    ('scale (--scale)', 'order (--order)')
+    """
+    if not scale.words:
+        return "scale (--scale)"
+    return "order (--order)" if scale.ordered else "words (--words)"
 
 
 @brief
@@ -81,7 +151,8 @@ class Taken(NamedTuple):
     values : ndarray of float32, shape (n_rows,)
         All 1, if they are likes.
     scale : RatingScale or None
-        What is known of their scale; `LIKES` if they are likes.
+        What is known of their scale; that of `LIKES` if they are likes, `inferred` if nobody said
+        so.
     why : str
         If nobody said what they are: why they were taken for likes, the beginning of a sentence.
     """
@@ -128,13 +199,15 @@ def take_feedback(
     array([1., 3., 7.], dtype=float32)
     """
     if column is None:
-        if scale is not None:
-            raise RecveilError(
-                f"scale (--scale) is {scale}, but there are no ratings; leave it out"
-            )
+        if scale is not None or feedback.words:
+            said = "words (--words) are told" if scale is None else f"{option_of(scale)} is {scale}"
+            raise RecveilError(f"{said}, but there are no ratings; leave it out")
         return Taken(np.ones(n_rows, np.float32), LIKES, "" if feedback.likes else "No ratings")
     if feedback.likes and column.null_count == n_rows:
         return Taken(np.ones(n_rows, np.float32), LIKES)  # somebody said so of an empty column
+    taken = _take_words(column, feedback, scale, locate)
+    if taken is not None:
+        return taken
     values = parse_ratings(column, locate)
     if feedback.is_said:
         _refuse_zeros(values, feedback, locate)
@@ -147,8 +220,21 @@ def take_feedback(
     if feedback.one_value and values.size > 1 and values.min() == values.max():
         _refuse_all_zero(values)
         why = f"All {values.size:,} ratings are {values[0]:g}"
-        return Taken(np.ones(n_rows, np.float32), LIKES, why)
+        # One rating more, and they would be none: whoever promises something of each person asks.
+        return Taken(np.ones(n_rows, np.float32), replace(LIKES, inferred=True), why)
     return Taken(values, scale)
+
+
+def _take_words(
+    column: pa.ChunkedArray, feedback: Feedback, scale: RatingScale | None, locate: Locate
+) -> Taken | None:
+    """Read a column of words; None if it is to hold numbers."""
+    if feedback.words:
+        found = RatingScale.of_words(words_found(column, locate), ordered=False)
+        scale = replace(found, inferred=True)
+    if scale is None or not scale.words:
+        return None
+    return Taken(parse_words(column, scale, locate), scale)
 
 
 def refuse_doubtful(
@@ -249,6 +335,8 @@ def tell_feedback(
     >>> print(*tell_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
     No ratings: read as likes, which tell who chose what, and nothing more.
     """
+    if scale.words:
+        return _tell_words(scale)
     if why_likes:
         rest = (
             "" if why_likes == "No ratings" else "; if they are ratings, name the scale (--scale)"
@@ -277,3 +365,31 @@ def tell_feedback(
             f"often, or how long, say what to make of that with counts (--counts log, or likes)."
         ]
     return []
+
+
+def meaning_of_words(scale: RatingScale) -> list[str]:
+    """Say what it means that ratings are words; nothing, if they are numbers.
+
+    Examples
+    --------
+    >>> print(*meaning_of_words(RatingScale.of_words("no,maybe,yes")))
+    Ratings are words, and count as ranks from 1 to 3: a point is a step between two neighbours, as
+    if all were equally far apart.
+    """
+    if not scale.words:
+        return []
+    if not scale.ordered:
+        return ["Ratings are words without an order: two of them are equal, or they are not."]
+    return [
+        f"Ratings are words, and count as ranks from 1 to {scale.high:g}: a point is a step "
+        f"between two neighbours, as if all were equally far apart."
+    ]
+
+
+def _tell_words(scale: RatingScale) -> list[str]:
+    """Say which words look like one."""
+    return [
+        f"{quoted(one)} and {quoted(other)} differ in capital letters or spaces alone, and were "
+        f"taken for two words; if they are one, mend the table."
+        for one, other in alike(scale.words)
+    ]

@@ -33,7 +33,8 @@ def encode_labels(
     Raises
     ------
     RecveilError
-        For the first row without an id, and for a column of another type.
+        For the first row without an id, or whose id holds a NUL, which no text file can hold; and
+        for a column of another type.
 
     Examples
     --------
@@ -60,11 +61,26 @@ def encode_labels(
     for empty in np.flatnonzero(used & (labels == "")):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
         refuse_first(pc.equal(codes, int(empty)), f"the {role} is empty; drop the row", locate)
+    _refuse_nul(column, used, role, locate)
     in_order = np.flatnonzero(used)
     in_order = in_order[np.argsort(labels[in_order])]
     position = np.zeros(labels.size, np.int32)
     position[in_order] = np.arange(in_order.size, dtype=np.int32)
     return labels[in_order], _relabel(column, 0, position)
+
+
+def _refuse_nul(
+    column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
+) -> None:
+    """Refuse an id with a NUL: a CSV that holds it is refused by whoever reads it."""
+    labels = column.chunk(0).dictionary
+    if not is_text(labels.type):
+        return
+    found = pc.match_substring(labels.cast(pa.large_string()), "\0").fill_null(False)
+    for label in np.flatnonzero(used & found.to_numpy(zero_copy_only=False)):
+        codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
+        problem = f"the {role} holds a NUL, which no text has; mend it, or drop the row"
+        refuse_first(pc.equal(codes, int(label)), problem, locate)
 
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:

@@ -1,6 +1,6 @@
 """Likes: who chose what, and nothing more; and ratings that are all equal, which tell no more."""
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.ratings.ratings import Ratings
 
 # What goes wrong with ratings that are all equal, for `refuse_likes`.
@@ -9,6 +9,39 @@ PUBLISHED = (
     "rated everything, and other rows that whole groups did"
 )
 PREDICTED = "any prediction of them is right, so that no error tells a good release from a bad one"
+
+
+def refuse_unordered(ratings: Ratings, what: str) -> None:
+    """Raise a RecveilError for ratings that are words without an order.
+
+    Their numbers are names: whoever took them for ranks would tell distances that there are not.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    what : str
+        What they cannot be given to: "this method", "a comparison".
+
+    Raises
+    ------
+    RecveilError
+
+    Examples
+    --------
+    >>> from recveil.ratings import RatingScale
+    >>> scale = RatingScale.of_words("up,down", ordered=False)
+    >>> words = Ratings.from_columns([1, 2], [7, 7], ["up", "down"], scale=scale)
+    >>> refuse_unordered(words, "a comparison")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: words (--words) without an order are not supported by a ...
+    """
+    if not ratings.scale.ordered:
+        raise RecveilError(
+            f"words (--words) without an order are not supported by {what}; publish them by method "
+            f"words (--method words); if they have an order, name it with order (--order); if it "
+            f"matters only who chose what, leave the column of words out"
+        )
 
 
 def refuse_likes(ratings: Ratings, why: str) -> None:
@@ -38,11 +71,19 @@ def refuse_likes(ratings: Ratings, why: str) -> None:
     if ratings.is_unary:
         raise RecveilError(
             "these are likes, and this method publishes ratings, which likes have none of; take "
-            "method k-corating or sparse (--method k-corating, --method sparse)"
+            "method k-corating or sparse (--method k-corating, --method sparse), or draw people "
+            "with epsilon (--epsilon 3)"
         )
     values = ratings.values
     if values.size and values.min() == values.max():
+        words = ratings.scale.words
+        given = quoted(words[int(values[0]) - 1], 40) if words else f"{values[0]:g}"
+        remedy = (
+            "leave the column of words out"
+            if words
+            else "read them as likes (--likes), without a scale"
+        )
         raise RecveilError(
-            f"all {values.size:,} ratings are {values[0]:g}: likes, not supported yet as "
-            f"ratings; {why}; read them as likes (--likes), without a scale"
+            f"all {values.size:,} ratings are {given}: likes, not supported yet as "
+            f"ratings; {why}; {remedy}"
         )

@@ -20,6 +20,7 @@ from recveil.ratings.dictionaries import written_out
 from recveil.ratings.frame import table_from_columns
 from recveil.ratings.framed import frame_columns
 from recveil.ratings.scale import LIKES, RatingScale, refuse_off_scale
+from recveil.ratings.worded import labels_of
 
 
 class Ratings:
@@ -313,7 +314,7 @@ class Ratings:
         columns = {
             "user_id": _decode("user_id", self.users, self.user_positions()),
             "item_id": _decode("item_id", self.items, self.indices),
-            "rating": pa.array(self.values),
+            "rating": labels_of(self.values, self.scale),
         }
         if self.days is not None:
             columns["timestamp"] = pa.array(self.days.astype(np.int64) * 86_400)
@@ -321,7 +322,7 @@ class Ratings:
 
     def digest(self) -> bytes:
         """Return 32 bytes (SHA-256) that change when anything about the ratings changes."""
-        sha = hashlib.sha256(str(self.scale).encode())
+        sha = hashlib.sha256(self.scale.told_exactly.encode())
         for labels in (self.users, self.items):
             sha.update(labels.tobytes() if labels.dtype != object else repr(list(labels)).encode())
         for array in (self.indptr, self.indices, self.values, self.days):

@@ -1,7 +1,7 @@
 """The rating scale: which labels a rating can carry."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,13 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, shortened
+from recveil.ratings.vocabulary import check_words, words_in
 
 # A scale finer than this is called continuous (step None).
 MOST_LEVELS = 10_000
 
 # With more steps than this, neighbouring levels are the same number.
 _MOST_STEPS = 2**53
+
+# So much of many words is shown.
+_LONGEST_TOLD = 80
 
 # How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
 _TOLERANCE = 1e-3
@@ -35,16 +39,22 @@ class RatingScale:
         scale.
     inferred : bool
         Whether the ends come from somebody's ratings, and nobody said that they are the scale's.
-        Anonymizers ask how many people used them (`recveil.ratings.ends`). Equal scales may differ
-        in this.
+        Anonymizers ask how many people used them (`recveil.ratings.ends`). Of likes: whether they
+        are taken for such only because all ratings are equal. Equal scales may differ in this.
     unary : bool
         Whether there are likes in the place of ratings: who chose what, and nothing more. Each is
-        a 1, and no other value can be; there is one such scale, `LIKES`.
+        a 1, and no other value can be; all such scales equal `LIKES`.
+    words : tuple of str
+        Where ratings are words: what each level is called, from the lowest, which is 1, on. Take
+        `of_words` to make such a scale. Published labels are these words, and nothing between them.
+    ordered : bool
+        Whether a later word says more than an earlier one. If not, words are equal or they are not.
 
     Raises
     ------
     RecveilError
-        If a number is not finite, `low` is above `high`, or `step` does not divide the range.
+        If a number is not finite, `low` is above `high`, or `step` does not divide the range; for
+        words that cannot be published.
 
     Examples
     --------
@@ -60,6 +70,8 @@ class RatingScale:
     step: float | None = None
     inferred: bool = field(default=False, compare=False, repr=False)
     unary: bool = field(default=False, repr=False)
+    words: tuple[str, ...] = field(default=(), repr=False)
+    ordered: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
@@ -73,6 +85,8 @@ class RatingScale:
             ) from None
         if not all(math.isfinite(number) for number in numbers):
             raise RecveilError(f"scale {self}: expected finite numbers; write LOW:HIGH:STEP")
+        if self.words:
+            self._check_words()
         if self.low > self.high:
             raise RecveilError(f"scale {self}: its low end is above its high end; swap them")
         if self.step is None:
@@ -88,6 +102,73 @@ class RatingScale:
                 f"scale {self}: a step of {self.step:g} leads from no rating to another, since "
                 f"numbers have 16 digits; give a larger one, or leave it out"
             )
+
+    def _check_words(self) -> None:
+        check_words(self.words)
+        if (self.low, self.high, self.step) != (1, len(self.words), 1):
+            raise RecveilError(
+                f"scale: {len(self.words)} words are numbered from 1 to {len(self.words)}, got "
+                f"{self.low:g} to {self.high:g}; take RatingScale.of_words"
+            )
+
+    @classmethod
+    def of_words(cls, words: str | Iterable[str], *, ordered: bool = True) -> Self:
+        """Return the scale of ratings that are words.
+
+        Parameters
+        ----------
+        words : str or iterable of str
+            All of them, each once; the lowest first, if they have an order. A text has commas
+            between them.
+        ordered : bool
+            Whether a later word says more than an earlier one.
+
+        Raises
+        ------
+        RecveilError
+            For a word that cannot be published, and for fewer than two, or too many.
+
+        Examples
+        --------
+        >>> scale = RatingScale.of_words("hate, dislike, like, love")
+        >>> scale.words[0], scale.low, scale.high, str(scale)
+        ('hate', 1.0, 4.0, 'hate < dislike < like < love')
+        """
+        given = words_in(words) if isinstance(words, str) else tuple(words)
+        check_words(given)
+        return cls(1, len(given), 1, words=given, ordered=ordered)
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """Return the scale that a release tells.
+
+        Examples
+        --------
+        >>> RatingScale.from_json({"low": 1.0, "high": 5.0, "step": 1.0})
+        RatingScale(low=1.0, high=5.0, step=1.0)
+        """
+        scale = cls(told["low"], told["high"], told["step"])
+        if "words" not in told:
+            return scale
+        named = cls(
+            scale.low, scale.high, scale.step, words=tuple(told["words"]), ordered=told["ordered"]
+        )
+        check_words(named.words)
+        return named
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a release tells of it.
+
+        Examples
+        --------
+        >>> RatingScale.of_words("no,yes").to_json()
+        {'low': 1.0, 'high': 2.0, 'step': 1.0, 'words': ['no', 'yes'], 'ordered': True}
+        """
+        return {"low": self.low, "high": self.high, "step": self.step} | self.words_told()
+
+    def words_told(self) -> dict[str, Any]:
+        """Return its words, for JSON, and whether they have an order; nothing if there are none."""
+        return {"words": list(self.words), "ordered": self.ordered} if self.words else {}
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -211,9 +292,17 @@ class RatingScale:
         # Ten digits remove what binary adds to 0.1; + 0.0 turns -0.0 into 0.0.
         return np.minimum(np.round(rounded, 10), self.high) + 0.0
 
+    @property
+    def told_exactly(self) -> str:
+        """What it is, with all of its words."""
+        return f"{self.words} {self.ordered}" if self.words else str(self)
+
     def __str__(self) -> str:
         if self.unary:
             return "likes"
+        if self.words:
+            told = (" < " if self.ordered else ", ").join(self.words)
+            return shortened(told, _LONGEST_TOLD)
         ends = f"{self.low:g}:{self.high:g}"
         return ends if self.step is None else f"{ends}:{self.step:g}"
 

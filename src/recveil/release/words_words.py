@@ -1,0 +1,53 @@
+"""Words without an order, as far as everybody may know how they are shared."""
+
+from recveil.release.claim import card_text
+from recveil.release.method import Method, Option, PublicSetting, Variant
+from recveil.release.predictive_words import GROUPING_NAMES, GROUPINGS
+
+UNDONE = (
+    "Rows of words that people share do not hide who is in the data, nor what a group says: no "
+    "noise is in them. Which attacks undo more of them was not measured beside what an audit of a "
+    "release tells."
+)
+
+WORDS = Method(
+    name="words",
+    title="words by shares",
+    description="groups share one row of words that have no order",
+    family="identical rows",
+    settings=(
+        PublicSetting("method", ("words by shares",)),
+        PublicSetting("homogenize", ("commonest", "shares")),
+        PublicSetting("grouping", GROUPINGS, any_class=True),
+    ),
+    claim_of=lambda _: "identical-rows",
+    card=card_text("words.md.jinja"),
+    options=(
+        Option(
+            name="homogenize",
+            help="of words without an order: commonest (default), the word with the largest share "
+            "in the group; shares, one drawn by the shares.",
+            choices=("commonest", "shares"),
+            metavar="HOW",
+        ),
+        Option(
+            name="grouping",
+            choices=GROUPING_NAMES,
+            help="How similar people are gathered.",
+        ),
+    ),
+    variants=(
+        Variant(
+            name="words",
+            description="Groups of at least k people get, for each item, the word with the largest "
+            "share in their rows; empty cells count by how likely each word is.",
+            claim="identical-rows",
+            kind="words",
+            colour="#117733",
+            of="words",
+        ),
+    ),
+    first_format=7,
+    takes_unordered=True,
+    undone_by=lambda _: (UNDONE,),
+)

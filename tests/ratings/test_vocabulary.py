@@ -1,0 +1,111 @@
+"""Words that stand in the place of ratings: which can be published, and how they are typed."""
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
+from recveil.ratings.vocabulary import LONGEST_WORD, MOST_WORDS, alike, problem_of_word, words_in
+
+
+@pytest.mark.parametrize(
+    "word", ["love it", "+1", "-1", "+1.5", "👍", "a=b", "<b>", 'say "no"', "7"]
+)
+def test_words_that_can_be_published(word):
+    assert problem_of_word(word) == ""
+    assert RatingScale.of_words([word, "other"]).words == (word, "other")
+
+
+@pytest.mark.parametrize(
+    ("word", "problem"),
+    [
+        ("", "it is empty"),
+        ("=1+1", "a spreadsheet would run it"),
+        ("@ann", "a spreadsheet would run it"),
+        ("-", "a spreadsheet would run it"),
+        ("'=1+1", "a spreadsheet would run it"),
+        ("ok;=1+1", "a spreadsheet would run it"),
+        ("＋1＋1", "a spreadsheet would run it"),  # noqa: RUF001
+        (" love", "begins or ends with a space"),
+        ("lo\nve", "a line break"),
+        ("lo\x1bve", "a sign that nobody sees"),
+        ("lo\u202eve", "a sign that nobody sees"),
+        ("\ud800", "a sign that nobody sees"),
+        ("x" * (LONGEST_WORD + 1), "is this a column of comments"),
+        (7, "expected text, got int"),
+        (None, "expected text, got NoneType"),
+    ],
+)
+def test_words_that_cannot(word, problem):
+    assert problem in problem_of_word(word)
+    with pytest.raises(RecveilError, match="word"):
+        RatingScale.of_words(["good", word])
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "expected two or more, got 0"),
+        (["love"], "expected two or more, got 1"),
+        (["love", "hate", "love"], "'love' stands twice"),
+        ([f"w{at}" for at in range(MOST_WORDS + 1)], "is this a column of comments"),
+    ],
+)
+def test_how_many_words_there_are(words, problem):
+    with pytest.raises(RecveilError, match=problem):
+        RatingScale.of_words(words)
+
+
+def test_as_many_as_can_be():
+    assert RatingScale.of_words([f"w{at}" for at in range(MOST_WORDS)]).high == MOST_WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hate,love", ("hate", "love")),
+        (" hate , love ", ("hate", "love")),
+        ('"no, really",yes', ("no, really", "yes")),
+        ('"say ""no""",yes', ('say "no"', "yes")),
+        ("a;b,c", ("a;b", "c")),
+    ],
+)
+def test_how_they_are_typed(text, words):
+    assert words_in(text) == words
+
+
+@pytest.mark.parametrize("text", ['"a,b', "a\nb"])
+def test_what_cannot_be_typed(text):
+    with pytest.raises(RecveilError, match="with commas between"):
+        words_in(text)
+
+
+def test_words_that_look_like_one():
+    assert alike(["Like", "like", "LIKE ", "love"]) == [("Like", "like"), ("Like", "LIKE ")]
+
+
+class TestScale:
+    SCALE = RatingScale.of_words("hate,dislike,like,love")
+
+    def test_by_hand(self):
+        assert (self.SCALE.low, self.SCALE.high, self.SCALE.step) == (1, 4, 1)
+        # Halves go to the word with an even number of steps from the lowest.
+        assert self.SCALE.round([1.5, 2.5, 3.4, 9]).tolist() == [1, 3, 3, 4]
+
+    def test_order_and_words_tell_scales_apart(self):
+        assert RatingScale.of_words(self.SCALE.words) == self.SCALE
+        for other in (
+            RatingScale.of_words(self.SCALE.words[::-1]),
+            RatingScale.of_words(self.SCALE.words, ordered=False),
+            RatingScale(1, 4, 1),
+        ):
+            assert other != self.SCALE
+            assert self.SCALE.told_exactly != other.told_exactly
+
+    def test_it_comes_back_from_json(self):
+        assert RatingScale.from_json(self.SCALE.to_json()) == self.SCALE
+        plain = {"low": 1.0, "high": 5.0, "step": None}
+        assert RatingScale.from_json(plain).to_json() == plain
+
+    def test_words_are_numbered_from_1(self):
+        with pytest.raises(RecveilError, match="numbered from 1 to 2"):
+            RatingScale(0, 1, 1, words=("no", "yes"))
