@@ -4,6 +4,7 @@
 
 Reads u.data as likes, and makes, verifies, attacks and judges a release by each method that takes
 them, with k = 5 and seed 0; and one in which everybody is one group, so that nobody may be found.
+Then people are drawn from likes, with noise and without.
 """
 
 import tempfile
@@ -12,9 +13,11 @@ from pathlib import Path
 from page import Row, main
 
 from recveil.anonymize import anonymize
+from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.attack.statistics import Interval
 from recveil.audit import audit
 from recveil.audit.attacked import AttackedRelease
+from recveil.audit.shadowing import attack_by_shadows
 from recveil.evaluate import evaluate
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
@@ -27,11 +30,18 @@ READING = (
     " as in methods.md; AUC 0.5 is a coin. Lists: what the release's lists keep of the nDCG@10 of "
     "the best on the raw likes, a fifth of everybody's likes held out. Beside ours stands the same "
     "figure of the same method with the ratings, where there is one. A claim of k-anonymity holds "
-    "if the checker confirms it from the files and nobody is found more often than once in five."
+    "if the checker confirms it from the files and nobody is found more often than once in five. "
+    "*Drawn*: people drawn from sums over real ones, with noise for an epsilon (delta 1e-6), the "
+    "list of items public; membership by 32 shadow releases of halves of the people (471 each), "
+    "by who knows all that somebody likes, or eight of it; beside it, what exact counts of who "
+    "liked each item would tell."
 )
 BESIDE = "with ratings"
 AXES = None
 K, SEED = 5, 0
+# Of drawn people: no noise, and with noise. Membership is measured on some of them.
+EPSILONS = (None, 50.0, 20.0, 10.0)
+SHADOWED, SHADOWS = (None, 20.0), 32
 
 
 def run(folder: Path) -> list[Row]:
@@ -55,6 +65,41 @@ def run(folder: Path) -> list[Row]:
             theirs = _of_release(ratings, method, Path(work, f"{method}-ratings"))
             rows += _beside(method, ours, theirs)
         rows.append(_of_everybody(likes, Path(work, "everybody")))
+        for epsilon in EPSILONS:
+            kept = _lists_of_drawn(likes, epsilon, Path(work, _noise(epsilon)))
+            rows.append(_share(f"drawn, {_noise(epsilon)}: lists keep", kept))
+    for epsilon in SHADOWED:
+        rows += _membership_of_drawn(likes, epsilon)
+    return rows
+
+
+def _noise(epsilon: float | None) -> str:
+    return "no noise" if epsilon is None else f"epsilon {epsilon:g}"
+
+
+def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interval:
+    """Return what lists keep that are learned from people drawn from four fifths of the likes."""
+    asked = "none" if epsilon is None else epsilon
+    anonymize(likes, out, epsilon=asked, catalogue="as-rated")
+    judged = evaluate(out, likes, split=0.2, with_membership=False, targets=1, seed=SEED)
+    kept = judged.evaluation.kept.lists
+    return Interval(kept.value, kept.low, kept.high, kept.n_people)
+
+
+def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
+    """Return who is told to be in a release of one half of the people, by releases of others."""
+
+    def make(seed: int) -> Synthesizer:
+        return Synthesizer(epsilon, catalogue="as-rated", seed=seed)
+
+    found = attack_by_shadows(likes, make, SHADOWS, SEED).by_known
+    rows = []
+    for known, told in found.items():
+        of = f"drawn, {_noise(epsilon)}: shadows, {known} known (AUC)"
+        rows.append(_share(of, told.told.auc)._replace(form=".2f"))
+        counts = f"exact counts of likes instead: shadows, {known} known (AUC)"
+        if epsilon is None:  # counted on the same halves whatever the noise
+            rows.append(_share(counts, told.counts_auc)._replace(form=".2f"))
     return rows
 
 

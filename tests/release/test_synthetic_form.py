@@ -20,7 +20,8 @@ from recveil.publish.tables import write_model
 from recveil.ratings import RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest, to_bytes
-from recveil.release.synthetic_form import QUERIES, label_levels
+from recveil.release.synthetic_form import label_levels
+from recveil.release.synthetic_queries import QUERIES
 from recveil.verify import verify
 
 STARS = RatingScale(1, 5, 1)

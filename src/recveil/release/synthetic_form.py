@@ -6,7 +6,7 @@ people are drawn, and its ledger is what the promise follows from.
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query
+from recveil.release.synthetic_queries import LedgerQuery, queries_of, sums_of_item
 from recveil.release.told_claim import claim_of_json
 
 # A scale with more levels is told in so many bins.
@@ -71,8 +72,23 @@ def tenths_of(scale: RatingScale) -> float:
     >>> tenths_of(RatingScale(1, 5, 1)), tenths_of(RatingScale(0, 10))
     (0.1, 0.05)
     """
+    if scale.words:
+        return 1.0
     step = scale.range / 20 if scale.step is None else scale.step
     return float(f"{step / 10:.12g}") or 1.0
+
+
+def step_of_drawn(scale: RatingScale, *, whole: bool) -> float:
+    """Return the step of drawn labels: the scale's own, if there is one and they are whole; tenths.
+
+    Examples
+    --------
+    >>> stars = RatingScale(1, 5, 1)
+    >>> step_of_drawn(stars, whole=True), step_of_drawn(stars, whole=False)
+    (1.0, 0.1)
+    """
+    own = scale.step if whole or scale.unary else None
+    return own or tenths_of(scale)
 
 
 def activity_edges(most_items: int) -> NDArray[np.int64]:
@@ -96,64 +112,6 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
     return np.unique(np.round(edges)).astype(np.int64)
 
 
-class LedgerQuery(NamedTuple):
-    """A query that every ledger of such releases holds.
-
-    Attributes
-    ----------
-    name, what : str
-    share : float
-        What it has of the budget; all of them add up to 1.
-    first_format : int
-        The oldest format whose releases asked it.
-    shares_before : tuple of pairs
-        What it had in releases up to some format: the format, and the share; the oldest first.
-    """
-
-    name: str
-    what: str
-    share: float
-    first_format: int = 3
-    shares_before: tuple[tuple[int, float], ...] = ()
-
-    def share_of(self, number: int) -> float:
-        """Return its share in releases of some format."""
-        before = [share for last, share in self.shares_before if number <= last]
-        return before[0] if before else self.share
-
-
-# In the order in which they are asked. The sensitivity of each is 1.
-QUERIES = (
-    LedgerQuery("people by activity", "how many people have how many ratings", 0.01),
-    LedgerQuery("labels", "people's shares of ratings at each label", 0.004),
-    LedgerQuery("means of people", "people's mean ratings, and the squares of these", 0.004),
-    LedgerQuery(
-        "item sums",
-        "for each item, how much it was rated, and how its ratings differ from the mean",
-        0.232,
-    ),
-    LedgerQuery(
-        "kinds of items",
-        "people's shares of ratings on items with tastes, other told ones, and the rest",
-        0.004,
-        first_format=4,
-    ),
-    LedgerQuery(
-        "moments",
-        "for each two items, how much people who like the one like the other",
-        0.736,
-        shares_before=((3, 0.75), (4, 0.746)),
-    ),
-    LedgerQuery(
-        "ratings by taste",
-        "for each direction of taste, whether people rate higher what they lean to, and whether "
-        "half of their ratings agrees with the other half",
-        0.01,
-        first_format=5,
-    ),
-)
-
-
 def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
     """Say what in a release.json cannot be of synthetic people as recveil draws them.
 
@@ -164,17 +122,24 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     number : int
         That of its format.
     """
-    scale = RatingScale(*(manifest["scale"][name] for name in ("low", "high", "step")))
+    scale = RatingScale.from_json(manifest["scale"])
     claim = claim_of_json(manifest)
-    ledger = claim.ledger
+    ledger, likes = claim.ledger, of_likes(manifest["settings"])
     yield from _problems_of_claim(claim)
-    yield from _problems_of_rule(manifest, scale, ledger)
-    if number >= _DIRECTIONS_SINCE:
+    yield from _problems_of_activity(manifest, ledger)
+    if not likes:
+        yield from _problems_of_labels(manifest["settings"], scale)
+    if number >= _DIRECTIONS_SINCE and not likes:
         yield from _problems_of_directions(manifest["settings"])
     if ledger is not None:
-        asked = [query for query in QUERIES if query.first_format <= number]
+        asked = queries_of(number, likes=likes)
         yield from _problems_of_ledger(ledger, asked, manifest, scale)
         yield from _problems_of_noise(claim, ledger, [query.share_of(number) for query in asked])
+
+
+def of_likes(settings: Mapping[str, Any]) -> bool:
+    """Say whether a release was drawn from likes, by its settings."""
+    return settings.get("ratings") == "likes"
 
 
 def _problems_of_claim(claim: Claim) -> Iterator[str]:
@@ -211,25 +176,26 @@ def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Ite
         )
 
 
-def _problems_of_rule(
-    manifest: Mapping[str, Any], scale: RatingScale, ledger: Ledger | None
-) -> Iterator[str]:
-    """Say which numbers of the rule are none."""
-    settings = manifest["settings"]
-    for name in ("activity", "cuts", "spreads"):
-        numbers = settings.get(name)
-        if not isinstance(numbers, list) or not all(_is_number(number) for number in numbers):
-            yield f"settings: {name} is no list of numbers with at most {DIGITS} decimal places"
-            return
-    activity, cuts, spreads = (
-        np.array(settings[name], np.float64) for name in ("activity", "cuts", "spreads")
-    )
+def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) -> Iterator[str]:
+    """Say whether how much people rate, or like, is told by other numbers than it can be."""
+    activity = _numbers_of(manifest["settings"], "activity")
+    if activity is None:
+        yield _no_numbers("activity")
+        return
     most = _most_items(manifest, ledger)
     if activity.size != ACTIVITIES or not _is_rising(activity, 1, max(1, most)):
         yield (
             f"settings: activity is not {ACTIVITIES} ascending numbers, from 1 to as many as there "
             f"are items"
         )
+
+
+def _problems_of_labels(settings: Mapping[str, Any], scale: RatingScale) -> Iterator[str]:
+    """Say which numbers of how people rate are none."""
+    cuts, spreads = (_numbers_of(settings, name) for name in ("cuts", "spreads"))
+    if cuts is None or spreads is None:
+        yield _no_numbers("cuts" if cuts is None else "spreads")
+        return
     n_cuts = label_levels(scale).size - 1
     if cuts.size != n_cuts or not (np.diff(cuts) > 0).all():
         yield f"settings: cuts are not {n_cuts} rising numbers, one between two levels of {scale}"
@@ -237,6 +203,17 @@ def _problems_of_rule(
         yield "settings: spreads are not two numbers above 0, and at most 1"
     if settings.get("label_step") not in (tenths_of(scale), scale.step):
         yield f"settings: label_step is neither the step of the scale {scale} nor a tenth of it"
+
+
+def _numbers_of(settings: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:
+    numbers = settings.get(name)
+    if not isinstance(numbers, list) or not all(_is_number(number) for number in numbers):
+        return None
+    return np.array(numbers, np.float64)
+
+
+def _no_numbers(name: str) -> str:
+    return f"settings: {name} is no list of numbers with at most {DIGITS} decimal places"
 
 
 def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -277,12 +254,15 @@ def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
     if manifest["layout"] == "model":
         counted = manifest["counts"].get("items")
         return counted if type(counted) is int else math.inf
-    return math.inf if ledger is None else _items_asked(ledger)
+    if ledger is None:
+        return math.inf
+    return _items_asked(ledger, likes=of_likes(manifest["settings"]))
 
 
-def _items_asked(ledger: Ledger) -> int:
-    """Return of how many items sums were told: two numbers each."""
-    return sum(query.values for query in ledger.queries if query.name == "item sums") // 2
+def _items_asked(ledger: Ledger, *, likes: bool) -> int:
+    """Return of how many items sums were told."""
+    told = sum(query.values for query in ledger.queries if query.name == "item sums")
+    return told // sums_of_item(likes=likes)
 
 
 def _problems_of_ledger(
@@ -293,24 +273,24 @@ def _problems_of_ledger(
     if [query.name for query in ledger.queries] != expected:
         yield f"claim: its ledger must hold the queries {', '.join(expected)}, once each, no others"
         return
-    n_items, is_chosen = _items_asked(ledger), catalogue == "chosen"
+    likes = of_likes(manifest["settings"])
+    n_items, is_chosen = _items_asked(ledger, likes=likes), catalogue == "chosen"
     values = {
         "people by activity": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
         "labels": label_levels(scale).size,
         "means of people": _MEANS,
-        "item sums": 2 * n_items,
+        "item sums": sums_of_item(likes=likes) * n_items,
         "kinds of items": _KINDS,
         "moments": _cells_of_moments(ledger, min(n_items, _most_items(manifest, ledger))),
         "ratings by taste": 2 * MOST_DIRECTIONS,
     }
     for query, form in zip(ledger.queries, asked, strict=True):
         yield from _problems_of_query(query, form, values[query.name])
-    tilts = manifest["settings"].get("tilts")
-    n_directions = len(tilts) if isinstance(tilts, list) else 0
+    n_directions = _n_directions(manifest["settings"])
     if n_directions >= _side_of_moments(ledger, n_items):
         yield (
-            f"settings: tilts tell of {n_directions} directions of tastes, and its moments of no "
-            f"more items"
+            f"settings: {'directions are' if likes else 'tilts tell of'} {n_directions} directions "
+            f"of tastes, and its moments are of no more items"
         )
     if (ledger.threshold_delta > 0) != is_chosen:
         yield (
@@ -320,6 +300,14 @@ def _problems_of_ledger(
     counted = manifest["counts"].get("items")
     if type(counted) is int and counted > n_items:
         yield f"claim: its ledger asks of {n_items:,} items, but {counted:,} are published"
+
+
+def _n_directions(settings: Mapping[str, Any]) -> int:
+    """Return of how many directions of tastes the settings tell; 0 where of none."""
+    told, tilts = settings.get("directions"), settings.get("tilts")
+    if type(told) is int:
+        return told
+    return len(tilts) if isinstance(tilts, list) else 0
 
 
 def _cells_of_moments(ledger: Ledger, most_items: float) -> int:

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from recveil.anonymize.synthetic import fitting_people, following_tastes
+from recveil.anonymize.synthetic.bounded_vectors import FINE, like_sums
 from recveil.anonymize.synthetic.budget import Budget
+from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES, Public, measure_likes
 from recveil.anonymize.synthetic.following_tastes import QUERY
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism
-from recveil.anonymize.synthetic.noisy_sums import SHARES, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, measure
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.scale import LIKES
 from recveil.release.ledger import Ledger, Query, epsilon_of
 
 # Of single queries, and of whole releases, which take longer.
@@ -126,25 +129,27 @@ class TestAllQueries:
 
     PROMISED = 2.0  # mu: less noise hides how many people there are, of so few
     PUBLIC = Public(True, N_ITEMS)
+    SHARES, MEASURE, SCALE = SHARES, staticmethod(measure), RatingScale(1, 5, 1)
+    HIGHEST = 5
 
     def table(self, is_there):
         rng = np.random.default_rng(5)
         rows = [np.sort(rng.choice(N_ITEMS, 3, replace=False)) for _ in range(30)]
         rows += [np.arange(N_ITEMS)] * is_there
         values = np.concatenate([rng.integers(1, 5, 90), np.full(N_ITEMS * is_there, 5)])
+        values = np.minimum(values, self.HIGHEST)
         users, items = np.arange(len(rows)), np.arange(N_ITEMS)
         indptr = np.concatenate([[0], np.cumsum([row.size for row in rows])])
-        scale = RatingScale(1, 5, 1)
-        return Ratings(users, items, indptr, np.concatenate(rows), values, None, scale)
+        return Ratings(users, items, indptr, np.concatenate(rows), values, None, self.SCALE)
 
     def asked(self, ratings, mechanism, sigmas):
         with contextlib.suppress(RecveilError):  # what is refused was decided by answers, too
-            measure(ratings, mechanism, self.PUBLIC, sigmas)
+            self.MEASURE(ratings, mechanism, self.PUBLIC, sigmas)
         return mechanism
 
     def likelihood_ratio(self, heard_by, told_again, noise=1.0):
         tables = self.table(False), self.table(True)
-        whole = {name: 1 / self.PROMISED / math.sqrt(share) for name, share in SHARES.items()}
+        whole = {name: 1 / self.PROMISED / math.sqrt(share) for name, share in self.SHARES.items()}
         sigmas = {name: noise * sigma for name, sigma in whole.items()}
 
         def score(seed, is_there):
@@ -159,13 +164,13 @@ class TestAllQueries:
         return score
 
     def test_the_canary_is_nearly_as_extreme_as_can_be(self, heard_by, told_again):
-        sigmas = dict.fromkeys(SHARES, 1e-3)
+        sigmas = dict.fromkeys(self.SHARES, 1e-3)
         told = self.asked(self.table(True), heard_by(1, sigmas), sigmas).answers
         out, within = (
             self.asked(self.table(there), told_again(told), sigmas).exact for there in (False, True)
         )
         # How far they rate by taste is asked afterwards; test_taste_vectors looks at that.
-        asked = [name for name in SHARES if name != QUERY]
+        asked = [name for name in self.SHARES if name != QUERY]
         lengths = {name: np.linalg.norm(within[name] - out[name]) for name in asked}
         assert max(lengths.values()) <= 1
         assert min(lengths.values()) > 0.99
@@ -182,20 +187,47 @@ class TestAllQueries:
         assert shown.mu > self.PROMISED
 
 
+class TestAllQueriesOfLikes(TestAllQueries):
+    """The same people, of whom it is only known what they like, and one who likes all twelve."""
+
+    SHARES, MEASURE, SCALE = SHARES_OF_LIKES, staticmethod(measure_likes), LIKES
+    HIGHEST = 1
+
+    def test_a_query_that_nobody_paid_for_is_caught(self, canary):
+        """The same sum of likes told once more, beside a mechanism that keeps its promise."""
+        tables = [self.table(there) for there in (False, True)]
+        sigma = 1 / self.PROMISED
+
+        def score(seed, is_there):
+            told = 0.0
+            for part in range(2):
+                heard = Mechanism(NoiseSource.repeatable(2 * seed + part), {"sums": sigma})
+                sums = like_sums(tables[is_there])
+                told += heard.measure("sums", "how much each item was liked", sums, FINE).sum()
+            return told
+
+        assert canary(score, DELTA).mu > self.PROMISED
+
+
 class TestDrawnPeople:
     """The same somebody, looked for in the people that a whole release draws."""
+
+    TABLES = TestAllQueries()
 
     EPSILON = 6.0
     DELTA = 0.01  # more is refused
 
     def ratings_drawn(self, seed, is_there):
         """How often a release rates as highly as nobody else does."""
-        ratings = TestAllQueries().table(is_there)
+        ratings = self.TABLES.table(is_there)
         drawing = Synthesizer(self.EPSILON, self.DELTA, catalogue="as-rated", people=200, seed=seed)
         try:
             blocks = list(drawing.anonymize(ratings).published.blocks())
         except RecveilError:
             return 0.0
+        return self.looks_like_them(blocks)
+
+    def looks_like_them(self, blocks):
         return float(sum((block.values > 4.2).sum() for block in blocks))
 
     @pytest.fixture(autouse=True)
@@ -218,6 +250,16 @@ class TestDrawnPeople:
         monkeypatch.setattr(Budget, "sigmas", too_little)
         shown = canary(self.ratings_drawn, self.DELTA, runs=FEW_RUNS)
         assert shown.mu > Budget.of(self.EPSILON, self.DELTA).mu
+
+
+class TestDrawnLikers(TestDrawnPeople):
+    """The same of likes: somebody who likes everything, among people who like three items each."""
+
+    TABLES = TestAllQueriesOfLikes()
+
+    def looks_like_them(self, blocks):
+        """How many people like as much as nobody else does."""
+        return float(sum((np.diff(block.indptr) > 5).sum() for block in blocks))
 
 
 class TestTheBoundsThemselves:

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from recveil.anonymize.synthetic import following_tastes
+from recveil.anonymize.synthetic.choice_sums import Public
 from recveil.anonymize.synthetic.following_tastes import BOLDER, QUERY, believed, follow_tastes
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
-from recveil.anonymize.synthetic.noisy_sums import SHARES, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, measure
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from recveil.anonymize.synthetic.bounded_vectors import ItemSums
+from recveil.anonymize.synthetic.choice_sums import Public
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import item_means, learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
-from recveil.anonymize.synthetic.noisy_sums import SHARES, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, measure
 from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
 

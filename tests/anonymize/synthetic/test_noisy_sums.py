@@ -5,11 +5,12 @@ import pytest
 
 from recveil.anonymize.synthetic.bounded_vectors import WHICH
 from recveil.anonymize.synthetic.budget import Budget
+from recveil.anonymize.synthetic.choice_sums import Public
 from recveil.anonymize.synthetic.following_tastes import QUERY
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_people
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
-from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, measure
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from recveil.anonymize.synthetic.budget import Budget
+from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES
 from recveil.anonymize.synthetic.noisy_sums import SHARES
 from recveil.release.ledger import Ledger, Query, epsilon_of
 
@@ -37,6 +38,13 @@ def test_what_canaries_were_promised():
 
 def test_what_canaries_of_all_queries_were_promised():
     assert f"mu 2, epsilon {epsilon_of(2.0, 0.05):.2f} at delta 0.05" in " ".join(PAGE.split())
+
+
+def test_the_shares_of_the_budget_of_likes():
+    rows = re.findall(r"^\| likes: `([a-z ]+)` \| ([\d.]+) % \|", PAGE, re.M)
+    assert {name: float(share) for name, share in rows} == pytest.approx(
+        {name: 100 * share for name, share in SHARES_OF_LIKES.items()}
+    )
 
 
 def test_the_shares_of_the_budget():

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.synthetic import people_model
+from recveil.anonymize.synthetic import drawing_choices
+from recveil.anonymize.synthetic.drawing_choices import draw_crowd
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.ratings import RatingScale
 from recveil.release.synthetic_form import label_levels, tenths_of
@@ -46,7 +47,7 @@ class TestItems:
         starts = (np.arange(n_people) + 0.5) / n_people
         picked = np.zeros(rows.shape, bool)
         place = np.zeros(n_people, np.int64)
-        people_model._pick(rows, np.full(n_people, activity), orders, place, starts, picked)
+        drawing_choices._pick(rows, np.full(n_people, activity), orders, place, starts, picked)
         return rows[0], picked
 
     @pytest.mark.parametrize("activity", [1.0, 2.5, 7.0])
@@ -75,7 +76,7 @@ class TestItems:
         model, n = rule(), 20_000
         counts, items, _ = drawn(model, n)
         found = np.bincount(items, minlength=30)
-        activity, own = model._crowd(n, np.random.default_rng(7))
+        activity, own = draw_crowd(model.activity, model.tastes, n, np.random.default_rng(7))
         odds = own @ model.tastes.T + model.offsets
         low, high = np.full(n, -30.0), np.full(n, 30.0)
         for _ in range(60):
@@ -108,7 +109,7 @@ class TestPeople:
         assert counts.min() >= 1
 
     def test_tastes_are_exactly_spread(self):
-        _, own = rule()._crowd(500, np.random.default_rng(2))
+        _, own = draw_crowd(rule().activity, rule().tastes, 500, np.random.default_rng(2))
         others = own[:, 1:]
         assert others.mean(axis=0) == pytest.approx(0, abs=1e-6)
         assert others.T @ others / 500 == pytest.approx(np.eye(2), abs=1e-5)
@@ -128,7 +129,7 @@ class TestPeople:
         assert np.isfinite(labels).all()
 
     def test_blocks_make_no_gap(self, monkeypatch):
-        monkeypatch.setattr(people_model, "_CELLS", 30 * 7)
+        monkeypatch.setattr(drawing_choices, "_CELLS", 30 * 7)
         blocks = list(rule().draw(50, np.random.default_rng(1)))
         assert [len(block) for block in blocks] == [7] * 7 + [1]
         assert all((block.sizes == 1).all() for block in blocks)

@@ -109,6 +109,24 @@ def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE
     return sums
 
 
+def like_sums(likes: Ratings, grid: float = FINE) -> Whole:
+    """Add up, by item, how much it was liked, in steps of a grid, shape (n_items, 1).
+
+    A person with n likes gives ``1 / sqrt(n)`` to each of their items: the squares add up to 1.
+
+    Examples
+    --------
+    >>> two = Ratings.from_columns(["ann"] * 4 + ["ben"], [1, 2, 3, 4, 4])
+    >>> (like_sums(two) * FINE).round(4).T.tolist()
+    [[0.5, 0.5, 0.5, 1.5]]
+    """
+    of_person = SURELY_BOUNDED / np.sqrt(np.maximum(likes.activity, 1))
+    steps = np.trunc(of_person[likes.user_positions()] / grid).astype(np.int64)
+    sums = np.zeros((likes.n_items, 1), np.int64)
+    np.add.at(sums[:, 0], likes.indices, steps)
+    return sums
+
+
 @brief
 class ItemSums(NamedTuple):
     """What noisy item sums say, in plain units.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from threadpoolctl import threadpool_limits
 
-from recveil.anonymize.synthetic.noisy_sums import LEAST_NOISE
+from recveil.anonymize.synthetic.choice_sums import LEAST_NOISE
 from recveil.anonymize.synthetic.standing_out import Directions, Told, directions
 from recveil.brief import brief
 from recveil.compiled import compiled

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize.synthetic.bounded_vectors import moved, sum_grid
+from recveil.anonymize.synthetic.choice_sums import Asked
 from recveil.anonymize.synthetic.learning_people import item_means
-from recveil.anonymize.synthetic.noisy_sums import WHAT, Asked, NoisySums
+from recveil.anonymize.synthetic.noisy_sums import WHAT, NoisySums
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.taste_vectors import TasteMap, taste_sums, taste_vectors, turned
 from recveil.brief import brief

@@ -5,8 +5,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from recveil.anonymize.synthetic.bounded_vectors import RATED
+from recveil.anonymize.synthetic.choice_sums import ChoiceSums
 from recveil.anonymize.synthetic.drawn_labels import Labels, learn_labels
 from recveil.anonymize.synthetic.fitting_people import FittedItems, fit_items, on_told
+from recveil.anonymize.synthetic.likes_model import LikesModel
 from recveil.anonymize.synthetic.noisy_sums import NoisySums
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.standing_out import Told
@@ -49,11 +51,27 @@ def learn_people(measured: NoisySums, scale: RatingScale, rng: np.random.Generat
     place = np.searchsorted(told, chosen)
     liked = np.clip(labels.liked_share(measured.levels, scale)[place], 0.02, 0.98)
     weights = np.column_stack([liked + (1 - liked) * RATED, liked + (1 - liked) * RATED**2])
-    fitted = _fit(measured, weights, rng)
-    offsets = _tail_offsets(popularity[told], place, fitted)
-    tastes = np.zeros((told.size, fitted.tastes.shape[1]), np.float32)
-    offsets[place], tastes[place] = fitted.offsets, fitted.tastes
+    offsets, tastes = _fit(measured.choices, weights, rng)
     return _model(measured, labels, offsets, tastes, scale)
+
+
+def learn_likes(measured: ChoiceSums, rng: np.random.Generator) -> LikesModel:
+    """Fit the rule by which people who like items are drawn to noisy sums.
+
+    Parameters
+    ----------
+    measured : ChoiceSums
+    rng : Generator
+        Draws the crowd that stands for everybody while items are fitted.
+
+    Returns
+    -------
+    LikesModel
+        Its items are the told ones, in their order.
+    """
+    offsets, tastes = _fit(measured, np.ones((measured.chosen.size, 2)), rng)
+    activity = on_told(measured.activity, measured.share_told, measured.told.size)
+    return LikesModel(offsets.astype(np.float32), tastes, activity)
 
 
 def item_means(measured: NoisySums) -> Numbers:
@@ -100,18 +118,26 @@ def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers,
     return usual, between
 
 
-def _fit(measured: NoisySums, weights: Numbers, rng: np.random.Generator) -> FittedItems:
+def _fit(
+    measured: ChoiceSums, weights: Numbers, rng: np.random.Generator
+) -> tuple[Numbers, NDArray[np.float32]]:
+    """Return offsets and tastes of all told items; those with moments are fitted."""
     told = Told(
         moments=measured.moments,
         moments_noise=measured.moments_noise,
-        popularity=measured.items.popularity[measured.chosen],
-        popularity_noise=measured.items.popularity_noise,
+        popularity=measured.popularity[measured.chosen],
+        popularity_noise=measured.popularity_noise,
         weights=weights,
         activity=measured.activity,
         share=measured.share_chosen,
         n_people=measured.n_people,
     )
-    return fit_items(told, rng)
+    fitted = fit_items(told, rng)
+    place = np.searchsorted(measured.told, measured.chosen)
+    offsets = _tail_offsets(np.maximum(measured.popularity[measured.told], 0), place, fitted)
+    tastes = np.zeros((measured.told.size, fitted.tastes.shape[1]), np.float32)
+    offsets[place], tastes[place] = fitted.offsets, fitted.tastes
+    return offsets, tastes
 
 
 def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:

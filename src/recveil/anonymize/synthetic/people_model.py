@@ -7,9 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
-from scipy import linalg
 from threadpoolctl import threadpool_limits
 
+from recveil.anonymize.synthetic.drawing_choices import (
+    blocks_of,
+    draw_crowd,
+    draw_orders,
+    pick_items,
+)
 from recveil.anonymize.synthetic.drawn_labels import LabelSides
 from recveil.brief import brief
 from recveil.compiled import compiled
@@ -24,14 +29,6 @@ Small = NDArray[np.float32]
 _MOST_EXPLAINED = 0.8
 # The crowd that tells how much they explain.
 _CROWD = 500
-# People are drawn in blocks of so many cells.
-_CELLS = 1 << 22
-# Items are gone through in one of so many orders, so that no two neighbours shut each other out.
-_ORDERS = 64
-# Log-odds beyond this are as good as sure.
-_SURE = 60.0
-# The tastes of so many people a direction are made uncorrelated: chance plays a smaller part then.
-_MANY = 5
 
 
 @brief
@@ -95,19 +92,14 @@ class PeopleModel(NamedTuple):
         Records
             One person each.
         """
-        # One thread, so that the last bit of a sum does not depend on the machine.
-        with threadpool_limits(1, "blas"):
-            activity, everybody = self._crowd(n_people, rng)
-        orders = np.stack([rng.permutation(len(self.offsets)) for _ in range(_ORDERS)])
+        activity, everybody = draw_crowd(self.activity, self.tastes, n_people, rng)
+        orders = draw_orders(len(self.offsets), rng)
         chance = self._chance_beside_tastes(orders)
-        step = max(1, _CELLS // max(1, len(self.offsets)))
-        for start in range(0, n_people, step):
-            end = min(start + step, n_people)
-            block = self._draw_block(everybody[start:end], activity[start:end], orders, rng)
+        for some in blocks_of(n_people, len(self.offsets)):
+            block = self._draw_block(everybody[some], activity[some], orders, rng)
             hidden = self.worth[block.indices] + block.values
-            hidden += (
-                np.repeat(rng.normal(size=end - start), np.diff(block.indptr)) * self.strictness
-            )
+            strict = rng.normal(size=some.stop - some.start)
+            hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
             yield replace(block, values=self._labels(hidden, chance, rng, whole))
 
     def _chance_beside_tastes(self, orders: NDArray[np.int64]) -> float:
@@ -127,29 +119,12 @@ class PeopleModel(NamedTuple):
     def _explained(self, orders: NDArray[np.int64]) -> float:
         """Return how much tastes alone spread ratings, as a variance."""
         rng = np.random.default_rng(0)
-        with threadpool_limits(1, "blas"):
-            activity, everybody = self._crowd(_CROWD, rng)
-        step = max(1, _CELLS // max(1, len(self.offsets)))
+        activity, everybody = draw_crowd(self.activity, self.tastes, _CROWD, rng)
         blocks = [
-            self._draw_block(everybody[at : at + step], activity[at : at + step], orders, rng)
-            for at in range(0, _CROWD, step)
+            self._draw_block(everybody[some], activity[some], orders, rng)
+            for some in blocks_of(_CROWD, len(self.offsets))
         ]
         return float(np.concatenate([block.values for block in blocks]).var())
-
-    def _crowd(self, n_people: int, rng: np.random.Generator) -> tuple[Numbers, Small]:
-        """Return people's numbers of ratings, and their tastes, spread exactly."""
-        activity = np.quantile(self.activity, (np.arange(n_people) + 0.5) / n_people)
-        activity = rng.permutation(activity)
-        spread = float(np.log(self.activity).std()) or 1.0
-        logs = (np.log(activity) - np.log(self.activity).mean()) / spread
-        others = rng.normal(size=(n_people, self.tastes.shape[1] - 1))
-        if n_people > _MANY * self.tastes.shape[1]:
-            others -= others.mean(axis=0)
-            covariance = others.T @ others / n_people
-            others = linalg.solve_triangular(
-                linalg.cholesky(covariance, lower=True), others.T, lower=True
-            ).T
-        return activity, np.column_stack([logs, others]).astype(np.float32)
 
     def _draw_block(
         self,
@@ -162,21 +137,12 @@ class PeopleModel(NamedTuple):
         tastes = np.ascontiguousarray(self.tastes[:, 1:])
         chosen_by = (own[:, 1:] * self.tilts).astype(np.float32)
         liking = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
-        with threadpool_limits(1, "blas"):
-            odds = own[:, 1:] @ tastes.T
-        odds += np.outer(own[:, 0], self.tastes[:, 0])
-        odds += self.offsets
-        # Raised to powers once for all: a person's own offset is then a factor.
-        np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
-        order_of = rng.integers(len(orders), size=len(own))
-        starts = rng.random(len(own))
-        picked = np.zeros(odds.shape, np.bool_)
-        _pick(odds, activity, orders, order_of, starts, picked)
+        chances, picked = pick_items(own, activity, self.offsets, self.tastes, orders, rng)
         people, items = np.nonzero(picked)
         # Who is likelier to rate an item is compared with the others who rate it.
         with threadpool_limits(1, "blas"):
-            usual = np.einsum("ij,ij->i", odds.T @ chosen_by, tastes)
-        usual /= np.maximum(odds.sum(axis=0), 1e-9)
+            usual = np.einsum("ij,ij->i", chances.T @ chosen_by, tastes)
+        usual /= np.maximum(chances.sum(axis=0), 1e-9)
         by_taste = _products_at(people, items, chosen_by + liking, tastes) - usual[items]
         counts = np.bincount(people, minlength=len(own))
         indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -186,7 +152,7 @@ class PeopleModel(NamedTuple):
         self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
     ) -> Numbers:
         levels = label_levels(self.scale)
-        if whole:
+        if whole or self.scale.words:  # nothing lies between two words
             hidden = hidden + rng.normal(size=hidden.size) * chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
         sides = LabelSides.of(self.cuts, chance, levels, self.scale)
@@ -206,42 +172,3 @@ def _products_at(rows, columns, left, right):  # type: ignore[no-untyped-def]
             total += left[rows[place], part] * right[columns[place], part]
         products[place] = total
     return products
-
-
-@compiled(parallel=True, fastmath={"reassoc"})
-def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-untyped-def]
-    """Mark the items that each person rates, by systematic sampling; odds become chances."""
-    n_people, n_items = odds.shape
-    for person in prange(n_people):
-        wanted = min(activity[person], 0.95 * n_items)
-        offset = 0.0
-        for _ in range(60):
-            total, slope = 0.0, 1e-9
-            factor = np.exp(offset)
-            for item in range(n_items):
-                raised = odds[person, item] * factor
-                chance = raised / (1 + raised)
-                total += chance
-                slope += chance * (1 - chance)
-            step = min(2.0, max(-2.0, (total - wanted) / slope))
-            offset -= step
-            if abs(step) < 1e-3:
-                break
-        factor = np.exp(offset)
-        for item in range(n_items):
-            raised = odds[person, item] * factor
-            odds[person, item] = raised / (1 + raised)
-        passed, next_one = 0.0, starts[person]
-        likeliest, most = 0, -1.0
-        n_picked = 0
-        for item in orders[order_of[person]]:
-            chance = odds[person, item]
-            if chance > most:
-                likeliest, most = item, chance
-            passed += chance
-            if passed > next_one:
-                picked[person, item] = True
-                n_picked += 1
-                next_one += 1
-        if n_picked == 0:  # nobody is without a rating
-            picked[person, likeliest] = True

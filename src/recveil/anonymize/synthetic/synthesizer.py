@@ -12,12 +12,20 @@ from sklearn.base import BaseEstimator
 from recveil.anonymize.base import check_everybody_rated, check_seed
 from recveil.anonymize.drawing_options import AS_RATED, NO_NOISE, catalogue_given, check_drawing
 from recveil.anonymize.synthetic.budget import Budget
+from recveil.anonymize.synthetic.choice_sums import (
+    SHARES_OF_LIKES,
+    Asked,
+    ChoiceSums,
+    Public,
+    measure_likes,
+)
 from recveil.anonymize.synthetic.following_tastes import QUERY, follow_tastes
 from recveil.anonymize.synthetic.gaussian import NoiseSource
-from recveil.anonymize.synthetic.learning_people import learn_people
+from recveil.anonymize.synthetic.learning_people import learn_likes, learn_people
+from recveil.anonymize.synthetic.likes_model import LikesModel
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.model_table import model_settings, model_table
-from recveil.anonymize.synthetic.noisy_sums import SHARES, Asked, NoisySums, Public, measure
+from recveil.anonymize.synthetic.noisy_sums import SHARES, NoisySums, measure
 from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.public_items import (
     in_public_order,
@@ -35,7 +43,7 @@ from recveil.release.groups import Groups
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import Private, Published
-from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, THRESHOLD_SHARE, tenths_of
+from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, THRESHOLD_SHARE, step_of_drawn
 from recveil.release.synthetic_words import SYNTHETIC
 
 
@@ -56,8 +64,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
         The public list of items, or a text file with an id a line. "as-rated" if everybody may
         know which items were rated at all. If not given, items are chosen by their noisy sums, and
         those that few people rated are left out.
-    rating_grid : {"tenths", "whole"}
-        Labels are tenths of the scale's step, or levels of the scale, with all their spread.
+    rating_grid : {"tenths", "whole"}, optional
+        Labels are tenths of the scale's step (if not given), or levels of the scale, with all their
+        spread. Not of likes, which have no labels; words are always whole.
     seed : int, optional
         Makes the release repeatable, for experiments: then it is not written, as whoever knows the
         seed takes the noise off.
@@ -65,7 +74,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
     Notes
     -----
     Every number that is asked of people passes `Mechanism`, once; all else is done to these noisy
-    numbers. docs/differential-privacy.md has the proofs.
+    numbers. docs/differential-privacy.md has the proofs. Of likes, nothing is asked about ratings,
+    and what is asked has the whole budget.
 
     Examples
     --------
@@ -83,7 +93,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         *,
         people: int | None = None,
         catalogue: Any = None,
-        rating_grid: Literal["tenths", "whole"] = "tenths",
+        rating_grid: Literal["tenths", "whole"] | None = None,
         seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -131,18 +141,36 @@ class Synthesizer(BriefParameters, BaseEstimator):
         check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
         check_everybody_rated(ratings)
         if ratings.is_unary:
-            raise RecveilError(
-                "epsilon (--epsilon): not for likes yet, as most of what is asked of people is "
-                "about ratings, which likes have none of; take method sparse or k-corating "
-                "(--method sparse, --method k-corating)"
-            )
+            self._check_likes(ratings)
+        else:
+            self._check_ratings(ratings)
         if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
-            refuse_likes(ratings, PUBLISHED)
             _refuse_few(ratings.n_users)
-        if self.rating_grid not in ("tenths", "whole"):
+
+    def _check_likes(self, likes: Ratings) -> None:
+        if self.rating_grid is not None:
+            raise RecveilError(
+                f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}, but "
+                f"likes have no ratings, and each label is 1; leave it out"
+            )
+        if self.epsilon is not None and likes.scale.inferred:
+            raise RecveilError(
+                "likes (--likes): nobody said that these are likes, but all ratings are equal, and "
+                "one person could change that; say so (--likes), or name the scale (--scale)"
+            )
+
+    def _check_ratings(self, ratings: Ratings) -> None:
+        if self.epsilon is None:
+            refuse_likes(ratings, PUBLISHED)
+        if self.rating_grid not in (None, "tenths", "whole"):
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
                 f"expected tenths or whole"
+            )
+        if self.rating_grid == "tenths" and ratings.scale.words:
+            raise RecveilError(
+                "rating_grid, of drawn ratings (--ratings), is tenths, but ratings are words, and "
+                "nothing lies between two words; leave it out"
             )
         if self.rating_grid == "whole" and ratings.scale.step is None:
             raise RecveilError(
@@ -153,7 +181,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         if not ratings.scale.range:
             raise RecveilError(
                 f"scale (--scale): {ratings.scale} has one value, so that no rating says whether "
-                f"an item was liked; name the whole scale, such as --scale 0:1:1 for likes"
+                f"an item was liked; name the whole scale, such as --scale 0:1:1, or read them as "
+                f"likes (--likes)"
             )
         if self.epsilon is not None and ratings.scale.inferred:
             raise RecveilError(
@@ -173,14 +202,15 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
     def _learn(
         self, ratings: Ratings, public: Public, source: NoiseSource, rng: np.random.Generator
-    ) -> tuple[NoisySums, PeopleModel, Claim]:
+    ) -> tuple[NoisySums | ChoiceSums, PeopleModel | LikesModel, Claim]:
         """Ask the people; return the answers, the rule learnt from them, and what is promised."""
+        shares = SHARES_OF_LIKES if ratings.is_unary else SHARES
         if self.epsilon is None:
-            sums, sigmas = WithoutNoise(), dict.fromkeys(SHARES, 0.0)
+            sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
             return *_asked(ratings, sums, public, sigmas, rng), Claim("aggregates", ratings.n_users)
         epsilon = float(self.epsilon)
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
-        sigmas = budget.sigmas(SHARES)
+        sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
         measured, model = _asked(ratings, mechanism, public, sigmas, rng)
         ledger = mechanism.ledger()
@@ -194,18 +224,21 @@ class Synthesizer(BriefParameters, BaseEstimator):
         self,
         ratings: Ratings,
         items: NDArray[Any],
-        model: PeopleModel,
-        measured: NoisySums,
+        model: PeopleModel | LikesModel,
+        measured: NoisySums | ChoiceSums,
         claim: Claim,
         rng: np.random.Generator,
     ) -> Release:
         n_people = max(1, round(measured.n_people)) if self.people is None else self.people
         whole = self.rating_grid == "whole"
-        grid = (whole and ratings.scale.step) or tenths_of(ratings.scale)
+        grid = step_of_drawn(ratings.scale, whole=whole)
         drawing = secrets.randbits(64) if self.seed is None else int(rng.integers(1 << 62))
 
         def blocks() -> Iterator[Records]:
-            return model.draw(n_people, np.random.default_rng(drawing), whole=whole)
+            by = np.random.default_rng(drawing)
+            if isinstance(model, LikesModel):
+                return model.draw(n_people, by)
+            return model.draw(n_people, by, whole=whole)
 
         def table() -> pa.Table:
             return model_table(items, model)
@@ -223,7 +256,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             "noise": "none" if self.epsilon is None else "gaussian",
             "catalogue": _catalogue_word(self.catalogue),
             "people": "counted" if self.people is None else "asked for",
-            "label_step": grid,
+            **({} if ratings.is_unary else {"label_step": grid}),
             "pooled_share": round(1 - measured.share_told, 4),
             **model_settings(model),
         }
@@ -253,8 +286,11 @@ def _asked(
     public: Public,
     sigmas: Mapping[str, float],
     rng: np.random.Generator,
-) -> tuple[NoisySums, PeopleModel]:
-    """Ask all queries; the last one is about tastes that were learnt from the others."""
+) -> tuple[NoisySums | ChoiceSums, PeopleModel | LikesModel]:
+    """Ask all queries; the last one of ratings is about tastes that were learnt from the others."""
+    if ratings.is_unary:
+        choices = measure_likes(ratings, mechanism, public, sigmas)
+        return choices, learn_likes(choices, rng)
     measured = measure(ratings, mechanism, public, sigmas)
     model = learn_people(measured, ratings.scale, rng)
     sigma = sigmas[QUERY]

@@ -1,0 +1,323 @@
+"""Choice sums: what is asked, with noise, of which items people chose, whatever else they told.
+
+Of likes that is all there is to ask. Of ratings more is asked (`noisy_sums`).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.anonymize.synthetic.bounded_vectors import (
+    kind_sums,
+    like_sums,
+    moments,
+    people_by_activity,
+    sum_grid,
+    taste_grid,
+)
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.synthetic_form import (
+    ACTIVITIES,
+    FEWEST_CHOSEN,
+    MOST_CHOSEN,
+    activity_edges,
+)
+from recveil.release.synthetic_queries import QUERIES_OF_LIKES
+
+Numbers = NDArray[np.float64]
+Words = Mapping[str, str]
+
+# What each query about likes has of the budget, and its words in the ledger.
+SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
+WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
+# Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
+_STANDS_OUT = 2.0
+# A bin of people stands so far out who like as much as hardly anybody else.
+_ALONE = 4.0
+# Of each item so much is told, in noises of its popularity.
+_TOLD_FROM = 2.0
+# At least so many items stand in the moments, if so many are told.
+_FEWEST = 50
+# Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
+LEAST_NOISE = 0.2
+
+
+class Asked(Protocol):
+    """Whatever answers queries: with noise, or without."""
+
+    def measure(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one vector a person."""
+
+    def measure_symmetric(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one symmetric matrix a person."""
+
+    def measure_items(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        *,
+        delta: float,
+        most_items: int,
+        weight: float,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Answer a query about each item, and tell only of those that are popular enough."""
+
+
+class Public(NamedTuple):
+    """What is known without looking at anybody.
+
+    Attributes
+    ----------
+    is_catalogue : bool
+        Whether everybody may know which items there are.
+    most_items : int
+        Nobody has rated more.
+    threshold_delta : float
+        Of delta, what choosing items by their noisy sums takes; 0 for a public catalogue.
+    """
+
+    is_catalogue: bool
+    most_items: int
+    threshold_delta: float = 0.0
+
+
+@brief
+class ChoiceSums(NamedTuple):
+    """Noisy sums over people of what they chose, each of which was paid for.
+
+    Attributes
+    ----------
+    n_people : float
+        The noisy number of people.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of items that people chose, equally likely, ascending.
+    popularity : ndarray of float64, shape (n_items,)
+        Of each item of the catalogue, the sum of ``1 / sqrt(n)`` over the people who chose it, of n
+        items each.
+    popularity_noise : float
+        Standard deviation of its noise.
+    told : ndarray of int64, shape (n_told,)
+        Positions of the items whose popularity stands out of its noise, ascending.
+    chosen : ndarray of int64, shape (n_chosen,)
+        Those of them that stand in the moments, the most popular first.
+    moments : ndarray of float64, shape (n_chosen, n_chosen)
+    moments_noise : float
+        Standard deviation of the noise beside the diagonal.
+    kinds : ndarray of float64, shape (3,)
+        Shares of what a person chose, on average, on chosen items, other told ones, and the rest.
+    """
+
+    n_people: float
+    activity: Numbers
+    popularity: Numbers
+    popularity_noise: float
+    told: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    moments: Numbers
+    moments_noise: float
+    kinds: Numbers
+
+    @property
+    def share_chosen(self) -> float:
+        """The share of what a person chose, on average, on items that stand in the moments."""
+        return float(np.clip(self.kinds[0], 0.01, 1.0))
+
+    @property
+    def share_told(self) -> float:
+        """The same on all items that are told."""
+        return float(np.clip(self.kinds[:2].sum(), 0.01, 1.0))
+
+
+def measure_likes(
+    likes: Ratings, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
+) -> ChoiceSums:
+    """Ask of people who like items all that is asked, once each.
+
+    Parameters
+    ----------
+    likes : Ratings
+        On the items of the catalogue, if it is public.
+    mechanism : Mechanism or WithoutNoise
+    public : Public
+    sigmas : mapping of str to float
+        The noise of each query for a vector of length 1, as the mechanism has it; 0 without noise.
+
+    Raises
+    ------
+    RecveilError
+        If hardly anything stands out of the noise.
+    """
+    what = WHAT_OF_LIKES
+    n_people, activity = ask_activity(likes, mechanism, public, sigmas, what, alone=_ALONE)
+    popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
+    picked = pick_told(popularity, sigmas["item sums"], activity, n_people, sigmas["moments"])
+    kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
+    noisy = ask_moments(likes, mechanism, picked, sigmas, what)
+    return ChoiceSums(
+        n_people=n_people,
+        activity=activity,
+        popularity=popularity,
+        popularity_noise=sigmas["item sums"],
+        told=picked.told,
+        chosen=picked.chosen,
+        moments=noisy,
+        moments_noise=sigmas["moments"] / np.sqrt(2),
+        kinds=kinds,
+    )
+
+
+def _popularity(likes: Ratings, mechanism: Asked, public: Public, sigma: float) -> Numbers:
+    """Return how much each item is liked, with noise; 0 where nothing may be told of it."""
+    what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
+    exact = like_sums(likes, grid)
+    if public.is_catalogue:
+        return mechanism.measure("item sums", what, exact, grid)[:, 0]
+    named, sums = mechanism.measure_items(
+        *("item sums", what, exact, grid),
+        delta=public.threshold_delta,
+        most_items=public.most_items,
+        weight=1.0,
+    )
+    noisy = np.zeros(len(exact))
+    noisy[named] = sums[:, 0]
+    return noisy
+
+
+@brief
+class Picked(NamedTuple):
+    """Which items are told, and which of them stand in the moments; from noisy sums.
+
+    Attributes
+    ----------
+    told, chosen : see `ChoiceSums`
+    """
+
+    told: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+
+
+def pick_told(
+    popularity: Numbers, noise: float, activity: Numbers, n_people: float, sigma: float
+) -> Picked:
+    """Pick items by noisy popularity.
+
+    Parameters
+    ----------
+    popularity : ndarray of float64, shape (n_items,)
+    noise : float
+        That of the popularity.
+    activity : ndarray of float64, shape (n_activities,)
+    n_people : float
+    sigma : float
+        The noise of moments, for a vector of length 1.
+
+    Raises
+    ------
+    RecveilError
+        If hardly any stands out of the noise.
+    """
+    told = np.flatnonzero(popularity > _TOLD_FROM * noise)
+    chosen = _choose(popularity, told, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
+    if chosen.size < FEWEST_CHOSEN:
+        raise RecveilError(
+            f"only {chosen.size} items of {n_people:,.0f} people can be told; expected at least "
+            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon), a public catalogue "
+            f"(--catalogue), more items or more people"
+        )
+    return Picked(told, chosen)
+
+
+def ask_activity(
+    ratings: Ratings,
+    mechanism: Asked,
+    public: Public,
+    sigmas: Mapping[str, float],
+    words: Words,
+    *,
+    alone: float = _STANDS_OUT,
+) -> tuple[float, Numbers]:
+    """Return the noisy number of people, and activities that are equally likely.
+
+    So many noises somebody must stand out who is `alone`, without such a bin beside theirs: a
+    single bin far from all others may be noise, and would have some people choose everything.
+    """
+    edges = activity_edges(public.most_items)
+    name = "people by activity"
+    noisy = mechanism.measure(name, words[name], people_by_activity(ratings, edges), 1.0)
+    counts = np.where(_are_of_people(noisy, sigmas[name], alone), noisy, 0.0)
+    if not counts.any():
+        raise RecveilError(
+            "the noise of so small an epsilon hides how many people there are; give a larger "
+            "epsilon (--epsilon), or more people"
+        )
+    reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
+    places = (np.arange(ACTIVITIES) + 0.5) / ACTIVITIES
+    bins = np.searchsorted(reached, places) - 1
+    within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
+    low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
+    # All bins together: what stands out of the noise alone would be too few people.
+    n_people = max(float(noisy.sum()), 1.0)
+    return n_people, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
+
+
+def _are_of_people(noisy: Numbers, sigma: float, alone: float) -> NDArray[np.bool_]:
+    """Say which bins stand out of their noise.
+
+    Examples
+    --------
+    >>> _are_of_people(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0, 4.0).tolist()
+    [True, True, False, False, False]
+    """
+    out = noisy > _STANDS_OUT * sigma
+    beside = np.zeros(out.size, np.bool_)
+    beside[1:] |= out[:-1]
+    beside[:-1] |= out[1:]
+    return np.asarray(out & (beside | (noisy > alone * sigma)))
+
+
+def ask_kinds(
+    ratings: Ratings, mechanism: Asked, picked: Picked, sigmas: Mapping[str, float], words: Words
+) -> Numbers:
+    """Return noisy shares of choices on chosen items, on others that are told, and on the rest.
+
+    Popularity cannot tell: items are told because their noise was high, too, and whoever chooses
+    much chooses more that few know.
+    """
+    kind_of = np.full(ratings.n_items, 2)
+    kind_of[picked.told] = 1
+    kind_of[picked.chosen] = 0
+    name = "kinds of items"
+    grid = sum_grid(sigmas[name])
+    noisy = mechanism.measure(name, words[name], kind_sums(ratings, kind_of, 3, grid), grid)
+    shares = np.maximum(noisy, 0)
+    return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)
+
+
+def ask_moments(
+    ratings: Ratings, mechanism: Asked, picked: Picked, sigmas: Mapping[str, float], words: Words
+) -> Numbers:
+    """Return noisy moments of people's tastes on chosen items."""
+    grid = taste_grid(sigmas["moments"])
+    sums = moments(ratings, picked.chosen, ratings.scale.liked_from, grid)
+    return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
+
+
+def _choose(
+    popularity: Numbers, told: NDArray[np.int64], activity: Numbers, noise: float
+) -> NDArray[np.int64]:
+    """Return the items that stand in the moments, the most popular first."""
+    ranked = told[np.argsort(-popularity[told], kind="stable")]
+    # Somebody with n ratings adds about 1 / n to the diagonal, where they add 1 / sqrt(n) here.
+    diagonal = popularity[ranked] / np.sqrt(activity).mean()
+    n = int((diagonal >= _STANDS_OUT * noise).sum())
+    return ranked[: min(max(n, _FEWEST), MOST_CHOSEN)]
