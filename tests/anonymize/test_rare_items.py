@@ -6,13 +6,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.anonymize import SparseRows
-from recveil.anonymize.rare_items import deal_rare, split_items
+from recveil.anonymize.rare_items import deal_rare, pooled_items, split_items
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 
 
+class TestPool:
+    def test_all_that_fewer_rated(self):
+        users = [*range(25), *range(19), *range(19, 25), 0]
+        ratings = Ratings.from_columns(
+            users, ["a"] * 25 + ["b"] * 19 + ["c"] * 6 + ["d"], [1, 2, 3] * 17
+        )
+        assert pooled_items(ratings, 20).tolist() == [1, 2, 3]
+
+    def test_what_one_person_alone_rated_is_told_with_others(self):
+        """However many these are: their mean would be that person's."""
+        users = [*range(30), *range(22), *[3] * 50]
+        items = [0] * 30 + [1] * 22 + list(range(2, 52))
+        ratings = Ratings.from_columns(users, items, [1, 2] * 51)
+        assert pooled_items(ratings, 20).tolist() == list(range(1, 52))
+
+    def test_none_where_all_have_many(self):
+        ratings = Ratings.from_columns([*range(20)] * 2, [0] * 20 + [1] * 20, [1, 2] * 20)
+        assert pooled_items(ratings, 20).size == 0
+
+    @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, unique=True))
+    def test_at_least_so_many_people_or_everybody(self, pairs):
+        users, items = zip(*pairs, strict=True)
+        ratings = Ratings.from_columns(users, items, np.arange(len(pairs)) % 5)
+        pool = pooled_items(ratings, 4)
+        rare = np.flatnonzero(ratings.support < 4)
+        assert set(rare.tolist()) <= set(pool.tolist())
+        people = np.repeat(np.arange(ratings.n_users), ratings.activity)
+        behind = np.unique(people[np.isin(ratings.indices, pool)]).size
+        assert not pool.size or behind >= min(4, ratings.n_users) or pool.size == ratings.n_items
+
+
 class TestSplit:
+    def test_items_that_fewer_rated_are_in_neither_part(self, monkeypatch):
+        monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 1)
+        common, rare = split_items(np.array([1, 5, 2, 7, 4]), 4)
+        assert common.tolist() == [3]
+        assert rare.tolist() == [1, 4]
+
     def test_by_hand(self, monkeypatch):
         monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 2)
         common, rare = split_items(np.array([1, 0, 2, 7, 2]))
@@ -98,7 +135,7 @@ class TestSparseRowsWithRareItems:
     def test_rows_of_rare_items_alone_get_no_common_one(self):
         """Where everybody rated two items of many, common ones are not counted too often."""
         rng = np.random.default_rng(1)
-        items = np.concatenate([rng.choice(400, 2, replace=False) for _ in range(500)])
+        items = np.concatenate([rng.choice(100, 2, replace=False) for _ in range(500)])
         values = rng.integers(1, 6, items.size)
         ratings = Ratings.from_columns(
             np.repeat(np.arange(500), 2), items, values, scale=RatingScale(1, 5, 1)

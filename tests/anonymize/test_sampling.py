@@ -86,3 +86,11 @@ def test_the_command_line_draws(model, tmp_path, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert stop.value.code in (0, None)
     assert "no row is anybody's; epsilon 20" in told
+
+
+def test_a_folder_that_is_not_there_is_called_that(tmp_path):
+    with pytest.raises(RecveilError, match="there is no such folder; expected the folder of a re"):
+        sample(tmp_path / "nowhere", tmp_path / "out", people=5)
+    (tmp_path / "model").touch()
+    with pytest.raises(RecveilError, match="is a file, and no folder"):
+        sample(tmp_path / "model", tmp_path / "out", people=5)

@@ -8,6 +8,7 @@ import pytest
 
 from recveil.anonymize import PredictiveAnonymizer, SparseRows
 from recveil.anonymize.methods import same_again, tell_owner
+from recveil.anonymize.rare_items import pooled_items
 from recveil.anonymize.sparse_rows import deal_classes
 from recveil.attack import Adversary
 from recveil.attack.on_release import attack_release
@@ -201,7 +202,22 @@ class TestPromise:
         """Labels do not change when ratings of a class's items do, but through the crowd."""
         told = tell_owner(SparseRows(5, seed=1).anonymize(invented), invented)
         assert told[0].startswith("No rating is published: items were drawn")
-        assert "do not hide who is in the data" in told[1]
+        assert "do not hide who is in the data" in told[2]
+
+    def test_what_fewer_than_k_rated_is_left_out(self):
+        """That it stood there would say that somebody rated it."""
+        ratings = make_ratings(n_users=200, n_items=300, n_ratings=2_500, seed=3)
+        release = SparseRows(6, seed=1).anonymize(ratings)
+        items = np.concatenate([block.indices for block in release.published.blocks()])
+        assert (ratings.support < 6).sum() > 50
+        assert ratings.support[items].min() >= 6
+        told = " ".join(tell_owner(release, ratings))
+        assert f"{((ratings.support > 0) & (ratings.support < 6)).sum()} items that fewer" in told
+
+    def test_tables_in_which_that_is_everything_are_refused(self):
+        ratings = Ratings.from_columns(range(40), range(40), [1, 5] * 20)
+        with pytest.raises(RecveilError, match=r"^no item was rated by 5 people"):
+            SparseRows(5).anonymize(ratings)
 
     def test_it_is_made_again_from_its_settings(self, invented):
         release = SparseRows(5, crowd=31, seed=1).anonymize(invented)
@@ -240,9 +256,22 @@ class TestPaddedOfPredictions:
         record = np.repeat(table.record_of, invented.activity)
         rated_items = np.flatnonzero(invented.support)
         cells[record, np.searchsorted(rated_items, invented.indices)] = True
+        pool = np.searchsorted(rated_items, pooled_items(invented, 5))
+        alone = np.ones(cells.shape, bool)
+        alone[:, pool] = False
         # Where nobody in the group rated, both are the mean prediction; elsewhere they differ.
-        assert np.allclose(rows[0][~cells], rows[1][~cells])
-        assert (np.abs(rows[0] - rows[1])[cells] > 1e-6).mean() > 0.99
+        assert np.allclose(rows[0][~cells & alone], rows[1][~cells & alone])
+        assert (np.abs(rows[0] - rows[1])[cells & alone] > 1e-6).mean() > 0.99
+
+    def test_what_few_rated_is_predicted_together(self, invented):
+        """Who alone rated an item would else read their rating in its column."""
+        pool = pooled_items(invented, 5)
+        assert pool.size > 1
+        release = PredictiveAnonymizer(5, labels="model", round_labels="none", seed=1)
+        labels = np.array([row for _, row in rows_of(release.anonymize(invented))])
+        columns = labels[:, np.searchsorted(np.flatnonzero(invented.support), pool)]
+        assert (columns == columns[:, :1]).all()
+        assert np.ptp(columns[:, 0]) > 0  # groups still differ
 
     def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
         release = PredictiveAnonymizer(5, labels="model", seed=1).anonymize(invented)

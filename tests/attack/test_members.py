@@ -23,7 +23,7 @@ from recveil.ratings.scale import LIKES
 @pytest.mark.parametrize(
     ("rate", "low", "words"),
     [
-        (0.58, 0.51, "can tell little better than a coin who"),
+        (0.58, 0.51, "can tell better than a coin who"),
         (0.6, 0.55, "can sometimes tell who"),
         (0.75, 0.7, "can often tell who"),
         (0.95, 0.9, "can nearly always tell who"),
@@ -37,7 +37,17 @@ def test_words_rise_with_the_area(rate, low, words):
 @pytest.mark.parametrize("rate", [0.5, 0.57, 0.99])  # an interval that holds a coin shows nothing
 def test_a_coin_is_no_evidence(rate):
     told = describe_membership(Interval(rate, 0.49, 1.0, 99), "An adversary")
-    assert told.startswith("By this test, an adversary did not tell who was in the data")
+    assert told.startswith(
+        "By scores that look at one release only, it is not shown that an adversary can tell who"
+    )
+    assert "--shadows 32" in told
+    assert " not tell" not in told
+
+
+def test_what_releases_made_for_comparison_told_stands_beside_what_one_release_tells():
+    told = describe_membership(Interval(0.57, 0.49, 0.64, 99), shadows=Interval(0.9, 0.8, 0.95, 99))
+    assert "of halves of the people, AUC 0.90 (0.80 to 0.95)" in told
+    assert "--shadows" not in told  # they were made
 
 
 @pytest.mark.parametrize(("rate", "low"), [(0.57, 0.49), (0.58, 0.51), (0.7, 0.6), (0.94, 0.9)])
@@ -59,6 +69,24 @@ def test_a_better_score_is_one_more_entry(invented, monkeypatch):
     monkeypatch.setitem(SCORERS, "was told", was_told)
     after = membership(invented, anonymizer, adversary, seed=3)
     assert (after.auc.rate, after.scorer) == (1.0, "was told")
+
+
+def test_a_score_that_is_the_same_for_everybody_is_not_chosen(invented, monkeypatch):
+    """Its area would be one half without any doubt, which would pass for evidence."""
+
+    def same(_candidates, _adversary, known, _scale):
+        return [np.ones(known.targets.size)]
+
+    def against(_candidates, _adversary, known, _scale):
+        return [-1.0 * known.targets]
+
+    monkeypatch.setattr("recveil.attack.members.SCORERS", {"same": same, "against": against})
+    told = membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    assert told.scorer == "against"
+    assert told.auc.high - told.auc.low > 0.01
+    monkeypatch.setattr("recveil.attack.members.SCORERS", {"same": same})
+    told = membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    assert (told.scorer, told.auc.rate) == ("same", 0.5)
 
 
 class TestNarrowest:

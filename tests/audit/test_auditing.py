@@ -3,12 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from recveil import progress
 from recveil.attack import PRESETS, Adversary, Candidates
 from recveil.audit import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
+from recveil.progress import showing
 from recveil.ratings import Ratings
 
 
@@ -138,10 +138,10 @@ class TestOutsideKnowledge:
 
 def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, capsys):
     """A part of it takes less than a minute, and yet all of it may take long."""
-    monkeypatch.setattr(progress, "_EVERY", 0.2)
+    monkeypatch.setattr(showing, "_EVERY", 0.2)
     audit(invented, targets=20)
     told = capsys.readouterr().err.splitlines()
     assert told
-    assert all(line.startswith("Auditing: ") for line in told)
-    assert " of 11 in " in told[-1]
+    assert all(line.startswith("Auditing (") for line in told)
+    assert " % in " in told[-1]
     assert told[-1].endswith(" left")

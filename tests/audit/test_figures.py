@@ -74,3 +74,13 @@ def test_the_error_in_the_titles_is_the_error_of_the_attack():
     ratings = Ratings.from_columns([1, 1, 2, 2], [1, 2, 2, 3], [1, 10, 3, 7])  # 1:10:1, ±9/4
     figures = draw_figures(ratings, Candidates.from_ratings(ratings), np.arange(2))
     assert [figure.number for figure in figures if "±2.25" in figure.title] == ["9", "10", "11"]
+
+
+def test_curves_of_likes_are_not_called_by_ratings(ratings):
+    likes = ratings.as_likes()
+    figures = draw_figures(likes, Candidates.from_ratings(likes), np.arange(20))
+    for figure in figures:
+        assert "rating" not in figure.title.lower()
+        assert "rated" not in figure.title
+        assert not any("rating" in point.series for point in figure.points)
+    assert {point.series for point in figures[0].points} == {"items", "items and dates ±14 days"}

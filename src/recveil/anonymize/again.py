@@ -1,10 +1,13 @@
 """Again: an anonymizer that makes releases as the public settings of one say."""
 
+from typing import Literal
+
 from recveil.anonymize.drawing_options import AS_RATED
 from recveil.anonymize.fills import FILLS
 from recveil.anonymize.k_corating import KCoRater
 from recveil.anonymize.parts import GROUPINGS, PREDICTORS, told
 from recveil.anonymize.predictive import PredictiveAnonymizer
+from recveil.anonymize.shared_words import SharedWords
 from recveil.anonymize.sparse_rows import SparseRows
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.release.manifest import Manifest
@@ -59,13 +62,16 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     """
     claim, scale = manifest.claim, manifest.scale
     asked = manifest.settings["people"] == "asked for"
-    is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
+    grid: Literal["tenths", "whole"] | None = None
+    if not scale.unary:
+        is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
+        grid = "whole" if is_whole else "tenths"
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
         people=manifest.counts.get("users") if asked else None,
         catalogue=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
-        rating_grid="whole" if is_whole else "tenths",
+        rating_grid=grid,
         seed=seed,
     )
 
@@ -73,3 +79,13 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
 def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
     """Return one for sparse rows."""
     return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)
+
+
+def words_again(manifest: Manifest, seed: int) -> SharedWords | None:
+    """Return one for words without an order; None if the grouping was somebody's own."""
+    groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
+    settings = manifest.settings
+    if settings["grouping"] not in groupings:
+        return None
+    name = groupings[settings["grouping"]]
+    return SharedWords(manifest.claim.k, settings["homogenize"], name, seed=seed)

@@ -15,17 +15,21 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import Reading, file_at, understand
 from recveil.io.keywords import refuse_unknown_keywords
-from recveil.io.part_files import files_at
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
+from recveil.io.standing_for import files_at, is_log_of, would_be_read
+from recveil.progress import parts
 from recveil.publish.expected import Expected, refuse_too_large
 from recveil.publish.folder import check_form
 from recveil.publish.release import Release
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
-from recveil.ratings.likes import PUBLISHED, refuse_likes
+from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
 from recveil.release.anonymizer import Anonymizer
 from recveil.release.sides import FileFormat, Layout
 from recveil.verify import Verification
+
+# The parts of the work. None takes longest with all methods and tables.
+_READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing and verifying"
 
 
 @brief
@@ -119,37 +123,35 @@ def anonymize(
     ...     made.verification.k_achieved
     3
     """
-    ready = prepare(
-        source,
-        output,
-        k=k,
-        method=method,
-        layout=layout,
-        file_format=file_format,
-        seed=seed,
-        hide_items=hide_items,
-        force=force,
-        allow_large=allow_large,
-        against=against,
-        tell=tell,
-        **options,
-    )
-    ratings, anonymizer, expected = ready.ratings, ready.anonymizer, ready.expected
-    sides = (
-        anonymize_hidden(ratings, anonymizer, ready.seed)
-        if hide_items
-        else anonymizer.anonymize(ratings)
-    )
-    release = _telling(Release(sides.published, sides.private), ready.reading.duplicates_dropped)
-    if expected is None and release.published.expect is not None:
-        expected = release.published.expect(layout, file_format)
-        if expected is not None:
-            ready.size.check(expected)
-    verification = release.write(
-        output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
-    )
+    with parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin:
+        begin(_READING)
+        ready = prepare(
+            source,
+            output,
+            k=k,
+            method=method,
+            layout=layout,
+            file_format=file_format,
+            seed=seed,
+            hide_items=hide_items,
+            force=force,
+            allow_large=allow_large,
+            against=against,
+            tell=tell,
+            **options,
+        )
+        begin(_MAKING)
+        release = _make(ready, hide_items=hide_items)
+        if ready.expected is None and release.published.expect is not None:
+            expected = release.published.expect(layout, file_format)
+            if expected is not None:
+                ready.size.check(expected)
+        begin(_WRITING)
+        verification = release.write(
+            output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
+        )
     seen = tuple(others(list(ready.earlier), Path(output)))
-    return Anonymized(ratings, release, verification, ready.reading, seen)
+    return Anonymized(ready.ratings, release, verification, ready.reading, seen)
 
 
 @brief
@@ -183,6 +185,17 @@ class Prepared(NamedTuple):
     def ratings(self) -> Ratings:
         """What was read."""
         return self.reading.ratings
+
+
+def _make(ready: Prepared, *, hide_items: bool) -> Release:
+    """Make a release, whose card says how many rows of the input are not in it."""
+    sides = (
+        anonymize_hidden(ready.ratings, ready.anonymizer, ready.seed)
+        if hide_items
+        else ready.anonymizer.anonymize(ready.ratings)
+    )
+    dropped = ready.reading.duplicates_dropped
+    return Release(replace(sides.published, duplicates_dropped=dropped), sides.private)
 
 
 def prepare(
@@ -227,6 +240,11 @@ def prepare(
     stood_for = [] if held is None else [held, *files_at(held)]
     if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
         raise RecveilError(f"{held} stands in the output {output}; choose another output")
+    if held is not None and (would_be_read(Path(output), held) or is_log_of(Path(output), held)):
+        raise RecveilError(
+            f"{output} would stand among the files of {held}, which the next run reads; choose "
+            f"another output"
+        )
     # The published rows carry no times, so that bad ones need not stop anybody.
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
@@ -246,10 +264,9 @@ def prepare(
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, given, layout, file_format)
     if expected is not None and isinstance(k, int):
-        takes_likes = maker.method.takes_likes
-        check_people(
-            ratings, k, takes_likes=takes_likes
-        )  # who is refused need not hear how long it would take
+        takes = {"takes_likes": maker.method.takes_likes}
+        takes["takes_unordered"] = maker.method.takes_unordered
+        check_people(ratings, k, **takes)  # who is refused need not hear how long it would take
         size.check(expected)
     return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
 
@@ -268,6 +285,11 @@ def _refuse_idle(
             f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
             f"secret, as whoever guesses a seed takes the noise away; leave it out"
         )
+    if hide_items and method.takes_unordered:
+        raise RecveilError(
+            f"hide_items (--hide-items): not with the method {method.name} yet, as no audit looks "
+            f"for hidden items by words; leave it out"
+        )
     if hide_items and method.asked_by:
         raise RecveilError(
             f"hide_items (--hide-items): not with the method {method.name}, as no row is anybody's "
@@ -277,9 +299,15 @@ def _refuse_idle(
 
 def _refuse_feedback(maker: Maker, ratings: Ratings, *, is_secret: bool) -> None:
     """Refuse likes where a method needs ratings, and a scale that nobody named or paid for."""
-    if is_secret:
+    if not maker.method.takes_unordered:
+        refuse_unordered(ratings, "this method")
+    if ratings.is_unary and not maker.method.takes_likes:
+        refuse_likes(ratings, PUBLISHED)
+    elif is_secret and ratings.is_unary:
+        _refuse_unsaid_likes(maker, ratings)
+    elif is_secret:
         _refuse_unpaid_scale(maker, ratings)
-    elif not (ratings.is_unary and maker.method.takes_likes):
+    elif not ratings.is_unary:
         refuse_likes(ratings, PUBLISHED)
 
 
@@ -290,6 +318,16 @@ def _refuse_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
             f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
             f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
             f"person, so name the scale, such as --scale {ratings.scale}"
+        )
+
+
+def _refuse_unsaid_likes(maker: Maker, likes: Ratings) -> None:
+    """Refuse ratings that were taken for likes because all are equal: one person's may differ."""
+    if likes.scale.inferred:
+        raise RecveilError(
+            f"likes (--likes): all ratings are equal, and were taken for likes; one person could "
+            f"change that, and with {maker.method.asked_by} nothing is told of one person, so say "
+            f"that they are likes (--likes), or name the scale (--scale)"
         )
 
 
@@ -308,12 +346,6 @@ def _files(maker: Maker, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, file in files.items():
         refuse_no_path(_FILES[maker.people_in[name]], **{name: file})
     return files
-
-
-def _telling(release: Release, duplicates_dropped: int) -> Release:
-    """Let the card say how many rows of the input are not in the release."""
-    published = replace(release.published, duplicates_dropped=duplicates_dropped)
-    return replace(release, published=published)
 
 
 @brief

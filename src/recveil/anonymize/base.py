@@ -13,7 +13,7 @@ from recveil.publish import Release
 from recveil.publish.expected import Expected
 from recveil.ratings import Ratings
 from recveil.ratings.ends import refuse_doubts
-from recveil.ratings.likes import PUBLISHED, refuse_likes
+from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.pseudonyms import fresh_prefix
@@ -35,7 +35,9 @@ def check_k(k: Any, least: int = 2) -> None:
         raise RecveilError(f"k is {k!r}; expected a whole number of at least {least}")
 
 
-def check_people(ratings: Ratings, k: int, *, takes_likes: bool = False) -> None:
+def check_people(
+    ratings: Ratings, k: int, *, takes_likes: bool = False, takes_unordered: bool = False
+) -> None:
     """Raise a RecveilError unless groups of k can be made of people with ratings.
 
     Likes, unless a method takes them, ratings that are all equal, and a scale that nobody named,
@@ -46,14 +48,16 @@ def check_people(ratings: Ratings, k: int, *, takes_likes: bool = False) -> None
         raise RecveilError(
             f"{ratings.n_users} users cannot form a group of k = {k}; lower k, or add users"
         )
-    check_everybody_rated(ratings)
+    check_everybody_rated(ratings, takes_unordered=takes_unordered)
     if not (takes_likes and ratings.is_unary):
         refuse_likes(ratings, PUBLISHED)
     refuse_doubts(ratings, int(k))
 
 
-def check_everybody_rated(ratings: Ratings) -> None:
-    """Raise a RecveilError if a user has no rating."""
+def check_everybody_rated(ratings: Ratings, *, takes_unordered: bool = False) -> None:
+    """Raise a RecveilError if a user has no rating, or ratings are words without an order."""
+    if not takes_unordered:
+        refuse_unordered(ratings, "this method")
     if (ratings.activity == 0).any():
         raise RecveilError(
             f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "

@@ -185,6 +185,20 @@ def refuse_of_labels(
             )
 
 
+def refuse_between_words(*, round_fills: bool) -> None:
+    """Refuse fills that are not rounded, where ratings are words.
+
+    Examples
+    --------
+    >>> refuse_between_words(round_fills=True)
+    """
+    if not round_fills:
+        raise RecveilError(
+            "round_fills is off, but ratings are words, and nothing lies "
+            "between two words; leave it out"
+        )
+
+
 def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
     """Fit a fill with all threads, so that each thread can then ask it on its own.
 

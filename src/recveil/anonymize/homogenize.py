@@ -15,6 +15,7 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from recveil.anonymize.rare_items import pooled_items
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict import Padded
@@ -59,7 +60,7 @@ def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
 
 
 def homogenize_padded(
-    ratings: Ratings, padding: Padded, groups: Groups, *, predictions_only: bool = False
+    ratings: Ratings, padding: Padded, groups: Groups, *, predictions_from: int | None = None
 ) -> Iterator[Records]:
     """Label every item with the mean of the members' padded rows.
 
@@ -71,8 +72,9 @@ def homogenize_padded(
     ratings : Ratings
     padding : Padded
     groups : Groups
-    predictions_only : bool
-        Average the predictions alone, also of what somebody rated.
+    predictions_from : int, optional
+        If given, the predictions alone are averaged, also of what somebody rated; and those for
+        items that fewer people than this rated, which are learned from these few, together.
 
     Notes
     -----
@@ -91,14 +93,20 @@ def homogenize_padded(
     array([5. , 1.5])
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
+    pool = np.empty(0, np.int64)
+    if predictions_from is not None:
+        pool = np.searchsorted(rated, pooled_items(ratings, predictions_from))
     n_threads = get_num_threads()
     # To look for the library takes milliseconds: once, and not for every block.
     blas = ThreadpoolController().select(user_api="blas")
     items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
-        own = ratings.indptr[:-1] if predictions_only else ratings.indptr[1:]
+        own = ratings.indptr[:-1] if predictions_from is not None else ratings.indptr[1:]
         labels = _average_members(ratings, padding, groups, rated, own, *block)
+        if pool.size:
+            together = np.average(labels[:, pool], axis=1, weights=ratings.support[rated[pool]])
+            labels[:, pool] = together[:, None]
         n_groups = len(labels)
         indptr = np.arange(n_groups + 1, dtype=np.int64) * rated.size
         if n_groups not in items_of:
@@ -106,10 +114,10 @@ def homogenize_padded(
         return Records(groups.sizes[slice(*block)], indptr, items_of[n_groups], labels.ravel())
 
     blocks = _blocks(groups.sizes, max(1, _BLOCK_CELLS // ratings.n_items))
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_threads) as threads:
         while batch := list(itertools.islice(blocks, n_threads)):
             with blas.limit(limits=1):
-                averaged = list(pool.map(average, batch))
+                averaged = list(threads.map(average, batch))
             yield from averaged
 
 

@@ -20,12 +20,19 @@ from recveil.anonymize.base import (
     drawn_seed,
     secret_rng,
 )
-from recveil.anonymize.fills import Fill, count_statements, learn, make_fill, refuse_of_labels
+from recveil.anonymize.corated_rows import lay_out, protect_labels
+from recveil.anonymize.fills import (
+    Fill,
+    count_statements,
+    learn,
+    make_fill,
+    refuse_between_words,
+    refuse_of_labels,
+)
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.predictive import label_step
 from recveil.brief import brief
-from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.io import StatedTrust
 from recveil.predict import FunkSVD
@@ -188,7 +195,7 @@ class KCoRater:
     def _step(self, scale: RatingScale) -> float | None:
         """Return the step of all labels, or None if fills are as they come."""
         if self._averages:
-            return label_step("tenth", scale)
+            return label_step("usual", scale)
         return scale.step if self.round_fills else None
 
     @property
@@ -209,7 +216,7 @@ class KCoRater:
         if self.fill == "trust":
             settings["trust"] = "worked out" if self.trust is None else "stated"
         if self._averages:
-            settings["label_step"] = label_step("tenth", scale)
+            settings["label_step"] = label_step("usual", scale)
         return settings
 
     def check(self, ratings: Ratings) -> None:
@@ -226,6 +233,8 @@ class KCoRater:
         if self.grouping not in known:
             raise RecveilError(f"grouping {self.grouping!r}: expected one of {', '.join(known)}")
         check_people(ratings, self.k, takes_likes=True)
+        if ratings.scale.words:
+            refuse_between_words(round_fills=self.round_fills)
         if ratings.is_unary:
             refuse_of_labels(self.fill, self.grouping, self.trust, self.round_fills, self.protect)
 
@@ -259,7 +268,7 @@ class KCoRater:
         """Write the rows of the members of some groups."""
         ratings, groups = job.ratings, job.groups
         users = groups.members[groups.starts[first] : groups.starts[last]]
-        indptr, items, values, missing = _lay_out(
+        indptr, items, values, missing = lay_out(
             *(first, last, groups.members, groups.starts, job.item_starts, job.items),
             *(ratings.indptr, ratings.indices, ratings.values),
         )
@@ -271,9 +280,9 @@ class KCoRater:
         if self.protect != "none":
             sizes, widths = groups.sizes[first:last], np.diff(job.item_starts[first : last + 1])
             rng = np.random.default_rng([job.seed, first])
-            _protect(values, sizes, widths, self._averages, rng)
+            protect_labels(values, sizes, widths, self._averages, rng)
         if self._averages:
-            values = ratings.scale.round(values, label_step("tenth", ratings.scale))
+            values = ratings.scale.round(values, label_step("usual", ratings.scale))
         return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
 
     def _fills(
@@ -333,68 +342,3 @@ def _parameters(fill: Fill) -> dict[str, Any]:
         "name": type(fill).__name__,
         **{name: value for name, value in given if not name.endswith("_") and name != "links"},
     }
-
-
-@compiled()
-def _lay_out(
-    first: int,
-    last: int,
-    members: NDArray[Any],
-    starts: NDArray[Any],
-    item_starts: NDArray[Any],
-    group_items: NDArray[Any],
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    ratings: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Lay the rows of some groups out: the real ratings, and where labels are missing."""
-    n_rows = starts[last] - starts[first]
-    ends = np.zeros(n_rows + 1, np.int64)
-    row = 0
-    for group in range(first, last):
-        for _ in range(starts[group], starts[group + 1]):
-            ends[row + 1] = ends[row] + item_starts[group + 1] - item_starts[group]
-            row += 1
-    items, values = np.empty(ends[-1], np.int32), np.zeros(ends[-1])
-    missing = np.ones(ends[-1], np.bool_)
-    row = 0
-    for group in range(first, last):
-        wanted = group_items[item_starts[group] : item_starts[group + 1]]
-        for user in members[starts[group] : starts[group + 1]]:
-            at, place = indptr[user], ends[row]
-            for item in wanted:
-                items[place] = item
-                if at < indptr[user + 1] and indices[at] == item:
-                    values[place] = ratings[at]
-                    missing[place] = False
-                    at += 1
-                place += 1
-            row += 1
-    return ends, items, values, missing
-
-
-@compiled()
-def _protect(
-    values: NDArray[Any],
-    sizes: NDArray[Any],
-    widths: NDArray[Any],
-    mean: bool,
-    rng: np.random.Generator,
-) -> None:
-    """Replace the labels of each item in a group by their mean, or deal them anew."""
-    start = 0
-    for group in range(sizes.size):
-        size, width = sizes[group], widths[group]
-        rows = values[start : start + size * width].reshape(size, width)
-        for item in range(width):
-            if mean:
-                total = 0.0
-                for row in range(size):
-                    total += rows[row, item]
-                for row in range(size):
-                    rows[row, item] = total / size
-            else:
-                for row in range(size - 1, 0, -1):
-                    other = int(rng.random() * (row + 1))
-                    rows[row, item], rows[other, item] = rows[other, item], rows[row, item]
-        start += size * width

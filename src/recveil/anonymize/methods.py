@@ -19,6 +19,7 @@ from recveil.anonymize.again import (
     predictive_again,
     sparse_again,
     synthetic_again,
+    words_again,
 )
 from recveil.anonymize.drawing_options import (
     catalogue_given,
@@ -31,6 +32,7 @@ from recveil.anonymize.noise import AdditiveNoise
 from recveil.anonymize.perturbation import GlobalItemMeans, RandomValues, RawRelease
 from recveil.anonymize.predictive import PredictiveAnonymizer, label_step
 from recveil.anonymize.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.anonymize.shared_words import SharedWords, expect_words
 from recveil.anonymize.sparse_rows import SparseRows
 from recveil.anonymize.synthetic.model_table import sample_people
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
@@ -39,6 +41,7 @@ from recveil.anonymize.telling import (
     tell_of_predictive,
     tell_of_sparse,
     tell_of_synthetic,
+    tell_of_undone,
 )
 from recveil.errors import RecveilError
 from recveil.io import read_levels, read_trust, understand
@@ -62,6 +65,7 @@ from recveil.release.registry import (
 from recveil.release.sides import Sides
 from recveil.release.sparse_words import SPARSE
 from recveil.release.synthetic_words import SYNTHETIC
+from recveil.release.words_words import WORDS
 
 Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
@@ -82,8 +86,7 @@ class Maker:
     make : callable
         Takes k, and by name the seed and options that were given; returns an anonymizer.
     again : callable
-        Takes a release's manifest and a seed, and returns an anonymizer that makes such releases;
-        None where its settings do not say how.
+        Takes a release's manifest and a seed, and returns what makes such releases, or None.
     read : dict of str to callable
         How an option that is given as a file or in words becomes what `make` takes: a function of
         what was given, the ratings and k.
@@ -115,7 +118,7 @@ class Maker:
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     foresee: Callable[[Ratings, int | None, Options, str, str], foreseen.Foreseen] | None = None
-    tell: Callable[[Sides, Ratings], list[str]] = lambda _, __: []
+    tell: Callable[[Sides, Ratings], list[str]] = tell_of_undone
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
@@ -129,8 +132,11 @@ def is_rule(given: object) -> bool:
     --------
     >>> is_rule("activity<50:10,else:5"), is_rule("levels.csv")
     (True, False)
+    >>> is_rule("s3://shop/levels.csv")
+    False
     """
-    looks = isinstance(given, str) and (":" in given or given.strip().isdigit())
+    is_text = isinstance(given, str) and "://" not in given
+    looks = is_text and (":" in str(given) or str(given).strip().isdigit())
     return looks and not Path(str(given)).is_file()
 
 
@@ -155,7 +161,7 @@ def _expect_predictive(
 ) -> Expected | None:
     if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
         return None
-    step = label_step(options.get("round_labels", "tenth"), ratings.scale)
+    step = label_step(options.get("round_labels", "usual"), ratings.scale)
     levels = options.get("privacy_levels")
     return expect_padded(ratings, k, levels, layout, file_format, step)
 
@@ -165,7 +171,7 @@ def _expect_sparse(
 ) -> Expected | None:
     if not 1 <= k <= ratings.n_users:
         return None
-    step = 1.0 if ratings.is_unary else label_step("tenth", ratings.scale)
+    step = 1.0 if ratings.is_unary else label_step("usual", ratings.scale)
     return expect_sparse(ratings, k, layout, file_format, step)
 
 
@@ -233,6 +239,7 @@ _MAKERS: dict[str, Maker] = {
             foresee=foreseen.foresee_sparse,
             tell=tell_of_sparse,
         ),
+        Maker(WORDS, SharedWords, words_again, expect=expect_words, foresee=foreseen.foresee_words),
         *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
     )
 }
@@ -268,7 +275,7 @@ def method_names() -> tuple[str, ...]:
     Examples
     --------
     >>> method_names()
-    ('predictive', 'k-corating', 'sparse', 'synthetic')
+    ('predictive', 'k-corating', 'sparse', 'synthetic', 'words')
     """
     return tuple(method.name for method in all_methods() if method.card)
 

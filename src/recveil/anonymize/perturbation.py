@@ -89,7 +89,7 @@ class GlobalItemMeans(Baseline):
 
     Parameters
     ----------
-    round_labels : {"tenth", "scale", "none"} or float
+    round_labels : {"usual", "tenth", "scale", "none"} or float
         As in `PredictiveAnonymizer`.
     seed : int, optional
         Fixes the order of the people on the private side.
@@ -104,7 +104,7 @@ class GlobalItemMeans(Baseline):
 
     method = "global item means"
 
-    def __init__(self, round_labels: str | float = "tenth", *, seed: int | None = None) -> None:
+    def __init__(self, round_labels: str | float = "usual", *, seed: int | None = None) -> None:
         self.round_labels = round_labels
         self.seed = seed
 

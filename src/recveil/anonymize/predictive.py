@@ -28,7 +28,7 @@ from recveil.anonymize.diversifying import (
 from recveil.anonymize.fills import learn
 from recveil.anonymize.homogenize import count_items, homogenize_padded, homogenize_simple
 from recveil.anonymize.parts import make_grouping, make_predictor, settings_of, told
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.group.level_grouping import checked_levels
 from recveil.predict import Padded, Predictor, padded_by
 from recveil.publish.expected import expect
@@ -68,10 +68,11 @@ class PredictiveAnonymizer:
     grouping : str or scikit-learn clusterer, optional
         One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
         levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
-    round_labels : {"tenth", "scale", "none"} or float
-        Grid of the published labels: a tenth of the scale's step, the scale itself, none, or a
-        step in rating points. An exact mean such as 3.667 tells how many people were averaged; on
-        a grid it tells less. The claim does not depend on it.
+    round_labels : {"usual", "tenth", "scale", "none"} or float
+        Grid of the published labels: a tenth of the scale's step (as usual; where ratings are
+        words, the nearest word), the scale itself, none, or a step in rating points. An exact mean
+        such as 3.667 tells how many people were averaged; on a grid it tells less. The claim does
+        not depend on it.
     privacy_levels : str or array-like of int, shape (n_users,), optional
         How many people shall share a row with each user at least, instead of k for all: one number
         for each user in the order of `Ratings.users`, or a rule for `levels_by_rule`. A user of
@@ -116,7 +117,7 @@ class PredictiveAnonymizer:
         predictor: str | Predictor = "funk-svd",
         grouping: Any = None,
         *,
-        round_labels: str | float = "tenth",
+        round_labels: str | float = "usual",
         privacy_levels: str | ArrayLike | None = None,
         b: int = 1,
         l: int = 1,  # noqa: E741
@@ -181,7 +182,7 @@ class PredictiveAnonymizer:
                 "grouping": told(grouping),
                 "label_step": step,
             }
-            | ({"labels": "model"} if self.labels == "model" else {}),
+            | ({"labels": "model", "rare_labels": "pooled"} if self.labels == "model" else {}),
             groups=groups,
             blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",
@@ -268,8 +269,8 @@ class PredictiveAnonymizer:
         promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
-            alone = self.labels == "model"
-            homogenized = homogenize_padded(ratings, padding, groups, predictions_only=alone)
+            least = int(self.k) if self.labels == "model" else None
+            homogenized = homogenize_padded(ratings, padding, groups, predictions_from=least)
         else:
             homogenized = homogenize_simple(ratings, groups)
         if added is not None:
@@ -317,16 +318,28 @@ def _promises(
 def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
     """Turn the setting `round_labels` into a step in rating points, or None for no rounding.
 
+    The usual one is a tenth of the scale's step; of words, which have nothing between
+    them, each label is a word.
+
     Examples
     --------
     >>> label_step("tenth", RatingScale(1, 5, 1)), label_step("scale", RatingScale(0.5, 5, 0.5))
     (0.1, 0.5)
     >>> label_step("none", RatingScale(1, 5, 1)), label_step(0.25, RatingScale(1, 5, 1))
     (None, 0.25)
+    >>> [label_step("usual", each) for each in (RatingScale(1, 5, 1), RatingScale.of_words("n,y"))]
+    [0.1, 1.0]
     """
+    if scale.words:
+        if round_labels not in ("usual", "scale", scale.step):
+            raise RecveilError(
+                f"round_labels (--round) is {quoted(round_labels, 20)}, but ratings are words, and "
+                f"nothing lies between two words; leave it out, as labels are the nearest word"
+            )
+        return scale.step
     if round_labels == "none":
         return None
-    if round_labels == "tenth":
+    if round_labels in ("usual", "tenth"):
         # A continuous scale counts as having ten steps.
         return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
     if round_labels == "scale":

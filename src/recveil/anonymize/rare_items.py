@@ -1,8 +1,10 @@
-"""Rare items: those beyond the most popular ones, dealt to rows without a look at each cell.
+"""Rare items: what few people rated, which must not tell of these people, nor take long.
 
-A long tail has more items than people have ratings, and little to tell of each. Looking at each
-class with each of them takes time that grows with people times items; dealing them by how often
-they were rated takes time that grows with the ratings.
+A label that is learned from the rating of one person is that person's rating, whatever it is
+called: items with few raters are left out, or labelled as if they were one item. And a long tail
+has more items than people have ratings. Looking at each class with each of them takes time that
+grows with people times items; dealing them by how often they were rated takes time that grows with
+the ratings.
 """
 
 from typing import Any
@@ -10,23 +12,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.ratings import Ratings
 from recveil.release.sparse_words import MOST_COMMON
 
 
-def split_items(support: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Split the items that anybody rated into common and rare ones, each in ascending order.
+def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
+    """Return the items that are to be labelled as if they were one, in ascending order.
+
+    They are all that fewer than `least` people rated, and the next one, if fewer people than that
+    rated any of these.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
+    >>> pooled_items(ratings, 2)  # what user 3 gave to c is told together with b's ratings
+    array([1, 2], dtype=int32)
+    """
+    rated = np.flatnonzero(ratings.support).astype(np.int32)
+    by_support = rated[np.argsort(ratings.support[rated], kind="stable")]
+    n_rare = int((ratings.support[rated] < least).sum())
+    if not n_rare:
+        return by_support[:0]
+    is_rare = np.isin(ratings.indices, by_support[:n_rare])
+    people = np.unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
+    return np.sort(by_support[: n_rare + (people < least)])
+
+
+def split_items(
+    support: NDArray[Any], least: int = 1
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Split the items that are published into common and rare ones, each in ascending order.
 
     Parameters
     ----------
     support : ndarray of int, shape (n_items,)
         How many people rated each item.
+    least : int
+        Items that fewer people rated are in neither part: that one of them stood in a row would
+        say that somebody rated it.
 
     Returns
     -------
     common : ndarray of int32
         The `MOST_COMMON` items that most people rated; the earlier ones, where as many did.
     rare : ndarray of int32
-        All others that anybody rated.
+        All others that `least` people rated.
 
     Examples
     --------
@@ -34,7 +64,7 @@ def split_items(support: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.in
     >>> common, rare
     (array([0, 2], dtype=int32), array([], dtype=int32))
     """
-    rated = np.flatnonzero(support).astype(np.int32)
+    rated = np.flatnonzero(support >= least).astype(np.int32)
     by_support = rated[np.argsort(-support[rated].astype(np.int64), kind="stable")]
     return np.sort(by_support[:MOST_COMMON]), np.sort(by_support[MOST_COMMON:])
 

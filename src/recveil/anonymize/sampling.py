@@ -11,6 +11,7 @@ from recveil.anonymize.base import check_seed, drawn_seed
 from recveil.anonymize.methods import sampler_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import refuse_no_path
+from recveil.progress import THE_REST, parts
 from recveil.publish.expected import FEWER_PEOPLE, expect_drawn, refuse_beyond_disk
 from recveil.publish.folder import check_form, write_drawn
 from recveil.publish.staging import check_target
@@ -20,6 +21,8 @@ from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.reader import read_model
 from recveil.release.sides import FileFormat, Published
 from recveil.verify import Verification, verify
+
+_CHECKING = "Checking the model"
 
 
 def sample(
@@ -75,6 +78,22 @@ def sample(
             f"release that was written with layout model (--layout model)"
         )
     check_target(output, force=force)
+    with parts("Drawing people", {_CHECKING: 1, THE_REST: 9}) as begin:
+        begin(_CHECKING)
+        published = _draw(folder, manifest, people, seed, Path(output), file_format)
+        begin(THE_REST)
+        return write_drawn(published, Path(output), file_format, force=force)
+
+
+def _draw(
+    folder: Path,
+    manifest: Manifest,
+    people: int,
+    seed: int | None,
+    output: Path,
+    file_format: FileFormat,
+) -> Published:
+    """Return people drawn from a model that holds; each block of them as it is asked for."""
     found = verify(folder)
     if not found.holds:
         raise RecveilError(
@@ -83,11 +102,11 @@ def sample(
         )
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), drawn_seed(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
-    _refuse_beyond_disk(manifest, items, people, Path(output), file_format)
+    _refuse_beyond_disk(manifest, items, people, output, file_format)
     settings: dict[str, Any] = dict(manifest.settings)
     if "people" in settings:
         settings["people"] = "asked for"
-    published = Published(
+    return Published(
         claim=manifest.claim,
         items=items,
         scale=manifest.scale,
@@ -99,7 +118,6 @@ def sample(
         # What an older model promises, and by which queries, is told in the words of its format.
         format_number=manifest.number,
     )
-    return write_drawn(published, Path(output), file_format, force=force)
 
 
 def _refuse_beyond_disk(

@@ -16,6 +16,7 @@ from recveil.anonymize.base import (
     drawn_seed,
     secret_rng,
 )
+from recveil.anonymize.predictive import label_step
 from recveil.anonymize.rare_items import deal_rare, split_items
 from recveil.anonymize.support_drawing import draw_supports, fit_choices
 from recveil.anonymize.support_tastes import RANK, learn_tastes, place_people
@@ -44,10 +45,11 @@ class SparseRows:
 
     People are gathered in crowds of at least `crowd` with similar tastes, and each crowd is dealt
     at random into classes of at least k. A class gets a row of its own: how many items it holds,
-    and which, is drawn by what people of the crowd's tastes choose, so that the release counts
-    every item nearly as often as the ratings do. A label is the crowd's mean prediction for the
-    item. No rating stands in a row, and nothing in it is about a class: its people are a random
-    part of their crowd. Of likes, nothing is predicted: a row is a set of items.
+    and which, is drawn by what people of the crowd's tastes choose, so that the release counts each
+    of its items nearly as often as the ratings do. Items that fewer than k people rated are left
+    out. A label is the crowd's mean prediction for the item. No rating stands in a row, and nothing
+    in it is about a class: its people are a random part of their crowd. Of likes, nothing is
+    predicted: a row is a set of items.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ class SparseRows:
     >>> release.published.claim
     Claim(kind='identical-rows', k=5, levels=False, b=1, l=1)
     >>> sum(int(block.sizes @ np.diff(block.indptr)) for block in release.published.blocks())
-    405
+    400
     """
 
     def __init__(self, k: int, crowd: int = LEAST_CROWD, *, seed: int | None = None) -> None:
@@ -105,16 +107,21 @@ class SparseRows:
         crowd_of = gathering.fit(places).labels_
         rng = secret_rng(seed, ratings)
         classes = deal_classes(crowd_of, ratings.activity, int(self.k), rng)
-        drawn = _draw(ratings, places, crowd_of, classes, rng)
+        drawn = _draw(ratings, places, crowd_of, classes, int(self.k), rng)
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
-        settings: dict[str, Any] = {"method": SPARSE.title, "crowd": self.crowd}
+        settings: dict[str, Any] = {
+            "method": SPARSE.title,
+            "crowd": self.crowd,
+            "rare_items": "left out",
+        }
+        step: float | None = 1.0
         if ratings.is_unary:
-            labels, step = _Labels.of_likes(int(crowd_of.max()) + 1, ratings.n_items), 1.0
+            labels = _Labels.of_likes(int(crowd_of.max()) + 1, ratings.n_items)
             settings["ratings"] = "likes"
         else:
             labels = _of_crowds(FunkSVD(seed=of_labels).fit(ratings).padding(), crowd_of)
-            step = settings["label_step"] = _tenth(ratings)
+            step = settings["label_step"] = label_step("usual", ratings.scale)
         return assemble(
             ratings,
             rng,
@@ -151,6 +158,11 @@ class SparseRows:
                 f"{ratings.n_users} users cannot form a crowd of {self.crowd}, from whose tastes "
                 f"rows are drawn; lower crowd (--crowd, at least {LEAST_CROWD}), or take method "
                 f"predictive (--method predictive)"
+            )
+        if ratings.support.max() < self.k:
+            raise RecveilError(
+                f"no item was rated by {self.k} people, and sparse rows leave out what fewer "
+                f"rated; lower k (--k), or take method predictive (--method predictive)"
             )
 
 
@@ -261,10 +273,11 @@ def _draw(
     places: NDArray[np.float32],
     crowd_of: NDArray[np.int64],
     classes: Dealt,
+    least: int,
     rng: np.random.Generator,
 ) -> _Drawn:
     support = ratings.support.astype(np.float64)
-    common, rare = split_items(ratings.support)
+    common, rare = split_items(ratings.support, least)
     part = support[common].sum() / support.sum()
     tastes = learn_tastes(ratings, places, crowd_of, common)
     choices = fit_choices(
@@ -299,19 +312,13 @@ def _of_crowds(padding: Padding, crowd_of: NDArray[np.int64]) -> _Labels:
     return _Labels(middle + apart * (means - middle), padding.item_factors, padding.item_offset)
 
 
-def _tenth(ratings: Ratings) -> float:
-    """Return a tenth of the scale's step; a continuous scale counts as having ten steps."""
-    scale = ratings.scale
-    return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
-
-
 def _blocks(
     ratings: Ratings,
     drawn: _Drawn,
     order: NDArray[np.int64],
     classes: Dealt,
     labels: _Labels,
-    step: float,
+    step: float | None,
 ) -> Iterator[Records]:
     """Yield the rows in the order in which they are published."""
     lengths = np.diff(drawn.indptr)[order]

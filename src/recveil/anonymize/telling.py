@@ -116,12 +116,14 @@ def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
     return told
 
 
-def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
+def tell_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
     """Say what was promised, what was left out, and what attacks undo.
 
     Parameters
     ----------
     release : Sides
+    ratings : Ratings
+        What it was made of.
     """
     public, claim = release.published, release.published.claim
     told = []
@@ -144,8 +146,9 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
             )
     if public.settings["pooled_share"] > 0:
         told.append(
-            f"Of a person's ratings, {public.settings['pooled_share']:.1%} on average are of items "
-            f"that are not told, as too few people rated them."
+            f"Of a person's {'likes' if ratings.is_unary else 'ratings'}, "
+            f"{public.settings['pooled_share']:.1%} on average are of items that are not told, as "
+            f"too few people {'like' if ratings.is_unary else 'rated'} them."
         )
     tastes = release.private.settings["tastes"]
     told.append(
@@ -162,6 +165,20 @@ def tell_of_synthetic(release: Sides, _ratings: Ratings) -> list[str]:
             "them, or a larger epsilon, keep more; recveil evaluate measures it."
         )
     return told + list(method_of(public.settings).undone_by(public.settings))
+
+
+def _left_out(n: int, share: float, k: int) -> list[str]:
+    if not n:
+        return []
+    some = (
+        "1 item that fewer than {k} people rated is"
+        if n == 1
+        else ("{n:,} items that fewer than {k} people rated are")
+    )
+    return [
+        f"{some.format(n=n, k=k)} left out, with {100 * share:.1f} % of all there is: that such an "
+        f"item stood in the release would say that somebody rated it."
+    ]
 
 
 def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
@@ -181,6 +198,9 @@ def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
         # Hidden items stand in another order, and not all of them need to be published.
         people += np.bincount(at[block.indices], weights=behind, minlength=ratings.n_items)
     off = np.abs(people - ratings.support)[ratings.support > 0]
+    k = release.published.claim.k
+    left_out = (ratings.support > 0) & (ratings.support < k)
+    share = ratings.support[left_out].sum() / ratings.support.sum()
     settings = release.published.settings
     drawn = "No rating is published: items were drawn, and labels are predictions."
     if ratings.is_unary:
@@ -188,5 +208,12 @@ def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
     return [
         f"{drawn} The rows count each item {off.mean():.1f} people too often or too rarely "
         f"on average, and {off.max():.0f} at most.",
+        *_left_out(int(left_out.sum()), share, k),
         *method_of(settings).undone_by(settings),
     ]
+
+
+def tell_of_undone(release: Sides, _: Ratings) -> list[str]:
+    """Say what attacks are known to undo: of every method that has no more to say."""
+    settings = release.published.settings
+    return list(method_of(settings).undone_by(settings))

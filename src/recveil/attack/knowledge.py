@@ -1,7 +1,7 @@
 """Knowledge: what an adversary knows about each of his targets, drawn from their true ratings."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,27 @@ from recveil.ratings import Ratings, RatingScale
 
 # How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
 _TOLERANCE = 1e-3
+
+
+@brief
+class World(NamedTuple):
+    """How often items are rated, as everybody may know who reads a shop's or a site's counts.
+
+    Attributes
+    ----------
+    raters : ndarray of int64, shape (n_items,)
+        How many people anywhere rated each item, the target among them.
+    people : int
+        How many people there are anywhere.
+    """
+
+    raters: NDArray[np.int64]
+    people: int
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Self:
+        """Count a table that holds everybody, whether they are in a release or not."""
+        return cls(ratings.support, ratings.n_users)
 
 
 @brief
@@ -37,6 +58,8 @@ class Knowledge:
         Between how many ratings he thinks the target has.
     skipped : int
         Targets that were asked for but have too few ratings in the pool. They count as not found.
+    world : World or None
+        How often each item is rated anywhere; None if that is not known.
     """
 
     targets: NDArray[np.int64]
@@ -46,6 +69,7 @@ class Knowledge:
     days: NDArray[np.int32] | None
     activity: NDArray[np.float64] | None
     skipped: int
+    world: World | None = None
 
     @property
     def requested(self) -> int:
@@ -138,6 +162,7 @@ def draw_knowledge(
         days=None if days is None else days.ravel().astype(np.int32),
         activity=_know_activity(rng, ratings, adversary, attacked),
         skipped=int(targets.size - attacked.size),
+        world=World.of(ratings),
     )
 
 
@@ -162,6 +187,7 @@ def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
         days=None,
         activity=None,
         skipped=int(targets.size - able.size),
+        world=World.of(ratings),
     )
 
 

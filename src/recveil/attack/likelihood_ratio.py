@@ -30,7 +30,7 @@ _OWN_SPREAD = 0.8
 # Further from the middle than so many spreads nothing is believed.
 _FARTHEST = 6.0
 # A score that never moves by chance, and moves with the person, tells as much as one so far apart.
-_SURE = 1e6
+_SURE = 1e3
 # How much is believed of what many scores say together.
 _BELIEVED = 0.01
 # Releases are judged by what was learned in others: in so many parts.

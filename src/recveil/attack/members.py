@@ -13,6 +13,7 @@ from recveil.attack.held_out import PartialRelease, hold_out
 from recveil.attack.knowledge import Knowledge, draw_knowledge, know_everything
 from recveil.attack.likelihood import likelihoods_for_means
 from recveil.attack.on_release import without_unpublished
+from recveil.attack.presence import score_by_presence
 from recveil.attack.residual_attack import score_by_residuals
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import FEWEST, Interval, area_under_curve, wilson_interval
@@ -219,10 +220,11 @@ def _by_lot(scores: list[_Scores], seed: int) -> list[_Scores]:
     return drawn
 
 
-def describe_membership(auc: Interval, who: str = "They") -> str:
+def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
     """Say how well somebody can tell who was in the data, graded by the area.
 
-    An area that is not high reassures nobody: other tests may tell more.
+    An area that is not high reassures nobody: other tests may tell more, and what the strongest of
+    them told stands beside it.
 
     Parameters
     ----------
@@ -230,12 +232,14 @@ def describe_membership(auc: Interval, who: str = "They") -> str:
         From `membership`.
     who : str
         The sentence's first words.
+    shadows : Interval, optional
+        The area by releases made for comparison, if it was measured.
 
     Examples
     --------
     >>> for sentence in describe_membership(Interval(0.57, 0.49, 0.64, 200)).split(". "):
     ...     print(sentence[:76])
-    By this test, they did not tell who was in the data at all (AUC 0.57, 0.49 t
+    By scores that look at one release only, it is not shown that they can tell
     This area is a lower bound: it is that of the best of the scores that are tr
     Whoever makes such releases of people whom they know, and learns from them w
     >>> describe_membership(Interval(0.98, 0.97, 0.99, 200), "An adversary")
@@ -244,12 +248,15 @@ is a coin, 1 is certainty).'
     """
     # An area is how often they are right about a pair of people, one inside and one outside.
     grades = (
-        (0.6, "can tell little better than a coin"),
+        (0.6, "can tell better than a coin"),
         (0.75, "can sometimes tell"),
         (0.95, "can often tell"),
         (math.inf, "can nearly always tell"),
     )
-    told = f"By this test, {who[0].lower()}{who[1:]} did not tell"
+    told = (
+        f"By scores that look at one release only, it is not shown that {who[0].lower()}{who[1:]} "
+        f"can tell"
+    )
     if auc.low > 0.5:
         told = f"{who} {next(words for edge, words in grades if auc.rate < edge)}"
     sentence = (
@@ -257,7 +264,15 @@ is a coin, 1 is certainty).'
         f"{auc.high:.2f}; 0.5 is a coin, 1 is certainty)."
     )
     is_certain = auc.low > 0.5 and auc.rate >= grades[-2][0]
-    return sentence if is_certain else f"{sentence} {MEMBERSHIP}"
+    if is_certain:
+        return sentence
+    if shadows is None:
+        return f"{sentence} {MEMBERSHIP}"
+    return (
+        f"{sentence} That is by scores that look at one release only; with releases made for "
+        f"comparison, of halves of the people, AUC {shadows.rate:.2f} ({shadows.low:.2f} to "
+        f"{shadows.high:.2f}) was reached. Better attacks may tell more."
+    )
 
 
 def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -284,7 +299,14 @@ def _all_scores(
         inside, outside = (scorer(candidates, adversary, about, scale) for about in known)
         pairs = zip(inside, outside, strict=True)
         found += [_Scores(of_members, of_outsiders, name) for of_members, of_outsiders in pairs]
-    return found
+    # A score that is the same for everybody has an area of one half with no doubt about it, which
+    # would look like evidence that nothing is told.
+    return [scores for scores in found if _differs(scores)] or found[:1]
+
+
+def _differs(scores: _Scores) -> bool:
+    everybody = np.concatenate([scores.inside, scores.outside])
+    return bool((everybody != everybody[0]).any())
 
 
 def score_by_scoreboard_rh(
@@ -346,6 +368,7 @@ SCORERS: dict[str, Scorer] = {
     "likelihood": score_by_likelihood,
     "residual": score_by_residuals,
     "narrowest": score_by_narrowest,
+    "presence": score_by_presence,
 }
 
 

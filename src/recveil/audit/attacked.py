@@ -12,7 +12,7 @@ from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.against import Against
 from recveil.audit.content import Content
 from recveil.audit.given_words import describe_as_given
-from recveil.audit.membership_words import describe_members
+from recveil.audit.membership_words import describe_members, members_told
 from recveil.audit.outcome import plain_attack, plain_membership
 from recveil.audit.shadowing import ShadowMembership
 from recveil.audit.verdict import COVERAGE, Uncovered, not_covered
@@ -156,10 +156,15 @@ class AttackedRelease:
     def about_membership(self) -> list[str]:
         """Say how well somebody tells who was in the data at all, by how much they know."""
         likes = self.manifest.scale.unary
-        shadows = [] if self.shadows is None else self.shadows.sentences(likes=likes)
+        if self.shadows is None:
+            shadows, strongest = [], None
+        else:
+            shadows, strongest = self.shadows.sentences(likes=likes), self.shadows.strongest
         if self.membership is None:
             return shadows
-        told = describe_members(self.membership, self.by_known, self.attributes, likes=likes)
+        told = describe_members(
+            *(self.membership, self.by_known, self.attributes), likes=likes, shadows=strongest
+        )
         return told + shadows
 
     @property
@@ -254,6 +259,7 @@ def write_release_verdict(published: AttackedRelease) -> list[str]:
     method, settings = published.manifest.known_method, published.manifest.settings
     if published.residual is not None:  # measured here, which says more than what others measured
         sentences.append(describe_cells(published.residual))
+        sentences += [] if method is None else members_told(method.undone_by(settings))
     elif method is not None and (undone := method.undone_by(settings)):
         # What was measured elsewhere can hold only where the same can be tried.
         sentences += [published.unfitted] if published.unfitted else undone

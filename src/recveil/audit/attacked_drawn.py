@@ -19,12 +19,15 @@ from recveil.release.told_claim import bounds_of
 _WHO = Adversary(known=8, name="adversary with 8 exact ratings")
 _STRONGEST = "strongest"
 
-DOES_NOT_APPLY = (
+_NOBODY_TO_FIND = (
     "Attacks that look for somebody's record do not apply: no record of this release is anybody's. "
-    "That nobody is found in it is no measurement, and is not counted as one.",
-    "What is asked of groups, of labels behind which ratings stand, and of fills does not apply "
-    "either.",
+    "That nobody is found in it is no measurement, and is not counted as one."
 )
+_NO_GROUPS = (
+    "What is asked of groups, of labels behind which ratings stand, and of fills does not apply "
+    "either."
+)
+_NO_GROUPS_OF_LIKES = "What is asked of groups of people does not apply either."
 
 _FROM_MODEL = (
     f"The release is a model, from which anybody draws as many people as they like: all that "
@@ -58,7 +61,7 @@ class AttackedDrawn(AttackedRelease):
             **super().to_dict(),
             "epsilon": claim.epsilon,
             "delta": claim.delta,
-            "does_not_apply": list(DOES_NOT_APPLY),
+            "does_not_apply": self.does_not_apply(),
             "drawn": {
                 "nearest": self.nearest and self.nearest.to_dict(),
                 "inference": self.inference and self.inference.to_dict(),
@@ -69,6 +72,11 @@ class AttackedDrawn(AttackedRelease):
             },
         }
 
+    def does_not_apply(self) -> list[str]:
+        """Say what is asked of other releases, and not of these."""
+        likes = self.manifest.scale.unary
+        return [_NOBODY_TO_FIND, _NO_GROUPS_OF_LIKES if likes else _NO_GROUPS]
+
     def headline(self) -> str:
         """Say in one sentence what is left to tell, and what is promised."""
         told = "what is told of who was in the data was not measured"
@@ -78,14 +86,14 @@ class AttackedDrawn(AttackedRelease):
             who, auc = found
             told = (
                 f"who was in the data at all is told with AUC {auc.rate:.2f} ({auc.low:.2f} to "
-                f"{auc.high:.2f}; 0.5 is a coin) by {who}"
+                f"{auc.high:.2f}; 0.5 is a coin) by {who}, with scores of one release only"
             )
         return f"In the release no record is anybody's; {told}; {_promise(self.manifest)}."
 
     def verdict(self) -> list[str]:
         """Say in plain words what does not apply, what was found, and what it means."""
         drawn = [_FROM_MODEL] if self.manifest.layout == "model" else []
-        told = [*DOES_NOT_APPLY, *drawn, *self.warnings(), *self.about_membership()]
+        told = [*self.does_not_apply(), *drawn, *self.warnings(), *self.about_membership()]
         if bounds := bounds_of(self.manifest.claim):
             told.append(
                 f"Whatever anybody knows and does, the promise allows at most AUC "
@@ -151,10 +159,11 @@ def attack_drawn(
             found = {
                 "membership": told.pop(_STRONGEST),
                 "by_known": told,
-                "attributes": tell_attributes(ratings, held_out, _WHO, seed),
                 "nearest": tell_nearest(ratings, held_out, _WHO, seed),
-                "inference": infer_tastes(ratings, held_out, _WHO, seed),
             }
+            if not ratings.is_unary:  # of likes, nobody can guess which were liked most
+                found["attributes"] = tell_attributes(ratings, held_out, _WHO, seed)
+                found["inference"] = infer_tastes(ratings, held_out, _WHO, seed)
         except RecveilError as error:  # four fifths of the people may be too few
             unmeasured = str(error)
     return AttackedDrawn(

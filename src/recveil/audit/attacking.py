@@ -1,6 +1,5 @@
 """Attacking: the adversaries of an audit against a release of the same people."""
 
-from collections.abc import Callable, Sized
 from dataclasses import replace
 from os import PathLike
 
@@ -26,6 +25,8 @@ from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attack.residuals import why_unfitted
 from recveil.attack.strikes import left_untried
 from recveil.attack.told_cells import ToldCells
+from recveil.attack.word_pairs import OfPairs
+from recveil.audit import durations
 from recveil.audit.against import hold_against
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacked_drawn import attack_drawn
@@ -33,6 +34,7 @@ from recveil.audit.content import look_for_fills, measure_content
 from recveil.audit.opening import OpenedRelease, open_release
 from recveil.audit.shadowing import of_model
 from recveil.errors import RecveilError
+from recveil.progress import parts, track
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, count_as_given
 from recveil.release.groups import Groups
@@ -42,17 +44,6 @@ from recveil.release.records import Records
 
 # The strongest adversary of an audit, beside those who know so many ratings.
 _STRONGEST = "strongest"
-# Beside the adversaries: what fills look like, who is in the data, and what its cells tell.
-_STAGES = 3
-
-
-def count_stages(adversaries: Sized) -> int:
-    """Return how often an attack on a release says that it is done with a part."""
-    return len(adversaries) + _STAGES
-
-
-def _nothing() -> None:
-    """Tell nobody."""
 
 
 def attack_published(
@@ -64,7 +55,6 @@ def attack_published(
     *,
     against: str | PathLike[str] | None = None,
     catalogue: Catalogue | None = None,
-    done: Callable[[], None] = _nothing,
 ) -> AttackedRelease:
     """Attack a release with every adversary, and judge by its private twin.
 
@@ -83,8 +73,6 @@ def attack_published(
     catalogue : Catalogue, optional
         Other people's ratings with the names of items, where the release hides them; half of the
         people themselves, if not given.
-    done : callable, optional
-        Is called after each of `count_stages` parts, for whoever shows progress.
 
     Raises
     ------
@@ -93,9 +81,7 @@ def attack_published(
         read, or is not one of these ratings.
     """
     opened = open_release(ratings, folder, against=against, has_catalogue=catalogue is not None)
-    return attack_opened(
-        ratings, opened, adversaries, targets, seed, catalogue=catalogue, done=done
-    )
+    return attack_opened(ratings, opened, adversaries, targets, seed, catalogue=catalogue)
 
 
 def attack_opened(
@@ -106,15 +92,17 @@ def attack_opened(
     seed: int = 0,
     *,
     catalogue: Catalogue | None = None,
-    done: Callable[[], None] = _nothing,
 ) -> AttackedRelease:
     """Attack a release that was opened with every adversary; see `attack_published`."""
-    name, manifest, table, lone_share, other = opened
+    name, manifest, table, lone_share, other, words = opened
     if table is None or not table.holds_people:
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
         like = of_model(manifest, n_inside) if table is None else manifest
-        again = same_again(like, seed)
-        return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=again)
+        drawn = same_again(like, seed)
+        return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=drawn)
+    again = same_again(manifest, seed)
+    if words is not None and again is not None:
+        again = OfPairs(again, words)
     both = None
     if other is not None:
         both = hold_against(
@@ -128,11 +116,10 @@ def attack_opened(
         targets,
         seed,
         name=name,
-        anonymizer=same_again(manifest, seed),
+        anonymizer=again,
         lone_share=lone_share,
         tell_content=True,
         catalogue=catalogue,
-        done=done,
     )
     return replace(attacked, against=both)
 
@@ -150,7 +137,6 @@ def attack_table(
     lone_share: float | None = None,
     tell_content: bool = False,
     catalogue: Catalogue | None = None,
-    done: Callable[[], None] = _nothing,
 ) -> AttackedRelease:
     """Attack a release that was read already with every adversary.
 
@@ -168,7 +154,7 @@ def attack_table(
     tell_content : bool
         Whether to measure what its cells tell, too, which takes a while where labels were filled
         in; see `measure_content`. And, where items are hidden, what names them again.
-    catalogue, done
+    catalogue
         As in `attack_published`.
     """
     if not table.holds_people:
@@ -179,40 +165,48 @@ def attack_table(
     if inside.size < min(targets.size, released.size):
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
-    strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
-    looked = None
-    if tell_content and table.co_rated:
-        looked = look_for_fills(table, ratings.scale, seed, anonymizer)
-    likely = None if looked is None else looked.likely
-    done()
-    attacks = []
-    for adversary in adversaries:
-        attack = attack_release(
-            ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
-        )
-        attacks.append((adversary, attack))
-        done()
-    strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
-    told, attributes, unmeasured = {}, None, ""
-    if anonymizer is not None:
-        try:
-            held_out = hold_out(ratings, anonymizer, seed=seed)
-            told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
-            if not ratings.is_unary:  # of likes, nobody can guess which were liked most
-                attributes = tell_attributes(ratings, held_out, strongest, seed)
-        except RecveilError as error:  # four fifths of the people may be fewer than k
-            unmeasured = str(error)
-    done()
-    content = None
-    if tell_content:
-        content = measure_content(ratings, table, manifest, inside, seed, looked)
-    hidden = None
-    if tell_content and hides_items(manifest.settings):
-        hidden = attack_hidden_items(
-            ratings, table, adversaries, inside, seed, catalogue=catalogue, anonymizer=anonymizer
-        )
-    residual, unfitted = _fit_of_rows(ratings, table)
-    done()
+    costs = durations.of_attack(
+        ratings, table, manifest, len(adversaries), tell_content=tell_content
+    )
+    with parts("Attacking the release", costs) as begin:
+        begin(durations.FILLS)
+        strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
+        looked = None
+        if tell_content and table.co_rated:
+            looked = look_for_fills(table, ratings.scale, seed, anonymizer)
+        likely = None if looked is None else looked.likely
+        begin(durations.PEOPLE)
+        attacks = []
+        for adversary in track(adversaries, "Adversaries", share=1):
+            attack = attack_release(
+                ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
+            )
+            attacks.append((adversary, attack))
+        strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
+        begin(durations.MEMBERS)
+        told, attributes, unmeasured = {}, None, ""
+        if anonymizer is not None:
+            try:
+                held_out = hold_out(ratings, anonymizer, seed=seed)
+                told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
+                if not ratings.is_unary:  # of likes, nobody can guess which were liked most
+                    attributes = tell_attributes(ratings, held_out, strongest, seed)
+            except RecveilError as error:  # four fifths of the people may be fewer than k
+                unmeasured = str(error)
+        begin(durations.CONTENT)
+        content = None
+        if tell_content:
+            content = measure_content(ratings, table, manifest, inside, seed, looked)
+        begin(durations.HIDDEN)
+        hidden = None
+        if tell_content and hides_items(manifest.settings):
+            hidden = attack_hidden_items(
+                *(ratings, table, adversaries, inside, seed),
+                catalogue=catalogue,
+                anonymizer=anonymizer,
+            )
+        begin(durations.CELLS)
+        residual, unfitted = _fit_of_rows(ratings, table)
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
         name=name,

@@ -18,14 +18,22 @@ from recveil.attack.fitting import (
     without_ratings,
 )
 from recveil.attack.hidden_items import Catalogue
+from recveil.attack.word_pairs import pairs_of
+from recveil.audit import durations
 from recveil.audit.attacked import AttackedRelease
-from recveil.audit.attacking import attack_opened, count_stages
+from recveil.audit.attacking import attack_opened
 from recveil.audit.controls import Check, check_attack
 from recveil.audit.figures import Figure, draw_figures
 from recveil.audit.opening import open_release
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
-from recveil.audit.refusals import refuse_releases, refuse_shadows
+from recveil.audit.paired import (
+    OF_PAIRS,
+    opened_pairs,
+    refuse_beside_pairs,
+    who_know_words,
+)
+from recveil.audit.refusals import refuse_catalogue, refuse_releases, refuse_shadows
 from recveil.audit.risk import Risk, measure_risk
 from recveil.audit.shadowing import shadow_published
 from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
@@ -38,16 +46,14 @@ from recveil.audit.theirs import (
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import Grid, brief, share_in_words
 from recveil.errors import RecveilError
-from recveil.io import Reading, spooled, understand
+from recveil.io import Reading, understand
+from recveil.io.at_hand import beside_table
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
-from recveil.progress import stages
+from recveil.progress import THE_REST, parts, track
 from recveil.ratings import Ratings
+from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.frame import frame_of, is_frame
-
-# Beside the adversaries: curves, how many ratings suffice, and everybody's risk.
-_STAGES = 3
-
 
 # No rate of theirs may reassure anybody who holds ratings of the same people.
 _OF_LIKES = (
@@ -115,6 +121,7 @@ class Audit:
                 "ratings": ratings.n_ratings,
                 "density": ratings.density,
                 "scale": str(ratings.scale),
+                **ratings.scale.words_told(),
                 "times": ratings.days is not None,
                 **self.reading.to_dict(),
             },
@@ -158,8 +165,10 @@ class Audit:
         known = self.knowledge
         of_knowledge = [f"{known.name}: {note}" for note in known.notes] if known else []
         of_likes = [_OF_LIKES] if self.ratings.is_unary else []
+        of_likes += [] if self.ratings.scale.ordered else [OF_PAIRS]
         told = warnings_of(self.attacks, self.checks)
-        return [*self.reading.notes, *of_knowledge, *of_likes, *told]
+        of_words = meaning_of_words(self.ratings.scale)
+        return [*self.reading.notes, *of_words, *of_knowledge, *of_likes, *told]
 
     def _facts(self) -> dict[str, object]:
         found = max((outcome.found.rate for outcome in self.attacks), default=None)
@@ -272,58 +281,85 @@ def audit(
     refuse_shadows(shadows, release)
     if aux is not None and not is_frame(aux):
         refuse_no_path("a file of outside knowledge", aux=aux)
-    _check_catalogue(catalogue, release)
+    refuse_catalogue(catalogue, release)
     refuse_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
-    read = understand(source, **reading).settled()
-    ratings = read.ratings
-    candidates = Candidates.from_ratings(ratings)
-    # The other files first: if one cannot be read, nobody should wait for the attacks to hear it.
-    known = None if aux is None else _knowledge(aux, reading)
-    suspects = [] if known is None else look_for(ratings, candidates, known)
-    chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
-    users = choose_targets(ratings.n_users, targets, seed)
-    public = None if catalogue is None else _catalogue(catalogue, reading)
-    opened = None
-    if release is not None:
-        opened = open_release(ratings, release, against=against, has_catalogue=public is not None)
-    # These tell of their own progress.
-    shadowed = None
-    if release is not None and shadows is not None:
-        shadowed = shadow_published(ratings, release, shadows, seed)
-    total = len(chosen) + _STAGES + (0 if opened is None else count_stages(chosen))
-    with stages("Auditing", total) as done:
-        published = None
+    with parts("Auditing", {durations.READING: 1, THE_REST: 8 if release is None else 20}) as begin:
+        begin(durations.READING)
+        read = understand(source, **reading).settled()
+        ratings = read.ratings
+        words, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
+        is_paired = ratings is not words
+        if is_paired:
+            refuse_beside_pairs(against=against, catalogue=catalogue, aux=aux, shadows=shadows)
+            adversaries = who_know_words(adversaries, PRESETS.values())
+        if ratings.scale.words:  # other files have the same words, by the same numbers
+            reading = {**reading, "scale": ratings.scale}
+        candidates = Candidates.from_ratings(ratings)
+        # The other files first: if one cannot be read, nobody should wait for the attacks to hear.
+        known = None if aux is None else _knowledge(aux, reading)
+        suspects = [] if known is None else look_for(ratings, candidates, known)
+        chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+        users = choose_targets(ratings.n_users, targets, seed)
+        public = None if catalogue is None else _catalogue(catalogue, reading)
+        opened = None
+        if release is not None:
+            has_catalogue = public is not None
+            opened = open_release(words, release, against=against, has_catalogue=has_catalogue)
+            opened = opened_pairs(opened, words) if is_paired else opened
+        begin(THE_REST)
+        of_release = 0.0
         if opened is not None:
-            published = attack_opened(
-                ratings, opened, chosen, users, seed, catalogue=public, done=done
+            parts_of_it = durations.of_attack(
+                ratings, opened.table, opened.manifest, len(chosen), tell_content=True
             )
-            published = replace(published, shadows=shadowed)
-        attacks = []
-        for adversary in chosen:
-            attacks.append(
-                run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
-            )
-            done()
-        figures = draw_figures(ratings, candidates, users, seed) if curves else []
-        done()
-        sufficient = find_sufficient(ratings, candidates, chosen, users, seed) if curves else []
-        done()
-        risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
-        done()
-        return Audit(
-            ratings=ratings,
-            reading=read,
-            attacks=attacks,
-            figures=figures,
-            checks=check_attack(ratings, seed),
-            sufficient=sufficient,
-            risk=risk,
-            suspects=suspects,
-            published=published,
-            knowledge=known,
-            graphs=attack_graphs(ratings, None, users, seed),
-            deanonymized=measure_deanonymized(ratings, candidates, attacks, users, seed),
+            of_release = sum(parts_of_it.values())
+        costs = durations.of_audit(
+            *(ratings, len(chosen), draws),
+            curves=curves,
+            n_shadows=shadows or 0,
+            release=of_release,
         )
+        with parts("Auditing", costs) as begin:
+            published = None
+            if release is not None and opened is not None:
+                begin(durations.SHADOWS)
+                shadowed = None
+                if shadows is not None:
+                    shadowed = shadow_published(ratings, release, shadows, seed)
+                begin(durations.RELEASE)
+                published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
+                published = replace(published, shadows=shadowed)
+            begin(durations.PEOPLE)
+            attacks = [
+                run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
+                for adversary in track(chosen, "Adversaries", share=1)
+            ]
+            begin(durations.CURVES)
+            figures = draw_figures(ratings, candidates, users, seed) if curves else []
+            begin(durations.SUFFICIENT)
+            sufficient = find_sufficient(ratings, candidates, chosen, users, seed) if curves else []
+            begin(durations.RISK)
+            risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
+            begin(durations.CHECKS)
+            checks = check_attack(ratings, seed)
+            begin(durations.GRAPHS)
+            graphs = attack_graphs(ratings, None, users, seed)
+            begin(durations.LINKS)
+            deanonymized = measure_deanonymized(ratings, candidates, attacks, users, seed)
+    return Audit(
+        ratings=words,
+        reading=read,
+        attacks=attacks,
+        figures=figures,
+        checks=checks,
+        sufficient=sufficient,
+        risk=risk,
+        suspects=suspects,
+        published=published,
+        knowledge=known,
+        graphs=graphs,
+        deanonymized=deanonymized,
+    )
 
 
 def _knowledge(aux: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
@@ -331,21 +367,8 @@ def _knowledge(aux: str | PathLike[str] | Any, reading: dict[str, Any]) -> Readi
     if not isinstance(aux, str | PathLike):
         table = frame_of(aux).table  # once, as some can be read but once
         return read_knowledge(table, **reading_of(table, reading))
-    with spooled(aux) as file:
+    with beside_table("aux", aux) as file:
         return read_knowledge(file, **reading_of(file, reading))
-
-
-def _check_catalogue(catalogue: Any, release: Any) -> None:
-    """Refuse a public table that is no file, or without a release whose items it could name."""
-    if catalogue is None:
-        return
-    if not is_frame(catalogue):
-        refuse_no_path("a public table of ratings", catalogue=catalogue)
-    if release is None:
-        raise RecveilError(
-            "catalogue: given without a release, whose hidden items it could name; give the "
-            "release, too (--release), or leave it out"
-        )
 
 
 def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Catalogue:
@@ -354,7 +377,7 @@ def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Cata
         table = frame_of(path).table
         told = understand(table, times=False, **reading_of(table, reading))
         return Catalogue(told.ratings, told.name)
-    with spooled(path) as file:
+    with beside_table("catalogue", path) as file:
         told = understand(file, times=False, **reading_of(file, reading))
     return Catalogue(told.ratings, told.name)
 

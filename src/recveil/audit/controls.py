@@ -1,6 +1,7 @@
 """selftest: does the attack itself work on this data? Without that, no rate means anything."""
 
 import dataclasses
+from collections.abc import Callable
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -17,8 +18,10 @@ from recveil.attack import (
     choose_targets,
     draw_knowledge,
 )
+from recveil.attack.word_pairs import pairs_of
 from recveil.io import understand
 from recveil.io.keywords import refuse_unknown_keywords
+from recveil.progress import THE_REST, parts
 from recveil.ratings import Ratings
 
 # Targets of each check; enough to see a rate that is off, soon done.
@@ -76,18 +79,28 @@ def selftest(
     [True, True, True, True]
     """
     refuse_unknown_keywords("selftest", reading, "k", "people_in")
-    return check_attack(understand(source, **reading).ratings, seed)
+    with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
+        begin("Reading ratings")
+        ratings = understand(source, **reading).ratings
+        begin(THE_REST)
+        return check_attack(ratings if ratings.scale.ordered else pairs_of(ratings), seed)
 
 
 def check_attack(ratings: Ratings, seed: int = 0) -> list[Check]:
     """Run the checks of `selftest` on ratings."""
     candidates = Candidates.from_ratings(ratings)
-    return [
-        _full_knowledge(ratings, candidates, seed),
-        _random_knowledge(ratings, candidates, seed),
-        _denominator(ratings, seed),
-        _groups(ratings, candidates, seed),
-    ]
+    checks: dict[str, Callable[[], Check]] = {
+        "Who is unique": lambda: _full_knowledge(ratings, candidates, seed),
+        "Random knowledge": lambda: _random_knowledge(ratings, candidates, seed),
+        "The denominator": lambda: _denominator(ratings, seed),
+        "Groups": lambda: _groups(ratings, candidates, seed),
+    }
+    found = []
+    with parts("Checking the attack", dict(zip(checks, (5, 2, 1, 2), strict=True))) as begin:
+        for name, check in checks.items():
+            begin(name)
+            found.append(check())
+    return found
 
 
 def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:

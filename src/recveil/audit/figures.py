@@ -136,23 +136,40 @@ def draw_figures(
     """
     outcomes = {
         name: _run(ratings, candidates, targets, family, seed)
-        for name, family in track(_families(ratings).items(), "Drawing curves")
+        for name, family in track(_families(ratings).items(), "Drawing curves", share=0.7)
     }
     by_dates = outcomes["dates"]
-    error = f"±{_one_step(ratings):g}"
-    error += ", dates ±14 days" if ratings.days is not None else ""
+    exact, about = _words(ratings)
+    chose = "liked" if ratings.is_unary else "rated"
     return [
         _sparsity(ratings, targets.size, seed),
-        _rates("4", "How many people are found by exact ratings", by_dates),
+        _rates("4", f"How many people are found by {exact}", by_dates),
         _in_or_out(by_dates),
-        _bits("6", "Bits that the adversary still needs, exact ratings", by_dates),
+        _bits("6", f"Bits that the adversary still needs, {exact}", by_dates),
         _information(ratings),
-        _rates("8", "Exact ratings, no dates: rarer items tell more", outcomes["pools"]),
-        _rates("9", f"Ratings {error}: rarer items tell more", outcomes["blurred pools"]),
-        _rates("10", f"Errors: ratings {error}, and items never rated", outcomes["wrong items"]),
-        _bits("11", f"Bits still needed, ratings {error}", outcomes["blurred pools"]),
-        _rates("12", "Knowing how many items somebody rated, within 50 %", outcomes["activity"]),
+        _rates("8", f"{exact.capitalize()}, no dates: rarer items tell more", outcomes["pools"]),
+        _rates("9", f"{about.capitalize()}: rarer items tell more", outcomes["blurred pools"]),
+        _rates("10", f"Errors: {about}, and items never {chose}", outcomes["wrong items"]),
+        _bits("11", f"Bits still needed, {about}", outcomes["blurred pools"]),
+        _rates("12", f"Knowing how many items somebody {chose}, within 50 %", outcomes["activity"]),
     ]
+
+
+def _words(ratings: Ratings) -> tuple[str, str]:
+    """Return what is known exactly, and what about; of likes, nobody knows ratings.
+
+    Examples
+    --------
+    >>> _words(Ratings.from_columns([1, 2], ["a", "b"], [1, 5]))
+    ('exact ratings', 'ratings ±4')
+    >>> _words(Ratings.from_columns([1, 2], ["a", "b"]))
+    ('likes', 'likes')
+    """
+    dates = "" if ratings.days is None else "dates ±14 days"
+    if ratings.is_unary:
+        return "likes", f"likes, {dates}" if dates else "likes"
+    about = f"ratings ±{_one_step(ratings):g}"
+    return "exact ratings", f"{about}, {dates}" if dates else about
 
 
 def _families(ratings: Ratings) -> dict[str, _Family]:
@@ -283,7 +300,10 @@ class _Compared(NamedTuple):
 def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
     grid = np.linspace(0, 1, 41)
     kinds = [_Compared("items"), _Compared("items and ratings", rating_error=0)]
-    if ratings.days is not None:
+    if ratings.is_unary:
+        dated = [_Compared("items and dates ±14 days", date_error=14)]
+        kinds = [_Compared("items"), *(dated if ratings.days is not None else [])]
+    elif ratings.days is not None:
         kinds.append(_Compared("items, ratings and dates ±14 days", rating_error=0, date_error=14))
     points = []
     for series, rating_error, date_error in kinds:
@@ -296,7 +316,8 @@ def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
 
 def _information(ratings: Ratings) -> Figure:
     step = _one_step(ratings)
-    kinds = [_Compared("item alone"), _Compared(f"and the rating ±{step:g}", rating_error=step)]
+    rated = [_Compared(f"and the rating ±{step:g}", rating_error=step)]
+    kinds = [_Compared("item alone"), *([] if ratings.is_unary else rated)]
     if ratings.days is not None:
         kinds.append(_Compared("and the date ±14 days", date_error=14))
     points = []

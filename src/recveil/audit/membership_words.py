@@ -1,9 +1,14 @@
 """Membership words: how well somebody tells who was in the data, in plain words."""
 
+from collections.abc import Iterable
+
 from recveil.attack import Membership
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.statistics import FEWEST, Interval, no_better
+
+# By this, a method's words say how well members were told from others.
+_AREA = "area under the curve"
 
 
 def describe_members(
@@ -12,6 +17,7 @@ def describe_members(
     attributes: Attributes | None,
     *,
     likes: bool = False,
+    shadows: Interval | None = None,
 ) -> list[str]:
     """Say how well members are told from strangers, by how much is known of them.
 
@@ -24,6 +30,8 @@ def describe_members(
     attributes : Attributes or None
     likes : bool
         Whether there are no ratings.
+    shadows : Interval, optional
+        The largest area by releases made for comparison, if there are some.
 
     Examples
     --------
@@ -32,10 +40,11 @@ def describe_members(
     ...     print(sentence)
     Whether they can tell who was in the data at all is not told: too few people to tell (9 \
 members and 2 strangers; it takes 20 of each), which reassures nobody.
-    The same by who knows exact ratings: by 8 ratings not told (9 members, 2 strangers).
+    The same by who knows exact ratings, by scores of one release, too: by 8 ratings not told (9 \
+members, 2 strangers).
     """
     if strongest.is_told:
-        told = [describe_membership(strongest.auc)]
+        told = [describe_membership(strongest.auc, shadows=shadows)]
         told.append(
             f"That is of {strongest.members:,} members and {strongest.outsiders:,} strangers; with "
             f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
@@ -49,10 +58,25 @@ members and 2 strangers; it takes 20 of each), which reassures nobody.
     what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
     measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
     if measured:
-        told.append(f"The same by who knows {whose}: by {measured}.")
+        told.append(f"The same by who knows {whose}, by scores of one release, too: by {measured}.")
     if attributes is not None:
         told.append(describe_attributes(attributes))
     return told
+
+
+def members_told(undone: Iterable[str]) -> list[str]:
+    """Choose, of what attacks undo of a method's releases, what tells who is in the data.
+
+    It was measured with releases made for comparison, so that it stands beside what the scores of
+    one release reach here; of the rest, the audit says what it found itself.
+
+    Examples
+    --------
+    >>> from recveil.release.registry import undone_of
+    >>> members_told(undone_of("padded")), members_told(undone_of("sparse"))[0][:27]
+    ([], 'Sparse rows carry no noise,')
+    """
+    return [words for words in undone if _AREA in words]
 
 
 def _area(found: Membership) -> str:
@@ -60,8 +84,8 @@ def _area(found: Membership) -> str:
     if not found.is_told:
         return f"not told ({found.members:,} members, {found.outsiders:,} strangers)"
     auc, told = found.auc, found.tpr_at_5
-    # Said once: what is no better than a coin recognizes no more than a blind guess, either.
-    coin = "" if auc.low > 0.5 else ", no better than a coin"
+    # Said once: where the area is not above a coin's, hardly anybody is recognized, either.
+    coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
         f"AUC {_ends(auc)}{coin} (by lot {_ends(found.null_auc)}), with {told.rate:.0%} "
         f"({told.low:.0%} to {told.high:.0%}) of {found.members:,} members found while 5 % of "

@@ -12,6 +12,7 @@ from recveil.audit.against import OtherRelease, read_other
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
+from recveil.ratings.feedback import option_of
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
@@ -33,6 +34,8 @@ class OpenedRelease(NamedTuple):
         As in `recveil.release.reader.Twin`.
     other : OtherRelease or None
         Another release of the same people, to be held against it.
+    words : Ratings or None
+        Where the table and the ratings are pairs of items and words: the words themselves.
     """
 
     name: str
@@ -40,6 +43,7 @@ class OpenedRelease(NamedTuple):
     table: ReleasedTable | None
     lone_share: float | None = None
     other: OtherRelease | None = None
+    words: Ratings | None = None
 
 
 def open_release(
@@ -86,7 +90,7 @@ def open_release(
 
 
 def refuse_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> None:
-    """Refuse likes as the truth behind a release with ratings, and the reverse.
+    """Refuse likes as the truth behind a release with ratings, other words, and the reverse.
 
     Whoever knows ratings finds more by them: rates of likes would reassure for nothing.
 
@@ -106,6 +110,13 @@ def refuse_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
         raise RecveilError(
             f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and whoever "
             f"knows ratings finds more; give the ratings, with their scale (--scale)"
+        )
+    own, told = ratings.scale, manifest.scale
+    if (own.words or told.words) and own != told:
+        raise RecveilError(
+            f"{name} holds ratings on the scale {told}, but these were read on {own}, so that none "
+            f"would be told from another as it is; name the same words in the same order "
+            f"({option_of(told)})"
         )
 
 

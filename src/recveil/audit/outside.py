@@ -1,7 +1,5 @@
 """Outside knowledge: an adversary's own file of what he knows about his targets."""
 
-import csv
-import io
 import math
 import re
 from collections.abc import Mapping
@@ -16,16 +14,20 @@ from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.brief import brief
-from recveil.decoding import decoding
 from recveil.errors import RecveilError
-from recveil.io import Reading, spooled
-from recveil.io.delimited import DIALECTS
+from recveil.io import Reading
+from recveil.io.at_hand import beside_table
+from recveil.io.delimited import DIALECTS, read_records
 from recveil.io.files import naming
-from recveil.io.formats import resolve_format
-from recveil.io.intake import NOBODY_NAMED, understand_knowledge
+from recveil.io.intake import understand_knowledge
+from recveil.io.layout import Layout
+from recveil.io.reading import NOBODY_NAMED
+from recveil.io.recognizing import recognize
+from recveil.io.sample import first_rows
 from recveil.io.source import COLUMNS
-from recveil.io.watched import watched_text
+from recveil.io.table_within import OF_SEVERAL_TABLES
 from recveil.ratings import Ratings
+from recveil.ratings.columns import LIKED, find_columns
 from recveil.ratings.frame import frame_of
 
 _SHOWN = 5
@@ -152,9 +154,9 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
         target = reading.pop("user", None) or _find_target(table.column_names)
         told = understand_knowledge(table, user=target, **reading)
         return _without_scale(told)
-    with spooled(path) as file:
+    with beside_table("aux", path) as file:
+        names = _column_names(file, reading.get("format"))
         if reading.get("user") is None:
-            names = _column_names(file, reading.get("format"))
             reading["user"] = _find_target(names)
         return _without_scale(understand_knowledge(file, **reading))
 
@@ -178,8 +180,9 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
     Returns
     -------
     dict
-        How duplicates count and times are written, and the names of those columns that the file
-        has, too. A column called "target" goes before the table's user column.
+        How duplicates count and times are written, which words ratings are, and the names of those
+        columns that the file has, too. A column called "target" goes before the table's user
+        column.
 
     Examples
     --------
@@ -196,10 +199,23 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
         names = list(path.column_names)
     shared = ("duplicates", "time_format")
     fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
+    scale = reading.get("scale")
+    if scale is not None and scale.words and _may_rate(names, reading.get("rating")):
+        fitting["scale"] = scale
     for role in COLUMNS:
         if reading.get(role) in names and not (role == "user" and _find_target(names)):
             fitting[role] = reading[role]
     return fitting
+
+
+def _may_rate(names: list[str], rating: str | int | None) -> bool:
+    """Say whether a table may hold ratings; without a header, nobody knows."""
+    if not names or rating in names:
+        return True
+    try:
+        return find_columns(names, feedback=LIKED, user=_find_target(names)).rating is not None
+    except RecveilError:
+        return True
 
 
 def _find_target(names: list[str]) -> str | None:
@@ -210,19 +226,22 @@ def _find_target(names: list[str]) -> str | None:
 def _column_names(path: Path, format: str | None) -> list[str]:
     """Return the names of a file's columns; none if it has no header."""
     with naming(path):
-        format = resolve_format(path, format)
-        if format in ("parquet", "arrow"):
-            with decoding(path, format) as found:
-                return list(found.schema.names)
-        dialect = DIALECTS.get(format)
-        if dialect is None or not dialect.header:
+        found = recognize(path, format, Layout())
+        if found.format in OF_SEVERAL_TABLES:
+            raise RecveilError(
+                f"{path.name}: {found.said[0]}, of which only the table itself is read; write what "
+                f"is meant to a file, such as CSV, and name that"
+            )
+        dialect = found.dialect or DIALECTS.get(found.format)
+        if dialect is None:
+            rows = first_rows(path, found.format)
+            return [] if rows is None else list(rows.column_names)
+        if not dialect.header:
             return []
-        with watched_text(path) as raw:
-            text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace", newline="")
-            try:
-                return next(filter(None, csv.reader(text, delimiter=dialect.character)), [])
-            except csv.Error:
-                return []  # the reader will say what is wrong
+        try:
+            return next((fields for _, fields in read_records(path, dialect)), [])
+        except RecveilError:
+            return []  # the reader will say what is wrong
 
 
 def _scores(

@@ -2,10 +2,12 @@
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from recveil.attack.likelihood_ratio import check_shadows
 from recveil.errors import RecveilError
 from recveil.io.pipes import refuse_no_path
+from recveil.ratings.frame import is_frame
 
 
 def refuse_releases(
@@ -48,4 +50,22 @@ def refuse_shadows(shadows: int | None, release: str | PathLike[str] | None) -> 
         raise RecveilError(
             f"shadows (--shadows) is {shadows}, but there is no release whose like could be made; "
             f"name one (--release)"
+        )
+
+
+def refuse_catalogue(catalogue: Any, release: Any) -> None:
+    """Refuse a public table that is no file, or without a release whose items it could name.
+
+    Examples
+    --------
+    >>> refuse_catalogue(None, "out")
+    """
+    if catalogue is None:
+        return
+    if not is_frame(catalogue):
+        refuse_no_path("a public table of ratings", catalogue=catalogue)
+    if release is None:
+        raise RecveilError(
+            "catalogue: given without a release, whose hidden items it could name; give the "
+            "release, too (--release), or leave it out"
         )

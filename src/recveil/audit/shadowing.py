@@ -92,6 +92,12 @@ class ShadowMembership(NamedTuple):
     people: int
     by_known: dict[str, ByShadows]
 
+    @property
+    def strongest(self) -> Interval | None:
+        """The largest area of them; None if nobody could be judged."""
+        areas = [found.told.auc for found in self.by_known.values()]
+        return max(areas, key=lambda auc: auc.rate, default=None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data, for JSON and for the page."""
         by_known = {known: found.to_dict() for known, found in self.by_known.items()}
@@ -111,13 +117,14 @@ class ShadowMembership(NamedTuple):
 def _describe(known: str, found: ByShadows, what: str) -> str:
     """Say what one adversary tells, beside a coin and item counts."""
     auc, counts = found.told.auc, found.counts_auc
+    chose = "liked" if what == "likes" else "rated"
     coin = "" if auc.low > 0.5 else ", which is no evidence that nothing is told"
     return (
         f"Who knows {known} {what} of somebody tells so, with AUC {auc.rate:.2f} "
         f"({auc.low:.2f} to {auc.high:.2f}; 0.5 is a coin){coin}, whether they are in such a "
         f"release of one half, and recognizes {found.told.tpr_at_1.rate:.1%} of the members with "
         f"1 % of the others taken for members, {found.told.tpr_at_5.rate:.1%} with 5 %. Exact "
-        f"counts of who rated each item, if nothing else were published, would tell with AUC "
+        f"counts of who {chose} each item, if nothing else were published, would tell with AUC "
         f"{counts.rate:.2f}; the same attack reaches {found.null_auc.rate:.2f} where it is drawn "
         f"by lot who is a member."
     )
@@ -256,7 +263,7 @@ def attack_by_shadows(
     rng = np.random.default_rng([seed, 4])
     scorers: dict[str, ShadowScorer] = {}
     told = _Scores()
-    for pair in track(range(n // 2), "Making shadow releases"):
+    for pair in track(range(n // 2), "Making shadow releases", share=1):
         order = rng.permutation(ratings.n_users)
         middle = ratings.n_users // 2
         halves = [np.sort(half) for half in (order[:middle], order[middle:])]

@@ -33,6 +33,7 @@ _DRAWN_TOO_LOW = (*_WORDS_CHANGED, "recveil-release-3")
 
 # What could end the quotes around an example, or be taken for a part of a page.
 _NOT_SHOWN = re.compile(r"[`<>&\x7f]")
+_NOT_IN_CELLS = re.compile(r"[`<>&|\x7f]")
 # Cards of these do not repeat a digest of release.json.
 _WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3")
 
@@ -69,8 +70,11 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         before = _DRAWN_BEFORE.get(manifest.format, {})
         names = {"card": "card", "claim": manifest.claim.kind, "method": "method"}
         cards |= {part: card_text(before[name]) for part, name in names.items() if name in before}
-    if tells_likes(settings):
-        cards |= {"card": card_text("likes.md.jinja"), "method": method.card_of_likes}
+    likes = tells_likes(settings)
+    if likes and manifest.claim.about.holds_people:
+        cards["card"] = card_text("likes.md.jinja")
+    if likes:
+        cards["method"] = method.card_of_likes
     holds_all = old is not None and method.first_format == 1
     text = (
         _environment(**cards)
@@ -78,12 +82,14 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         .render(
             **manifest.to_json(),
             promise=manifest.claim,
+            of_likes=likes,
             **bounds_of(manifest.claim),
             ratings_file=ratings_file,
             class_of=manifest.claim.about.class_of,
             one_person_each=method.one_person_each,
             beside_real_ratings=method.beside_real_ratings(settings),
             n_formulas=manifest.formulas.items if manifest.formulas else 0,
+            words=[shown_word(word) for word in manifest.scale.words],
             example=in_quotes(manifest.formulas.example) if manifest.formulas else "",
         )
     )
@@ -101,6 +107,19 @@ def in_quotes(text: str) -> str:
     '"=A1\\u0026\\"\\u0060\\u003cb\\u003e\\u00e9"'
     """
     return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text))
+
+
+def shown_word(word: str) -> str:
+    r"""Return a word of ratings as it can stand between backticks in a cell of a table.
+
+    Examples
+    --------
+    >>> print(shown_word("love|<b>"), shown_word("é"))
+    "love\u007c\u003cb\u003e" "é"
+    """
+    return _NOT_IN_CELLS.sub(
+        lambda found: f"\\u{ord(found.group()):04x}", json.dumps(word, ensure_ascii=False)
+    )
 
 
 @lru_cache(maxsize=32)

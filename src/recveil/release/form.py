@@ -100,6 +100,9 @@ def known_manifest(folder: Path) -> Manifest:
     RecveilError
         If there is none, it cannot be read, or holds what this recveil does not know.
     """
+    if not folder.is_dir():
+        what = "is a file, and no folder" if folder.exists() else "there is no such folder"
+        raise RecveilError(f"{folder}: {what}; expected the folder of a release")
     file = folder / MANIFEST
     try:
         content = json.loads(read_whole(file).decode())
@@ -146,7 +149,7 @@ def _check_essentials(manifest: Any) -> None:
         claims = published_claims()
         raise ValueError(f"claim {_quoted(kind)}; this recveil can check {claims}")
     scale = manifest["scale"]
-    RatingScale(scale["low"], scale["high"], scale["step"])
+    RatingScale.from_json(scale)
     diversity, about = manifest["diversity"], claim_kind(kind)
     claim_of_json(manifest)
     right = (
@@ -160,6 +163,7 @@ def _check_essentials(manifest: Any) -> None:
         manifest["item_type"] in ("integer", "text"),
         isinstance(manifest["counts"], dict),
         isinstance(manifest["settings"], dict),
+        isinstance(scale.get("words", []), list) and type(scale.get("ordered", True)) is bool,
         _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
     )
     if not all(right):
@@ -177,7 +181,8 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"recveil is {_quoted(version)}; expected a version such as '0.1.0'"
     yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
     scale = manifest["scale"]
-    yield from _key_problems("scale", scale, ("low", "high", "step"))
+    worded = ("words", "ordered") if "words" in scale else ()
+    yield from _key_problems("scale", scale, ("low", "high", "step", *worded))
     for name in ("low", "high", "step"):
         number = scale[name]
         if number is None and name == "step":

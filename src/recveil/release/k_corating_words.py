@@ -1,7 +1,5 @@
 """k-coRating, as far as everybody may know it (Zhang et al.)."""
 
-from pathlib import Path
-
 from recveil.release.claim import card_text
 from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
 from recveil.release.predictive_words import GROUPING_NAMES
@@ -115,7 +113,6 @@ K_CORATING = Method(
         ),
         Option(
             name="trust",
-            kind=Path,
             metavar="FILE",
             panel=_PANEL,
             help="Whom people say they trust, for --fill trust: lines of truster, trustee and "

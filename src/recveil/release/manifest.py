@@ -15,7 +15,7 @@ from recveil.ratings.scale import LIKES
 from recveil.release.claim import Claim, ClaimKind
 from recveil.release.method import Method
 from recveil.release.registry import find_method, method_of
-from recveil.release.settings import NEWEST, OF_LIKES, label_grid, tells_likes
+from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, label_grid, tells_likes
 from recveil.release.sides import Published
 from recveil.release.told_claim import claim_of_json, claim_to_json
 
@@ -28,7 +28,7 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = tuple(f"recveil-release-{number}" for number in range(1, OF_LIKES + 1))
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, OF_WORDS + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
@@ -36,6 +36,13 @@ COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-re
 FORMULAS_SINCE = 5
 # Of releases in which no record is anybody's: nothing is counted that was not drawn.
 _DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
+
+
+def _format_for(scale: RatingScale) -> int:
+    """Return the number of the format in which labels on a scale are written."""
+    if scale.words:
+        return OF_WORDS
+    return OF_LIKES if scale.unary else NEWEST
 
 
 def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
@@ -195,7 +202,7 @@ class Manifest:
         """
         number = published.format_number
         if number is None:
-            number = OF_LIKES if published.scale.unary else NEWEST
+            number = _format_for(published.scale)
         return cls(
             format=FORMATS[number - 1],
             claim=published.claim,
@@ -214,13 +221,13 @@ class Manifest:
         RecveilError, KeyError, TypeError, ValueError
             If a part is missing or makes no sense.
         """
-        scale, formulas = content["scale"], content.get("formulas")
+        formulas = content.get("formulas")
         of_likes = tells_likes(content["settings"])
         return cls(
             claim=claim_of_json(content),
             layout=content["layout"],
             settings=content["settings"],
-            scale=LIKES if of_likes else RatingScale(scale["low"], scale["high"], scale["step"]),
+            scale=LIKES if of_likes else RatingScale.from_json(content["scale"]),
             item_type=content["item_type"],
             counts=content["counts"],
             files={
@@ -234,7 +241,6 @@ class Manifest:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of release.json."""
-        scale = self.scale
         return {
             "format": self.format,
             "recveil": self.recveil,
@@ -244,7 +250,7 @@ class Manifest:
             "diversity": {"b": self.claim.b, "l": self.claim.l},
             "layout": self.layout,
             "item_type": self.item_type,
-            "scale": {"low": scale.low, "high": scale.high, "step": scale.step},
+            "scale": self.scale.to_json(),
             "settings": dict(self.settings),
             "counts": dict(self.counts),
             # Most have none, and are written as before.
@@ -291,7 +297,7 @@ class Manifest:
         types = {
             "user_id": text,
             "item_id": text if self.item_type == "text" else number,
-            "rating": pa.float64(),
+            "rating": text if self.scale.words else pa.float64(),
         }
         if self.in_groups:
             types["group_size"] = number

@@ -32,6 +32,8 @@ class PublicSetting:
         Whether it can be a share between 0 and 1, too.
     any_numbers : bool
         Whether it can be a list of numbers, too; they must follow from what the claim covers.
+    of_people : bool
+        Whether it is a number of people, of whom a release has no fewer.
     when : callable, optional
         Takes all settings, and says whether this one is among them; always, if not given.
     first_format : int
@@ -44,6 +46,7 @@ class PublicSetting:
     any_step: bool = False
     any_share: bool = False
     any_numbers: bool = False
+    of_people: bool = False
     when: Callable[[Settings], bool] = lambda _: True
     first_format: int = 1
 
@@ -134,7 +137,7 @@ class Variant:
         Whether the attacks know what to undo. Where they do not, low rates say nothing.
     is_control : bool
         Whether it is the raw table: there the attacks must find people.
-    of : {"ratings", "likes", "both"}
+    of : {"ratings", "likes", "both", "words"}
         Of what such releases can be made.
     """
 
@@ -147,7 +150,7 @@ class Variant:
     in_all: bool = False
     is_attacked: bool = True
     is_control: bool = False
-    of: Literal["ratings", "likes", "both"] = "ratings"
+    of: Literal["ratings", "likes", "both", "words"] = "ratings"
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name, "claim": self.claim}
@@ -193,6 +196,8 @@ class Method:
         The oldest format of releases that knows it.
     card_of_likes : str
         The same of releases that are made of likes; empty if none can be, as it takes ratings.
+    takes_unordered : bool
+        Whether its releases are made of words without an order, and of nothing else.
     takes_k : bool
         Whether one says how large groups are; a baseline is one setting.
     model_columns : callable, optional
@@ -227,6 +232,8 @@ class Method:
     undone_by : callable
         Takes the settings, or those of them that a variant fixes, and returns sentences: what
         attacks are known to undo of it.
+    made_before : callable
+        Takes the settings, and returns sentences: what is wrong with a release of its time.
     unpromised : callable
         Takes the settings and k, and returns what an audit says after the rates, where the claim
         bounds none.
@@ -249,6 +256,7 @@ class Method:
     variants: tuple[Variant, ...] = ()
     first_format: int = 2
     card_of_likes: str = ""
+    takes_unordered: bool = False
     takes_k: bool = True
     model_columns: Callable[[int, Settings], tuple[str, ...]] | None = None
     asked_by: str = ""
@@ -263,6 +271,7 @@ class Method:
     beside_real_ratings: Callable[[Settings], str] = lambda _: ""
     publishers_word: Callable[[Settings], tuple[str, ...]] = lambda _: ()
     undone_by: Callable[[Settings], tuple[str, ...]] = lambda _: ()
+    made_before: Callable[[Settings], tuple[str, ...]] = lambda _: ()
     unpromised: Callable[[Settings, int], str] | None = None
     about_exact: str = ""
     no_links: str = ""

@@ -21,6 +21,7 @@ from recveil.decoding import decoded_table, decoding
 from recveil.devices import read_whole, refuse_devices
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.ratings.plain_types import plain_column, python_values
+from recveil.ratings.worded import numbers_of_labels
 from recveil.release.manifest import (
     ASSIGNMENT,
     HIDDEN_ITEMS_FILE,
@@ -74,7 +75,7 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
         with reading_release(folder):
             # A public catalogue may name items that nobody rated.
             missing = None if manifest.holds_people else -1
-            yield _named_records(table, items, file, missing)
+            yield _named_records(as_numbers(table, manifest), items, file, missing)
 
 
 def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
@@ -100,6 +101,23 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
         )
     with reading_release(folder):
         yield from _whole_records(_batches(_ratings_file(folder, manifest), manifest))
+
+
+def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
+    """Return published rows with numbers in the place of words, where labels are words.
+
+    Raises
+    ------
+    ValueError
+        If a label is none of the words that release.json names.
+    """
+    if not manifest.scale.words:
+        return table
+    at = table.schema.get_field_index("rating")
+    numbers = numbers_of_labels(table["rating"], manifest.scale)
+    if np.isnan(numbers).any():
+        raise ValueError("a label is none of the words that release.json names")
+    return table.set_column(at, "rating", pa.array(numbers))
 
 
 def read_model(folder: Path, manifest: Manifest) -> pa.Table:

@@ -8,9 +8,11 @@ from recveil.release.method import Method, Settings, Variant
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.sparse_words import SPARSE
 from recveil.release.synthetic_words import SYNTHETIC
+from recveil.release.words_words import WORDS
 
 _METHODS: dict[str, Method] = {
-    method.title: method for method in (PREDICTIVE, K_CORATING, SPARSE, SYNTHETIC, *BASELINES)
+    method.title: method
+    for method in (PREDICTIVE, K_CORATING, SPARSE, SYNTHETIC, WORDS, *BASELINES)
 }
 
 

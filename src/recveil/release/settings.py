@@ -14,8 +14,8 @@ from recveil.release.told_claim import kind_told
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
-# The number of the format that is written, and that of releases of likes.
-NEWEST, OF_LIKES = 5, 6
+# The number of the format that is written, that of releases of likes, and that of words.
+NEWEST, OF_LIKES, OF_WORDS = 5, 6, 7
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -35,6 +35,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"settings: the method {named} is unknown; expected {titles}"
         return
     yield from _problems_of_likes(manifest)
+    yield from _problems_of_words(manifest)
     if _format_of(manifest) < method.first_format:
         named = _quoted(settings.get("method"))
         yield f"settings: the method {named} is unknown to releases of this format"
@@ -63,6 +64,22 @@ def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
     scale = manifest["scale"]
     if likes and [scale["low"], scale["high"], scale["step"]] != [1, 1, 1]:
         yield "scale: likes have no ratings, so that each label is 1; expected 1.0, 1.0 and 1.0"
+
+
+def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Say where what is said of words does not go together."""
+    settings, words = manifest["settings"], "words" in manifest["scale"]
+    if words != (_format_of(manifest) == OF_WORDS):
+        yield f"scale: only releases of format {OF_WORDS} are of words, and all of them are"
+    if not words:
+        return
+    if settings.get("label_step", 1.0) != 1.0:
+        yield "settings: label_step is not 1, but labels are words, and nothing lies between two"
+    method = find_method(settings)
+    if method is not None and method.takes_unordered == (manifest["scale"]["ordered"] is True):
+        yield "scale: words of this method have another order, or none"
+    if settings.get("round_fills", True) is not True:
+        yield "settings: round_fills is not true, but labels are words"
 
 
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:
