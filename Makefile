@@ -9,8 +9,9 @@ READY := $(VENV)/.ready
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
 
+# Two workers share the cores: threads of linear algebra, which wait in circles, would only cost time.
 test: $(READY)  ## All tests, doctests included
-	$(BIN)/pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
 	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))

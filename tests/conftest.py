@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from recveil.anonymize import methods
 from recveil.anonymize.drawing_options import (
     catalogue_given,
     check_drawing,
@@ -25,6 +26,7 @@ from recveil.anonymize.methods import Maker, forget, maker_of, register
 from recveil.datasets import make_ratings
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.release import registry
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.ledger import Ledger, Query
@@ -180,12 +182,13 @@ def synthetic():
         ),
     )
     # The registered maker gives way while the tests run.
-    own = maker_of(SYNTHETIC.name)
-    forget(own)
+    known = [(held, dict(held)) for held in (methods._MAKERS, registry._METHODS)]
+    forget(maker_of(SYNTHETIC.name))
     register(maker)
     yield DrawnByShares
-    forget(maker)
-    register(own)
+    for held, before in known:  # in the order in which they were
+        held.clear()
+        held.update(before)
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,15 @@ from recveil.anonymize import PredictiveAnonymizer, Synthesizer
 from recveil.attack import Adversary, Matches, Membership, match_known_ratings, membership
 from recveil.brief import brief
 from recveil.datasets import make_ratings
+from recveil.progress import parts
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.release.told_claim import bounds_of
 from recveil.verify import Verification
 
 KNOWN = 8
+_INVENTING, _SHARING, _DRAWING = "Inventing people", "Making shared rows", "Drawing people"
+_WRITING, _TELLING = "Writing and verifying", "Telling members"
 
 
 @brief
@@ -109,20 +112,26 @@ def demo(
     drawn_output = drawn_beside(output)
     for target in (output, drawn_output):
         check_target(target, force=force)
-    ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
-    grouping = PredictiveAnonymizer(k, seed=seed)
-    release = grouping.anonymize(ratings)
-    synthesizer = Synthesizer(epsilon, catalogue="as-rated", people=ratings.n_users)
-    drawn = synthesizer.anonymize(ratings)
-    return Demo(
-        ratings,
-        match_known_ratings(ratings, KNOWN, seed=seed),
-        _row_sizes(ratings),
-        release.write(output, force=force),
-        drawn.write(drawn_output, force=force),
-        membership(ratings, grouping, Adversary(known=KNOWN, rating_error=0), seed=seed),
-        bounds_of(drawn.published.claim)["most_auc"],
-    )
+    with parts(
+        "Demo", {_INVENTING: 1, _SHARING: 2, _DRAWING: 4, _WRITING: 2, _TELLING: 2}
+    ) as begin:
+        begin(_INVENTING)
+        ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
+        begin(_SHARING)
+        grouping = PredictiveAnonymizer(k, seed=seed)
+        release = grouping.anonymize(ratings)
+        begin(_DRAWING)
+        synthesizer = Synthesizer(epsilon, catalogue="as-rated", people=ratings.n_users)
+        drawn = synthesizer.anonymize(ratings)
+        begin(_WRITING)
+        before = match_known_ratings(ratings, KNOWN, seed=seed)
+        shared = release.write(output, force=force)
+        verified = drawn.write(drawn_output, force=force)
+        begin(_TELLING)
+        adversary = Adversary(known=KNOWN, rating_error=0)
+        members = membership(ratings, grouping, adversary, seed=seed)
+    most_auc = bounds_of(drawn.published.claim)["most_auc"]
+    return Demo(ratings, before, _row_sizes(ratings), shared, verified, members, most_auc)
 
 
 def _row_sizes(ratings: Ratings) -> NDArray[np.int64]:

@@ -1,14 +1,18 @@
 import csv
 import json
+import re
 import stat
 
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import PRESETS
+from recveil.audit import audit
 from recveil.cli import main
+from recveil.cli.show_audit import show_audit
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, write_ratings
+from recveil.report import audit_page
 
 
 @pytest.fixture
@@ -31,6 +35,21 @@ def test_the_table_and_the_warnings(run):
     assert (code, err) == (0, "")
     for name in ("colleague", "public-profile", "paper", "insider", "a blind guess"):
         assert name in out
+
+
+def test_who_could_look_for_nobody_found_no_share_of_them(capsys):
+    """Nobody has as many ratings as most adversaries know: 0 % would look like safety."""
+    ratings = make_ratings(n_users=30, n_items=20, n_ratings=90, seed=1)
+    found = audit(ratings, targets=20, curves=False).to_dict()
+    able = {attack["name"] for attack in found["attacks"] if attack["targets_attacked"]}
+    assert 0 < len(able) < len(found["attacks"])
+    show_audit(found)
+    lines = capsys.readouterr().out.splitlines()
+    page = audit_page(found)
+    for attack in found["attacks"]:
+        (row,) = [line for line in lines if f"│ {attack['name']} " in line]
+        assert ("%" in row) == (attack["name"] in able)
+    assert page.count("nobody could be looked for") == len(found["attacks"]) - len(able)
 
 
 def test_json_keeps_its_contract(run):
@@ -188,7 +207,7 @@ def test_likes_are_not_published(run, likes, tmp_path):
     # Nor as likes by what publishes ratings, nor as ratings by what takes likes.
     for options, problem in (
         ((), "these are likes, and this method publishes ratings, which likes have none of; take"),
-        (("--epsilon", 5), "epsilon (--epsilon): not for likes yet"),
+        (("--epsilon", 5), "likes (--likes): all ratings are equal, and were taken for likes; one"),
         (
             ("--method", "k-corating", "--scale", "1:5:1"),
             "all 2,400 ratings are 1: likes, not supported yet as ratings; what is",
@@ -323,7 +342,10 @@ def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
     # The release comes first, and the table of before has more columns.
     table = out[out.index("against the release") : out.index("Before: the table")].splitlines()
     ends = [float(line.split("│")[4].split("–")[1]) for line in table if line.count("–") > 1]
-    assert len(ends) == len(PRESETS)
+    # Who knows more than anybody here rated looks for nobody, and finds no share of them.
+    nobody = [line for line in table if re.match(r"│ [\w-]+ *│ nobody", line)]
+    assert len(ends) + len(nobody) == len(PRESETS)
+    assert len(ends) >= len(PRESETS) - 1
     assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4
 
 

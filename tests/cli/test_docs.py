@@ -76,7 +76,8 @@ class TestEveryVerb:
 def test_options_in_the_docs_exist():
     docs = (ROOT / "docs" / "cli.md").read_text()
     exist = {name for verb in VERBS for names in names_of_options(verb) for name in names}
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", docs)) <= exist | {"--version"}
+    of_all = {"--version", "--install-completion", "--show-completion"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", docs)) <= exist | of_all
 
 
 def test_formats_in_the_docs_are_those_of_the_reader():

@@ -73,6 +73,18 @@ def make_likes(folder):
     (folder / "plays.csv").write_text("user,item,plays\n" + plays)
 
 
+WORDS = ("hate", "dislike", "like", "love")
+
+
+def make_words(folder):
+    names = {"words.csv": WORDS, "thumbs.csv": ("up", "down")}
+    names |= {"commas.csv": ('"no, really"', "so so", "yes"), "plainwords.csv": WORDS}
+    for name, known in names.items():
+        lines = [f"{u},{i},{known[int(2 * r) % len(known)]},{date}\n" for u, i, r, date in ROWS]
+        head = [] if name.startswith("plain") else [",".join(NAMES) + "\n"]
+        (folder / name).write_text("".join([*head, *lines]))
+
+
 def make_others(folder):
     columns = {name: [row[at] for row in ROWS] for at, name in enumerate(NAMES)}
     table = pa.table(columns)
@@ -116,6 +128,7 @@ def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     make_texts(folder)
     make_likes(folder)
+    make_words(folder)
     make_others(folder)
     make_matrices(folder)
     make_of_several(folder)
@@ -215,6 +228,18 @@ def test_a_command_of_the_page_reads_the_same(
     source = words[1]
     times = "--wide" not in words and source not in ("pairs.csv", "ones.csv", "plays.csv")
     expected = read_ratings(tables / "ratings.csv", times=times)
+    if said := {
+        name: words[words.index(f"--{name}") + 1]
+        for name in ("order", "words")
+        if f"--{name}" in words
+    }:
+        found = read_ratings(tmp_path / "out.csv", **said)
+        assert (found.n_ratings, found.n_users) == (expected.n_ratings, expected.n_users)
+        places = np.rint(2 * expected.values).astype(int) % len(found.scale.words)
+        known = {"commas.csv": ("no, really", "so so", "yes"), "thumbs.csv": ("up", "down")}
+        named = known.get(source, WORDS)
+        assert found.to_arrow()["rating"].to_pylist() == [named[at] for at in places]
+        return
     likes = "likes" in " ".join(words[1:]) or source in ("pairs.csv", "ones.csv")
     if "log" in words:
         levels = np.searchsorted([1, 3, 10, 30, 100, 300, 1000], expected.users**4, side="right")

@@ -33,7 +33,8 @@ def test_every_verb_knows_them(run):
     assert "Expected: about 2,400 labels (1.0 for each rating)" in err
     assert "do not hide who is in the data" in out
     settings = json.loads(Path("out/release.json").read_text())["settings"]
-    assert settings == {"method": "sparse rows", "crowd": 30, "label_step": 0.1}
+    told = {"rare_items": "left out", "label_step": 0.1}
+    assert settings == {"method": "sparse rows", "crowd": 30, **told}
     assert run("verify", "out")[0] == 0
     code, out, _ = run("verify", "out", "--links")
     assert "is not told of sparse rows" in out

@@ -91,10 +91,17 @@ def test_caveats_tell_what_else_is_given_away():
     row = row._replace(membership=0.57, membership_low=0.49, membership_high=0.64)
     unsure = " ".join(cheapest([row], 0.5).caveats)
     assert "exactly" not in unsure
-    assert "did not tell who was in the data at all (AUC 0.57, 0.49 to 0.64;" in unsure
+    assert "only, it is not shown that an adversary can tell who was in the data" in unsure
+    assert "at all (AUC 0.57, 0.49 to 0.64;" in unsure
+    assert "“recveil compare FILE --shadows 32”" in unsure
     assert "This area is a lower bound" in unsure
+    shadows = {"shadows_auc": 0.93, "shadows_auc_low": 0.9, "shadows_auc_high": 0.95}
+    beside = " ".join(cheapest([row._replace(**shadows)], 0.5).caveats)
+    assert "comparison, of halves of the people, AUC 0.93 (0.90 to 0.95) was reached" in beside
     row = row._replace(membership=None)
-    assert "AUC" not in " ".join(cheapest([row], 0.5).caveats)
+    told = " ".join(cheapest([row], 0.5).caveats)
+    assert "AUC" not in told
+    assert "in the data was not measured: “recveil compare FILE --shadows 32” does" in told
 
 
 class TestWorth:

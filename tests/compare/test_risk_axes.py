@@ -107,7 +107,11 @@ def test_a_risk_that_is_not_above_its_baseline_is_said_to_tell_nothing(axis, bas
     answer = cheapest([row], max_risk=0.5, risk=axis.name)
     refused = cheapest([row], max_risk=0.02, risk=axis.name)
     for text in (answer.advice, " ".join(answer.caveats), " ".join(refused.caveats)):
-        assert ("tells nothing new about the release" in text) == bool(words)
+        # Of membership, scores of one release are no evidence that nothing is told.
+        nothing_new = "tells nothing new about the release"
+        nothing_new = "--shadows 32” usually tells" if axis.weak else nothing_new
+        assert (nothing_new in text) == bool(words)
+        assert not (axis.weak and "nothing new" in text)
         if words:
             assert f"which is {words} {axis.source} ({baseline:.1%})" in text
 

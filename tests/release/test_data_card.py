@@ -1,10 +1,13 @@
 """The data card: nothing in it is rosier than what is measured."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.release.data_card import data_card
+from recveil.release.manifest import COUNTS, Manifest
 
 LONGER = "activity>=40:1,activity<12:9,else:4"
 
@@ -46,7 +49,7 @@ SEEN = {
     ),
     "model": (
         PredictiveAnonymizer(5, labels="model", seed=1),
-        "0.95 by all of somebody's ratings, and 0.69 by eight",
+        "0.97 by all of somebody's ratings, and 0.71 by eight",
     ),
     "k-coRating": (KCoRater(5, seed=1), "to find the record, sees their real ratings."),
     "shuffle": (
@@ -122,3 +125,24 @@ def test_points_follow_each_other_without_a_gap(card_of, name):
     card = card_of(SEEN[name][0])
     points = card.split("## What is not promised\n\n")[1].split("\n\n## ")[0]
     assert not re.search(r"\n\s*\n", points.strip("\n"))
+
+
+@pytest.mark.parametrize(
+    ("anonymizer", "setting", "words"),
+    [
+        (SparseRows(5, seed=1), "rare_items", "0.71 by all of somebody's ratings, and 0.59 by"),
+        (PredictiveAnonymizer(5, labels="model", seed=1), "rare_labels", "0.95 by all of somebody"),
+    ],
+)
+def test_what_was_made_before_keeps_its_words_and_is_told_of(invented, anonymizer, setting, words):
+    """They said too little, and labels of rare items told their raters' ratings."""
+    now = Manifest.of(anonymizer.anonymize(invented).published)
+    now = replace(now, counts=dict.fromkeys(COUNTS[now.format], 1))
+    before = replace(now, settings={k: v for k, v in now.settings.items() if k != setting})
+    assert words in plain(data_card(before, "ratings.parquet"))
+    assert words not in plain(data_card(now, "ratings.parquet"))
+    undone = [" ".join(now.method.undone_by(one.settings)) for one in (now, before)]
+    assert "Make it anew" not in undone[0]
+    assert "Make it anew" in undone[1]
+    assert any("Make it anew" in words for words in before.method.made_before(before.settings))
+    assert now.method.made_before(now.settings) == ()

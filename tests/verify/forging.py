@@ -22,7 +22,9 @@ def complete(folder: Path, name: str) -> None:
     try:
         told = json.loads(file.read_text())
         records = independent.records_of(
-            independent.rows_of(folder / name), told["item_type"] == "text"
+            independent.rows_of(folder / name),
+            told["item_type"] == "text",
+            told["scale"].get("words"),
         )
         if "classes.csv" in told["files"]:
             classes, counts = independent.described(records, told)

@@ -40,16 +40,20 @@ def rows_of(file):
         return list(csv.DictReader(text))
 
 
-def records_of(rows, is_text):
-    """For each pseudonym in turn, its items and labels, and what its rows say beside them."""
-    records = []
+def records_of(rows, is_text, words=None):
+    """For each pseudonym in turn, its items and labels, and what its rows say beside them.
+
+    Words count by their place among all, from 1 on; what is none of them counts as 0.
+    """
+    records, place = [], {word: at for at, word in enumerate(words or (), 1)}
     for row in rows:
         user, item = row["user_id"], row["item_id"] if is_text else int(row["item_id"])
         beside = int(row.get("group_size", 1)), int(row.get("k", 1))
         if not records or records[-1][0] != user:
             records.append((user, [], [], []))
         records[-1][1].append(item)
-        records[-1][2].append(float(row["rating"]))
+        label = row["rating"]
+        records[-1][2].append(float(label) if words is None else float(place.get(label, 0)))
         records[-1][3].append(beside)
     return records
 
@@ -107,7 +111,7 @@ def problems_of_release(folder, told, *, is_drawn):
     rows = rows_of(folder / name)
     if not rows:
         yield "there are no records"
-    records = records_of(rows, told["item_type"] == "text")
+    records = records_of(rows, told["item_type"] == "text", told["scale"].get("words"))
     yield from problems_of_records(records, told)
     yield from problems_of_formulas({item for _, items, *_ in records for item in items}, told)
     if is_drawn:

@@ -91,7 +91,7 @@ def problems_of_people(records, told):
     if told["counts"] != found:
         yield "counts"
     yield from problems_of_items(found["items"], told)
-    if not told["settings"].get("label_step"):
+    if not told["settings"].get("label_step") and not are_likes(told):
         yield "no grid of labels"
 
 
@@ -104,15 +104,23 @@ def problems_of_model(rows, told):
     kind = str if told["item_type"] == "text" else int
     if not all(type(item) is kind for item in items):
         yield "items of another type"
+    if are_likes(told):
+        tastes = [f"taste_{place}" for place in range(told["settings"]["directions"] + 1)]
+        if any(list(row) != ["item_id", "offset", *tastes] for row in rows):
+            yield "the model of likes has other columns"
     numbers = [number for row in rows for name, number in row.items() if name != "item_id"]
     if not all(type(number) is float and abs(number) <= 1e12 for number in numbers):
         yield "a number of the model is none"
 
 
 def problems_of_items(n_items, told):
-    """No more items are named than were asked of: two numbers were told of each."""
+    """No more items are named than were asked of: two numbers were told of each; of likes, one."""
     if kind_of(told["claim"]) == NOISY:
         queries = told["claim"]["ledger"]["queries"]
-        asked = sum(query["values"] for query in queries if query["name"] == "item sums") // 2
-        if n_items > asked:
+        asked = sum(query["values"] for query in queries if query["name"] == "item sums")
+        if n_items > asked // (1 if are_likes(told) else 2):
             yield "more items than were asked of"
+
+
+def are_likes(told):
+    return told["settings"].get("ratings") == "likes"

@@ -8,7 +8,7 @@ import json
 import math
 import re
 
-FORMATS = [f"recveil-release-{number}" for number in range(1, 7)]
+FORMATS = [f"recveil-release-{number}" for number in range(1, 8)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
     *("settings", "counts", "formulas", "files"),
@@ -17,6 +17,8 @@ COUNTS = ["users", "records", "labels", "items", "classes", "alone", "duplicates
 VERSION = re.compile(
     r"[0-9]{1,3}([.][0-9]{1,3}){1,3}((a|b|rc)[0-9]{1,3})?([.](post|dev)[0-9]{1,3})*"
 )
+NUMBER = re.compile("[+-][0-9]+([.][0-9]+)?")
+RUN_IN_CELL = re.compile("(^|[;|])\\s*'*[=+@\\-\uff1d\uff0b\uff0d\uff20]")
 CLASS, OWN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,39}"), ", with parameters of its own"
 MOST = 10**15
 # What was asked of people, and since which format.
@@ -41,6 +43,17 @@ QUERIES = [
         "half of their ratings agrees with the other half",
         5,
     ),
+]
+# The same of likes, since the sixth.
+QUERIES_OF_LIKES = [
+    ("people by activity", "how many people have how many likes", 6),
+    ("item sums", "for each item, how much it was liked", 6),
+    (
+        "kinds of items",
+        "people's shares of likes on items with tastes, other told ones, and the rest",
+        6,
+    ),
+    ("moments", "for each two items, how much people who like the one like the other", 6),
 ]
 
 
@@ -72,6 +85,11 @@ def step_or_tenth(value, told):
     if type(value) is not float:
         return value is None and scale["step"] is None
     return value in (tenth, scale["step"])
+
+
+def crowd(value, told):
+    """No more people than there are, which is counted elsewhere."""
+    return type(value) is int and 20 <= value <= min(256, told["counts"]["users"])
 
 
 def share(value, _):
@@ -117,13 +135,26 @@ BY_FILL = (
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
 
 
+def left_out(given):
+    """What a release says of the items that fewer than k people rated; older ones say nothing."""
+    return {"rare_items": one_of("left out")} if "rare_items" in given else {}
+
+
 def settings_of(told, number):
     """What the settings of a release can be, by name and in order; nothing for unknown methods."""
     given = told["settings"]
     method, rest = given.get("method"), {}
     if number == 6:  # of likes: nothing stands there that is about ratings
         rest = {"k-coRating": {"grouping": one_of(*BY_FILL)}}
-        rest |= {"sparse rows": {"crowd": one_of(*range(20, 257))}}
+        rest |= {"sparse rows": {"crowd": crowd} | left_out(given)}
+        rest["synthetic people"] = {
+            "noise": one_of("gaussian", "none"),
+            "catalogue": one_of("given", "as rated", "chosen"),
+            "people": one_of("asked for", "counted"),
+            "pooled_share": share,
+            "activity": numbers(1, MOST, count=128, order=sorted),
+            "directions": one_of(*range(65)),
+        }
         rest = rest[method] | {"ratings": one_of("likes")} if method in rest else {}
     elif method == "predictive anonymization":
         rest = {
@@ -133,6 +164,8 @@ def settings_of(told, number):
             "label_step": step_or_none,
         }
         rest |= {"labels": one_of("model")} if "labels" in given else {}
+        if number >= 5 and "labels" in given and "rare_labels" in given:
+            rest |= {"rare_labels": one_of("pooled")}
     elif method == "k-coRating":
         rest = {
             "fill": class_of(*FILLS),
@@ -142,8 +175,12 @@ def settings_of(told, number):
         }
         rest |= {"trust": one_of("worked out", "stated")} if given.get("fill") == "trust" else {}
         rest |= {"label_step": step} if given.get("protect") == "mean" else {}
+    elif method == "words by shares" and number == 7:
+        rest = {"homogenize": one_of("commonest", "shares"), "grouping": class_of(*GROUPINGS)}
     elif method == "sparse rows" and number >= 3:
-        rest = {"crowd": one_of(*range(20, 257)), "label_step": step}
+        rest = {"crowd": crowd}
+        rest |= left_out(given) if number >= 5 else {}
+        rest |= {"label_step": step}
     elif method == "synthetic people" and number >= 3:
         rest = {
             "noise": one_of("gaussian", "none"),
@@ -204,7 +241,7 @@ def problems_of_keys(told):
     expected = [
         (told, keys),
         (told["diversity"], ["b", "l"]),
-        (told["scale"], ["low", "high", "step"]),
+        (told["scale"], ["low", "high", "step", *(["words", "ordered"] if number == 7 else [])]),
         (told["counts"], counts),
         *((entry, ["sha256", "bytes"]) for entry in told["files"].values()),
     ]
@@ -250,8 +287,28 @@ def problems_of_kinds(told):
         yield "nobody knows this item_type"
     if len(told["recveil"]) > 20 or not VERSION.fullmatch(told["recveil"]):
         yield "recveil has no such version"
-    if not makes_sense(**scale):
+    if not makes_sense(*(scale[name] for name in ("low", "high", "step"))):
         yield "the scale makes no sense"
+    if "words" in scale:
+        yield from problems_of_words(**scale)
+
+
+def problems_of_words(low, high, step, words, ordered):
+    """Words are texts that people can see and no spreadsheet runs, numbered from 1 on."""
+    if type(ordered) is not bool or not isinstance(words, list):
+        yield "words or their order are none"
+    elif not 2 <= len(words) <= 100 or len(set(words)) < len(words):
+        yield "so many words there cannot be"
+    elif not all(isinstance(word, str) and is_word(word) for word in words):
+        yield "a word is none"
+    elif (low, high, step) != (1, len(words), 1):
+        yield "words are numbered otherwise"
+
+
+def is_word(text):
+    if not 1 <= len(text) <= 40 or text != text.strip() or not text.isprintable():
+        return False
+    return bool(NUMBER.fullmatch(text)) or not RUN_IN_CELL.search(text)
 
 
 def makes_sense(low, high, step):
@@ -266,6 +323,8 @@ def problems_of_settings(told):
     if not expected or list(given) != list(expected):
         yield "the settings are no method's"
         return
+    if number == 7:
+        yield from problems_of_worded(told["scale"], given)
     if number == 6 and told["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
         yield "likes are 1"
     for name, right in expected.items():
@@ -283,6 +342,14 @@ def problems_of_settings(told):
         yield "levels or diversity of a method that has none"
 
 
+def problems_of_worded(scale, given):
+    """One method takes words without an order, and nothing lies between two words."""
+    if scale["ordered"] is (given["method"] == "words by shares"):
+        yield "words of this method have another order, or none"
+    if (given.get("label_step", 1.0), given.get("round_fills", True)) != (1.0, True):
+        yield "nothing lies between two words"
+
+
 def claim_of(given):
     if given["method"] == "synthetic people":
         return "aggregates" if given["noise"] == "none" else "differentially-private"
@@ -294,5 +361,6 @@ def problems_of_queries(told):
     if isinstance(told["claim"], dict):
         number = FORMATS.index(told["format"]) + 1
         found = [(query["name"], query["what"]) for query in told["claim"]["ledger"]["queries"]]
-        if found != [(name, what) for name, what, since in QUERIES if since <= number]:
+        asked = QUERIES_OF_LIKES if number == 6 else QUERIES
+        if found != [(name, what) for name, what, since in asked if since <= number]:
             yield "other queries than were asked"

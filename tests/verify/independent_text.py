@@ -13,7 +13,7 @@ FIELD = re.compile(r'"(?:[^"]|"")*"|[^",\r\n]*')
 def columns_of(told):
     """The columns of the ratings in their order, and of what kind their values are."""
     columns = {"user_id": str, "item_id": str if told["item_type"] == "text" else int}
-    columns |= {"rating": float}
+    columns |= {"rating": str if "words" in told["scale"] else float}
     columns |= {"group_size": int} if told["layout"] == "groups" else {}
     return columns | ({"k": int} if told["levels"] else {})
 

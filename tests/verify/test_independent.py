@@ -77,6 +77,7 @@ OF_LIKES = {
 }
 NO_CARD = "the card belongs to another release.json"  # as that is none
 ONES = ("p00aa-0,7,1", "p00aa-0,9,1", "p00aa-1,7,1", "p00aa-1,9,1")
+TWENTY = tuple(f"p00aa-{person:02},7,1" for person in range(20))
 PAIR = ("p00aa-0,7,4", "p00aa-0,9,1.5", "p00aa-1,7,4", "p00aa-1,9,1.5")
 
 
@@ -102,7 +103,12 @@ class TestGood:
     @pytest.mark.parametrize("settings", [LIKES, {"method": "sparse rows", "crowd": 20}])
     def test_likes(self, tmp_path, settings):
         settings = settings | {"ratings": "likes"}
-        assert make(tmp_path, *ONES, **OF_LIKES | {"settings": settings}) == [NO_CARD]
+        assert make(tmp_path, *TWENTY, **OF_LIKES | {"settings": settings}) == [NO_CARD]
+
+    def test_a_crowd_of_more_people_than_there_are(self, tmp_path):
+        settings = {"method": "sparse rows", "crowd": 21, "ratings": "likes"}
+        found = make(tmp_path, *TWENTY, **OF_LIKES | {"settings": settings})
+        assert found == ["settings: crowd has no such value"]
 
     def test_every_item_in_two_rows(self, tmp_path):
         rows = ("p00aa-0,7,4,2", "p00aa-1,7,3,2")

@@ -117,6 +117,16 @@ def test_whatever_is_changed_is_found_by_both(forged, name, change, ratings):
     assert theirs
 
 
+@pytest.mark.parametrize("crowd", [61, 256])
+def test_a_crowd_of_more_people_than_there_are_is_found_by_both(forged, crowd):
+    def change(told):
+        told["settings"]["crowd"] = crowd
+
+    ours, theirs = forged("sparse-users-csv", change)
+    assert f"settings: crowd is {crowd} people, but the ratings hold 60" in ours
+    assert theirs
+
+
 def test_ratings_cannot_pass_for_likes(tmp_path):
     """A release with ratings that calls itself one of likes, and the reverse."""
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=3)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from recveil.cli.completing import one_of, presets
 from recveil.cli.declare import add_options
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ Preset = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
+        autocompletion=one_of(presets),
         rich_help_panel=_ADVERSARY,
         help="colleague, public-profile, paper, film-buff, bystander, insider; repeatable.",
     ),

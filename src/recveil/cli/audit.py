@@ -35,11 +35,11 @@ def audit(
         typer.Option(metavar="FILE", help="Write a page with verdict and curves; - prints it."),
     ] = None,
     aux: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="FILE", help="Real outside knowledge: target, item, rating[, date]."),
     ] = None,
     catalogue: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Other people's ratings with the items' own ids: names the items that --release "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli import options
+from recveil.cli.completing import compared_methods, one_of, some_of
 from recveil.cli.options import Json, reading_options
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ def compare(
     ],
     methods: Annotated[
         str,
-        typer.Option(metavar="all|NAME,NAME...", help="Methods; docs/cli.md lists their names."),
+        typer.Option(
+            metavar="all|NAME,NAME...",
+            autocompletion=some_of(compared_methods),
+            help="Methods; docs/cli.md lists their names.",
+        ),
     ] = "all",
     ks: Annotated[
         str, typer.Option("--k", metavar="K,K...", help="Smallest groups to try.")
@@ -62,6 +67,7 @@ def compare(
         typer.Option(
             "--for",
             metavar="ratings|lists|both",
+            autocompletion=one_of(lambda: ("ratings", "lists", "both")),
             rich_help_panel=_LIMITS,
             help="What the setting is chosen for; with both, the smaller of two shares counts.",
         ),
@@ -70,6 +76,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="person|group|membership|links|shadows",
+            autocompletion=one_of(lambda: ("person", "group", "membership", "links", "shadows")),
             rich_help_panel=_LIMITS,
             help="What the risk is: the share of the people found, of those whose group is found, "
             "of the members recognized, of the links between people and items told, or of the "

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli import options
+from recveil.cli.completing import one_of, target_formats
 from recveil.cli.options import Force, Json, reading_options
 from recveil.cli.outputs import is_stdout
 
@@ -16,7 +17,11 @@ def convert(
     target: Annotated[Path, typer.Argument(help=options.TARGET)],
     target_format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=options.TARGET_FORMAT),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=one_of(target_formats),
+            help=options.TARGET_FORMAT,
+        ),
     ] = None,
     times: Annotated[bool, typer.Option(help="Keep the times, to the day.")] = True,
     force: Force = False,

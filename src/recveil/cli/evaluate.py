@@ -70,7 +70,7 @@ def evaluate(
     Example: `recveil evaluate --train train.csv --test test.csv --release out`
     """
     from recveil.cli.show import describe, show_read, write_json
-    from recveil.cli.show_evaluation import show_evaluation
+    from recveil.cli.show_evaluation import show_evaluation, show_words_told
     from recveil.evaluate import evaluate
 
     if release is None:
@@ -92,7 +92,10 @@ def evaluate(
     if write_json(plain, json):
         for read in result.readings:
             show_read(read)
-        show_evaluation(plain)
+        if "words_told" in plain:
+            show_words_told(plain)
+        else:
+            show_evaluation(plain)
 
 
 def _check_ground(

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
+from recveil.cli.completing import one_of, target_formats
 from recveil.cli.options import Force, Json
 from recveil.cli.outputs import is_stdout
 
@@ -22,7 +23,11 @@ def generate(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=options.TARGET_FORMAT),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=one_of(target_formats),
+            help=options.TARGET_FORMAT,
+        ),
     ] = None,
     force: Force = False,
     json: Json = None,

@@ -58,8 +58,9 @@ def predicts(told: dict[str, Any]) -> bool:
 def _lists(told: dict[str, Any]) -> str:
     """Say what becomes of the lists."""
     raw, release = told["best"]["raw"], told["chosen"]["release"]
+    what = "ratings" if predicts(told) else "likes"
     numbers = (
-        f"{_number(raw['ndcg@10'])} with the raw ratings ({raw['ranker']}, the best), "
+        f"{_number(raw['ndcg@10'])} with the raw {what} ({raw['ranker']}, the best), "
         f"{_number(release['ndcg@10'])} with the release ({release['ranker']})."
     )
     if raw["ndcg@10"] is None or release["ndcg@10"] is None:
@@ -69,7 +70,7 @@ def _lists(told: dict[str, Any]) -> str:
         )
     whole = told["raw_lists"]
     if whole["why_not_told"] == TOO_SMALL:
-        return f"The raw ratings' lists are too poor to tell a share of their nDCG: {numbers} "
+        return f"The raw {what}' lists are too poor to tell a share of their nDCG: {numbers} "
     if not whole["is_told"]:
         return f"Lists cannot be told: of their nDCG, {whole['why_not_told']}. nDCG: {numbers} "
     share = told["kept"]["chosen"]["lists"]

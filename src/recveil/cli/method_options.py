@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from recveil.cli.completing import one_of
 from recveil.cli.declare import Declared, Verb, add_options
 from recveil.cli.options import reading_options
 from recveil.release.method import Method, Option
@@ -33,7 +34,12 @@ def declared_options() -> Declared:
     >>> list(declared_options())[:3]
     ['method', 'homogenize', 'grouping']
     """
-    described = typer.Option(metavar="NAME", rich_help_panel="Method", help=_method_help())
+    described = typer.Option(
+        metavar="NAME",
+        autocompletion=one_of(lambda: [method.name for method in _writing()]),
+        rich_help_panel="Method",
+        help=_method_help(),
+    )
     choice = {"method": (Annotated[str | None, described], None)}
     owners: dict[str, list[tuple[Method, Option]]] = {}
     for method in _writing():
@@ -49,10 +55,12 @@ def _writing() -> list[Method]:
 def _declared(owners: list[tuple[Method, Option]]) -> tuple[Any, Any]:
     """Return the annotation and the default of an option that one method has, or several."""
     _, option = owners[0]
+    choices = [*dict.fromkeys(choice for _, other in owners for choice in other.choices)]
     words = [option.help] + [f"for {method.name}, {other.help}" for method, other in owners[1:]]
     described = typer.Option(
         option.spelled,
         metavar=option.metavar,
+        autocompletion=one_of(lambda: choices) if choices else None,
         rich_help_panel=option.panel,
         help="; ".join(words),
     )

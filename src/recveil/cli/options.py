@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from recveil.cli.completing import formats, one_of
 from recveil.cli.declare import add_options
 
 if TYPE_CHECKING:
@@ -24,15 +25,9 @@ TARGET_FORMAT = (
 )
 
 
-def _files(incomplete: str) -> list[str]:
-    """List the files and folders whose paths begin so, for the shell."""
-    found = Path(incomplete).parent.glob("*") if "://" not in incomplete else []
-    return sorted(f"{each}/" if each.is_dir() else str(each) for each in found)
-
-
 def table_argument(help: str) -> Any:
     """Return an argument that takes a path or an address, which as a path would lose a slash."""
-    return typer.Argument(help=help, autocompletion=_files)
+    return typer.Argument(help=help)
 
 
 # A table of ratings, where it is the first that a verb takes.
@@ -42,6 +37,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
+        autocompletion=one_of(formats),
         rich_help_panel=_INPUT,
         help="Format of the input; found by looking if not given. One of: movielens-tab, "
         "movielens-colons, csv, tsv, csv-plain, space, inter, netflix, json, parquet, arrow.",
@@ -168,6 +164,24 @@ Counts = Annotated[
         "at all.",
     ),
 ]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        rich_help_panel=_INPUT,
+        help="The ratings are words: all of them, from the lowest to the highest, such as "
+        "hate,dislike,like,love.",
+    ),
+]
+Words = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        rich_help_panel=_INPUT,
+        help="The ratings are words without an order: all of them, such as up,down, or all for "
+        "those in the table.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -223,6 +237,8 @@ reading_options = add_options(
         "sheet": (Sheet, None),
         "likes": (Likes, False),
         "counts": (Counts, None),
+        "order": (Order, None),
+        "words": (Words, None),
     },
     _as_understood,
 )

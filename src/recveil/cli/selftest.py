@@ -24,9 +24,13 @@ def selftest(
     from recveil.audit import selftest
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import understand
+    from recveil.progress import THE_REST, parts
 
-    read = understand(source, **reading)
-    checks = selftest(read.ratings, seed=seed)
+    with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
+        begin("Reading ratings")
+        read = understand(source, **reading)
+        begin(THE_REST)
+        checks = selftest(read.ratings, seed=seed)
     holds = all(check.holds for check in checks)
     result = {
         "holds": holds,

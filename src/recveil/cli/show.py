@@ -65,6 +65,7 @@ def describe(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, 
         "ratings": ratings.n_ratings,
         "density": ratings.density,
         "scale": str(ratings.scale),
+        **ratings.scale.words_told(),
     }
 
 
@@ -73,11 +74,11 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
 
     On standard error, if standard output carries the result itself.
     """
+    from recveil.ratings.feedback import meaning_of_words
+
     ratings = reading.ratings
-    origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
-    origin += _users_of_ends(ratings)
     console = Console(stderr=err)
-    what, scale = "ratings", f"; scale {ratings.scale} ({origin})"
+    what, scale = "ratings", _told_scale(reading)
     if ratings.is_unary:
         what, scale = "likes", "; no ratings: read as likes"
     console.print(
@@ -89,8 +90,21 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
         format = f"; format {reading.format}" if reading.format else ""
         read = f"{reading.name}: {layout}{reading.mapping(examples=examples)}{format}."
         console.print(escape(printable(read)))
-    for note in reading.notes:
+    for note in (*meaning_of_words(ratings.scale), *reading.notes):
         console.print(f"[yellow]note[/]  {escape(printable(note))}")
+
+
+def _told_scale(reading: "Reading") -> str:
+    """Say which scale ratings have, who named it, and how many people used its ends."""
+    ratings = reading.ratings
+    told = escape(printable(str(ratings.scale)))
+    if not ratings.scale.words:
+        origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
+        return f"; scale {told} ({origin}{_users_of_ends(ratings)})"
+    if ratings.scale.ordered:
+        return f"; words {told} (given{_users_of_ends(ratings)})"
+    origin = "given" if reading.scale_given else "those of the table"
+    return f"; words without an order: {told} ({origin})"
 
 
 def _users_of_ends(ratings: "Ratings") -> str:

@@ -8,6 +8,9 @@ from rich.table import Table
 
 from recveil.release.claim import claim_kind
 
+# Their share of all who were asked for is 0, which would look like safety.
+_NOBODY = "nobody could be looked for"
+
 
 def show_audit(plain: dict[str, Any]) -> None:
     """Print the verdicts, the tables, and what they mean."""
@@ -33,6 +36,9 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     """Print who found how many people in the table with the names removed."""
     table = Table("adversary", "found", "stands out", "wrong match", "bits", "control")
     for attack in attacks:
+        if not attack["targets_attacked"]:
+            table.add_row(escape(attack["name"]), _NOBODY)
+            continue
         bits = attack["likelihood_bits"]
         table.add_row(
             escape(attack["name"]),
@@ -104,6 +110,9 @@ def _show_release(console: Console, release: dict[str, Any]) -> None:
     # Nothing is proven of people whose records share their items alone.
     is_proven = claim_kind(release["claim"]).is_bound
     for attack in release["attacks"]:
+        if not attack["targets_attacked"]:
+            table.add_row(escape(attack["name"]), _NOBODY)
+            continue
         bound = attack["bound"] if is_proven else 1.0
         table.add_row(
             escape(attack["name"]),

@@ -24,9 +24,10 @@ def show_evaluation(plain: dict[str, Any]) -> None:
 def _say_ground(console: Console, plain: dict[str, Any]) -> None:
     """Say which release is judged, and by what."""
     name = escape(plain["release"])
+    what = "ratings" if predicts(plain["recipient"]) else "likes"
     if plain["made_anew"]:
         console.print(
-            f"{plain['split']:.0%} of everybody's ratings were held out. {name} may have seen "
+            f"{plain['split']:.0%} of everybody's {what} were held out. {name} may have seen "
             f"them, so another release was made of the rest with its settings; it is this one that "
             f"is judged, not {name} itself."
         )
@@ -68,13 +69,14 @@ def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
     console.print(table)
     console.print(escape(say_best(told)))
     order = plain["carry_over"]
+    what = "ratings" if rates else "likes"
     by_rmse = f"{_number(order['tau_rmse'], 2)} by RMSE and " if rates else ""
     console.print(
-        f"{plain['served']:,} people were served from their own training ratings and judged by "
+        f"{plain['served']:,} people were served from their own training {what} and judged by "
         f"{plain['test_cells']:,} held-out ones; nDCG and recall are of lists of ten. In brackets: "
         f"which side would take it to {'predict ratings' if rates else 'make lists'}. Intervals "
         f"are about the people judged, on this one split. The order "
-        f"of recommenders agrees with that on the raw {'ratings' if rates else 'likes'} by "
+        f"of recommenders agrees with that on the raw {what} by "
         f"Kendall's tau of {by_rmse}{_number(order['tau_ndcg'], 2)} by nDCG."
     )
     if told["absent"] is not None and rates:
@@ -134,8 +136,11 @@ def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
     rates = predicts(plain["recipient"])
     table = Table(f"the release against the raw {'ratings' if rates else 'likes'}", "")
     for name, words in _FIDELITY.items():
-        if rates or name not in _OF_RATINGS:
+        if rates:
             table.add_row(words, _number(plain["fidelity"][name]))
+        elif name not in _OF_RATINGS:
+            of_likes = words.replace("ratings", "likes").replace("rated", "liked")
+            table.add_row(of_likes, _number(plain["fidelity"][name]))
     console.print(table)
 
 
@@ -162,6 +167,9 @@ def _show_found(console: Console, disclosure: dict[str, Any]) -> None:
     rates = (names["group_found"], names["person_found"], names["bound"])
     table = Table("adversary", "looked for", *rates)
     for attack in disclosure["attacks"]:
+        if not attack["targets_attacked"]:  # a share of 0 would look like safety
+            table.add_row(escape(attack["name"]), "nobody could be looked for")
+            continue
         table.add_row(
             escape(attack["name"]),
             f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
@@ -186,3 +194,22 @@ def _number(value: float | None, digits: int = 4) -> str:
 
 def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
+
+
+def show_words_told(plain: dict[str, Any]) -> None:
+    """Print how many words without an order a release tells rightly."""
+    told = plain["words_told"]
+    rows = {
+        "in the row": "right",
+        "the item's commonest word": "commonest",
+        "the difference": "gain",
+    }
+    table = Table("held-out words told rightly by", "share", "95 % interval")
+    for words, name in rows.items():
+        each = told[name]
+        table.add_row(words, f"{each['mean']:.1%}", f"{each['low']:.1%} to {each['high']:.1%}")
+    console = Console()
+    console.print(table)
+    console.print(f"{told['cells']:,} words of {told['right']['trials']:,} people.")
+    for note in plain["notes"]:
+        console.print(note)

@@ -44,14 +44,16 @@ def show_inspection(found: "Inspection", rows: int | None) -> None:
     _show_scale(console, found)
     _show_dates(console, found)
     _show_dropped(console, found)
-    _show_spread(console, "ratings a user gave", "user", found.activity)
-    _show_spread(console, "ratings an item got", "item", found.popularity)
+    likes = found.ratings.is_unary
+    what, chosen = ("likes", "liked") if likes else ("ratings", "rated")
+    _show_spread(console, what, f"{what} a user gave", "user", found.activity)
+    _show_spread(console, what, f"{what} an item got", "item", found.popularity)
     _show_order(console, found)
     _show_identifiers(console, found)
     console.print(
-        f"\n{found.ratings.density:.3g} of all pairs of user and item are rated."
+        f"\n{found.ratings.density:.3g} of all pairs of user and item are {chosen}."
         if found.ratings.density < 0.001
-        else f"\n{found.ratings.density:.1%} of all pairs of user and item are rated."
+        else f"\n{found.ratings.density:.1%} of all pairs of user and item are {chosen}."
     )
 
 
@@ -109,10 +111,14 @@ def _fitted(text: str, width: int) -> str:
 
 
 def _show_scale(console: Console, found: "Inspection") -> None:
+    if found.words:
+        _show_words(console, found)
+        return
     low, high = found.ends
     console.print(f"\n[bold]Scale[/] {found.ratings.scale}")
     if low.value == high.value:
-        _say(console, f"all ratings are {low.value:g}: they tell who chose what, and nothing more")
+        all_equal = "likes" if found.ratings.is_unary else f"all ratings are {low.value:g}"
+        _say(console, f"{all_equal}: they tell who chose what, and nothing more")
         return
     for name, end in (("low", low), ("high", high)):
         is_fine = found.ratings.scale.step is None
@@ -120,6 +126,17 @@ def _show_scale(console: Console, found: "Inspection") -> None:
     if levels := found.levels:
         labels = [f"{level:g}" for level, _ in levels]
         _print_lines(bars(labels, [n for _, n in levels], console.width))
+
+
+def _show_words(console: Console, found: "Inspection") -> None:
+    """Print each word, and how often it was given."""
+    order = "from the lowest" if found.ratings.scale.ordered else "without an order"
+    console.print(f"\n[bold]Words[/] {order}")
+    labels = [printable(each.word) for each in found.words]
+    _print_lines(bars(labels, [each.ratings for each in found.words], console.width))
+    fewest = min(found.words, key=lambda each: each.people)
+    people = "1 person" if fewest.people == 1 else f"{fewest.people:,} people"
+    _say(console, f"{fewest.word}: given by {people}, the fewest of all words")
 
 
 def _use_of(end: "End", *, is_fine: bool) -> str:
@@ -155,14 +172,16 @@ def _show_dates(console: Console, found: "Inspection") -> None:
 
 def _show_dropped(console: Console, found: "Inspection") -> None:
     if not found.dropped:
-        console.print("\n[bold]Left out[/]: no row; nobody rates an item twice")
+        does = "likes" if found.ratings.is_unary else "rates"
+        console.print(f"\n[bold]Left out[/]: no row; nobody {does} an item twice")
         return
-    words = {"duplicate": "the same user rated the item already", "off scale": "not on the scale"}
+    did = "liked" if found.ratings.is_unary else "rated"
+    words = {"duplicate": f"the same user {did} the item already", "off scale": "not on the scale"}
     told = "; ".join(f"{n:,} ({words[why]})" for why, n in found.dropped.items())
     console.print(f"\n[bold]Left out[/] rows: {told}")
 
 
-def _show_spread(console: Console, what: str, who: str, spread: "Spread") -> None:
+def _show_spread(console: Console, of: str, what: str, who: str, spread: "Spread") -> None:
     console.print(f"\n[bold]{what.capitalize()}[/], and how many {who}s there are of each")
     labels = [
         f"{step.low:,}" if step.low == step.high else f"{step.low:,}-{step.high:,}"
@@ -173,7 +192,7 @@ def _show_spread(console: Console, what: str, who: str, spread: "Spread") -> Non
         console,
         f"least {spread.least:,.0f}, a quarter up to {spread.quarter:,.4g}, half up to "
         f"{spread.median:,.4g}, three quarters up to {spread.three_quarters:,.4g}, most "
-        f"{spread.most:,.0f}; the tenth with most has {spread.top_tenth:.0%} of the ratings",
+        f"{spread.most:,.0f}; the tenth with most has {spread.top_tenth:.0%} of the {of}",
     )
 
 

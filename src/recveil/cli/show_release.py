@@ -25,5 +25,6 @@ def show_release(made: Anonymized, output: Path) -> None:
             f"{tell_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
             f"stands alone are published as they are."
         )
-    tells = "who is who" if verification.holds_people else "whose ratings these were"
+    what = "likes" if made.ratings.is_unary else "ratings"
+    tells = "who is who" if verification.holds_people else f"whose {what} these were"
     typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
+from recveil.cli.completing import claims, one_of
 from recveil.cli.options import Json
 
 
@@ -29,6 +30,7 @@ def verify(
         str | None,
         typer.Option(
             metavar="NAME",
+            autocompletion=one_of(claims),
             help="What to check: identical-rows, or co-rated (the same items, whatever the "
             "ratings); a release brings its own.",
         ),

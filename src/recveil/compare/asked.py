@@ -19,7 +19,7 @@ def usual_methods(*, likes: bool = False) -> list[str]:
     >>> usual_methods()[:4]
     ['padded', 'padded-bisecting', 'simple', 'simple-bisecting']
     >>> usual_methods(likes=True)
-    ['k-corating-likes', 'sparse', 'raw']
+    ['k-corating-likes', 'sparse', 'synthetic-10', 'synthetic-3', 'synthetic-1', 'raw']
     """
     known = variants_of(likes=likes)
     return [

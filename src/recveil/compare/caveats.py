@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from recveil.attack import Interval
 from recveil.attack.members import describe_membership
+from recveil.attack.stronger import SHADOWS_OF_ALL
 from recveil.compare.risk_axes import PERSON, Axis
 from recveil.compare.rows import Row
 from recveil.compare.safety import is_candidate, was_looked_for
@@ -170,10 +171,25 @@ def say_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> list[st
     if row.published_share:
         caveats.append(_published(row.published_share, row.lone_share))
     caveats += undone_of(row.method)
+    return caveats + _members(row)
+
+
+def _members(row: Row) -> list[str]:
+    """Say how well one can tell who is in the data, by the strongest test that was made."""
+    shadows = None
+    if row.shadows_auc is not None:
+        low, high = row.shadows_auc_low or 0.0, row.shadows_auc_high or 1.0
+        shadows = Interval(row.shadows_auc, low, high, 0)
     if row.membership is not None:
         low, high = row.membership_low or 0.0, row.membership_high or 1.0
-        caveats.append(describe_membership(Interval(row.membership, low, high, 0), "An adversary"))
-    return caveats
+        area = Interval(row.membership, low, high, 0)
+        return [describe_membership(area, "An adversary", shadows)]
+    if shadows is not None:
+        return []
+    return [
+        f"Whether an adversary can tell who is in the data was not measured: {SHADOWS_OF_ALL} does "
+        f"that, by releases made for comparison."
+    ]
 
 
 def _strongest(row: Row, axis: Axis) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,7 @@ from recveil.devices import read_whole, refuse_traps
 from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
 from recveil.memory import lacks_memory, not_enough
+from recveil.progress import THE_REST, parts
 from recveil.publish import write_release
 from recveil.release.registry import variant_of
 
@@ -28,6 +30,9 @@ CELLS, WORK = "cells", ".work-"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"
 _MOST_BYTES = 1 << 26  # of a cell
+# The parts of a setting, and what they take, about.
+_MAKING, _WRITING = "Making a release", "Writing and verifying"
+_COSTS = {_MAKING: 10, _WRITING: 5, THE_REST: 85}
 
 
 @brief
@@ -181,7 +186,20 @@ def _refuse_to_keep(error: Exception, setting: Setting) -> None:
 def _judge(
     out: Path, setting: Setting, ground: Ground, evaluator: Evaluator, watch: "_Watch"
 ) -> Cell:
+    with parts(setting.title, _COSTS) as begin:
+        return _judge_by_parts(out, setting, ground, evaluator, watch, begin)
+
+
+def _judge_by_parts(
+    out: Path,
+    setting: Setting,
+    ground: Ground,
+    evaluator: Evaluator,
+    watch: "_Watch",
+    begin: Callable[[str], None],
+) -> Cell:
     train = evaluator.split.train
+    begin(_MAKING)
     anonymizer = make_variant(setting.method, setting.k, ground.seed)
     release = anonymizer.anonymize(train)
     claimed, expected = release.published.claim.kind, variant_of(setting.method).claim
@@ -191,6 +209,7 @@ def _judge(
             f"registered for it; register what it claims"
         )
     watch.stop("anonymize")
+    begin(_WRITING)
     verified = None
     if variant_of(setting.method).about_claim.is_published:
         # The checker knows files only, as everybody would get them.
@@ -198,6 +217,7 @@ def _judge(
             found = write_release(release, folder / "release", allow_large=ground.allow_large)
         verified = Counted(found.claim, found.k_required, found.k_achieved)
         watch.stop("verify")
+    begin(THE_REST)
     evaluation = evaluator.evaluate(release, anonymizer=anonymizer).to_json()
     watch.stop("evaluate")
     lone = release.private.lone_ratings

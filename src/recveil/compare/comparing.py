@@ -29,9 +29,13 @@ from recveil.evaluate.split import split_ratings
 from recveil.io import understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path
-from recveil.progress import track
+from recveil.progress import THE_REST, parts
 from recveil.ratings import Ratings
-from recveil.ratings.likes import PREDICTED, refuse_likes
+from recveil.ratings.likes import PREDICTED, refuse_likes, refuse_unordered
+
+_READING = "Reading ratings"
+# What a shadow release takes beside a setting, about.
+_A_SHADOW = 0.12
 
 
 def compare(
@@ -135,40 +139,44 @@ def compare(
         raise RecveilError(f"seed is {seed}; expected a whole number of at least 0")
     refuse_no_path("a comparison", is_output=True, out=out)
     out = Path(out).absolute()
-    # Released rows carry no times, so that bad ones need not stop anybody.
-    read = understand(source, times=False, **reading).settled()
-    ratings = read.ratings
-    settings = _settings(choose_methods(methods, likes=ratings.is_unary), ks)
-    worth = _worth_of(ratings, worth)
-    divided = split_ratings(ratings, split, seed)
-    open_folder(out)
-    ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
-    evaluator = Evaluator(divided, n_targets=targets, seed=seed)
+    with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
+        begin(_READING)
+        # Released rows carry no times, so that bad ones need not stop anybody.
+        read = understand(source, times=False, **reading).settled()
+        ratings = read.ratings
+        refuse_unordered(ratings, "a comparison")
+        settings = _settings(choose_methods(methods, likes=ratings.is_unary), ks)
+        worth = _worth_of(ratings, worth)
+        divided = split_ratings(ratings, split, seed)
+        open_folder(out)
+        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
+        evaluator = Evaluator(divided, n_targets=targets, seed=seed)
 
-    def write(cells: list[Cell], computed: int) -> Comparison:
-        rows = [to_row(cell) for cell in cells]
-        comparison = Comparison(
-            reading=read,
-            split=split,
-            seed=seed,
-            targets=targets,
-            rows=rows,
-            computed=computed,
-            reference=_reference(cells),
-            max_risk=max_risk,
-            min_k=min_k,
-            worth=worth,
-            risk=risk or usual_axis(rows).name,
-            unfinished=len(settings) - len(cells),
-        )
-        comparison.write_table(out)
-        return comparison
+        def write(cells: list[Cell], computed: int) -> Comparison:
+            rows = [to_row(cell) for cell in cells]
+            comparison = Comparison(
+                reading=read,
+                split=split,
+                seed=seed,
+                targets=targets,
+                rows=rows,
+                computed=computed,
+                reference=_reference(cells),
+                max_risk=max_risk,
+                min_k=min_k,
+                worth=worth,
+                risk=risk or usual_axis(rows).name,
+                unfinished=len(settings) - len(cells),
+            )
+            comparison.write_table(out)
+            return comparison
 
-    def stop(cells: list[Cell]) -> None:
-        if stopped is not None:
-            stopped(write(cells, 0))
+        def stop(cells: list[Cell]) -> None:
+            if stopped is not None:
+                stopped(write(cells, 0))
 
-    return write(*_fill(out, settings, ground, evaluator, shadows, stop))
+        begin(THE_REST)
+        return write(*_fill(out, settings, ground, evaluator, shadows, stop))
 
 
 def _known(methods: Sequence[str]) -> list[str]:
@@ -234,15 +242,20 @@ def _fill(
     open_settings = [
         setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
     ]
+    costs = {setting.title: 1.0 + _A_SHADOW * (shadows or 0) for setting in open_settings}
+    for setting in open_settings[:1]:  # with which it is measured what the raw ratings serve
+        costs[setting.title] += 1.0
     try:
-        for setting in track(open_settings, "Comparing settings"):
-            cell = cells[setting] or run_cell(out, setting, ground, evaluator)
-            save_cell(out, cell)  # before the shadows, which may take longer than all else
-            cells[setting] = cell
-            if shadows is not None and lacks_shadows(cell, shadows):
-                cell = with_shadows(cell, shadows, ground, evaluator)
-                save_cell(out, cell)
+        with parts("Comparing settings", costs) as begin:
+            for setting in open_settings:
+                begin(setting.title)
+                cell = cells[setting] or run_cell(out, setting, ground, evaluator)
+                save_cell(out, cell)  # before the shadows, which may take longer than all else
                 cells[setting] = cell
+                if shadows is not None and lacks_shadows(cell, shadows):
+                    cell = with_shadows(cell, shadows, ground, evaluator)
+                    save_cell(out, cell)
+                    cells[setting] = cell
     except KeyboardInterrupt as stop:
         finished = sum(cell is not None for cell in cells.values())
         stop.args = (f"{finished} of {len(cells)} settings kept; run again to go on",)

@@ -19,6 +19,7 @@ from recveil.compare.worth import Share, Worth, shares_of
 from recveil.errors import RecveilError, quoted
 from recveil.io import Reading
 from recveil.ratings import Ratings
+from recveil.ratings.feedback import meaning_of_words
 from recveil.release.registry import variant_of
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -119,6 +120,7 @@ class Comparison:
                 "ratings": ratings.n_ratings,
                 "density": ratings.density,
                 "scale": str(ratings.scale),
+                **ratings.scale.words_told(),
                 **self.reading.to_dict(),
             },
             "settings": {
@@ -140,6 +142,7 @@ class Comparison:
             "warnings": [
                 *self._left(),
                 *([_OF_LIKES] if ratings.is_unary else []),
+                *meaning_of_words(ratings.scale),
                 *self.reading.notes,
                 *warnings_of(self.rows, axis_named(self.risk)),
             ],

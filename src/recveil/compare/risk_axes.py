@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from recveil.attack import Interval
 from recveil.attack.statistics import FEWEST, no_better
+from recveil.attack.stronger import SHADOWS_OF_ALL
 from recveil.compare.measured import measure_named
 from recveil.compare.rows import Row
 from recveil.compare.worth import percent
@@ -44,6 +45,8 @@ class Axis(NamedTuple):
     still, area, area_low, area_baseline : str
         What to say of a rate that is not above its baseline, with ``{area}`` and ``{baseline}``,
         where an area is above its own; and the measures of the three. Empty if there is no area.
+    weak : str
+        What to say of a rate that is not above its baseline, where it reassures nobody.
     untold : str
         What it takes to tell the risk, said where it is told of no setting.
     is_search : bool
@@ -79,6 +82,7 @@ class Axis(NamedTuple):
     area: str = ""
     area_low: str = ""
     area_baseline: str = ""
+    weak: str = ""
     untold: str = ""
     is_search: bool = True
     ladder: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -111,8 +115,9 @@ class Axis(NamedTuple):
             return ""
         told = Interval(rate or 0.0, low, self.highest(row), row.looked_for or 1)
         still = self._still(row)
-        nothing_new = no_better(told, baseline or 0.0, self.source, "" if still else "the release")
-        return nothing_new and nothing_new + still
+        about = "" if still or self.weak else "the release"
+        nothing_new = no_better(told, baseline or 0.0, self.source, about)
+        return nothing_new and nothing_new + still + self.weak
 
     def _still(self, row: Row) -> str:
         """Say that an area tells something all the same; nothing if it does not."""
@@ -169,7 +174,9 @@ _AXES = (
         "membership",
         "The share of the people in the data who are recognized as being in it, when 5 % of the "
         "people outside are taken for members, too. A blind guess recognizes 5 %, so that nothing "
-        "is lower. Of those who know 8, 16 or all ratings, the one counts who recognizes most.",
+        "is lower. Of those who know 8, 16 or all ratings, the one counts who recognizes most. "
+        "They look at one release only: who makes others for comparison usually tells more, which "
+        f"{SHADOWS_OF_ALL} measures.",
         *("members_told", "members_told_low", "members_told_high", "members_told_by"),
         limit="of the members recognized",
         reach="recognizes {rate} of the members",
@@ -181,6 +188,7 @@ _AXES = (
         f"fewer is none, which reassures nobody.",
         baseline="members_told_baseline",
         source="a blind guess recognizes",
+        weak=f", by scores that look at one release only: {SHADOWS_OF_ALL} usually tells more",
         is_search=False,
         ladder=(0.9, 0.5, 0.3, 0.2, 0.1),
         usual=0.2,

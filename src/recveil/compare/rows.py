@@ -70,6 +70,8 @@ class Row:
     links_told: float | None
     shadows_told: float | None
     shadows_auc: float | None
+    shadows_auc_low: float | None
+    shadows_auc_high: float | None
     membership: float | None
     membership_low: float | None
     membership_high: float | None

@@ -142,7 +142,7 @@ class FunkSVD(BriefParameters, BaseEstimator):
         n_parts = 1 if table.indices.size < _WORTH_SHARING else _PARTS
         bounds = _part_bounds(table.indptr, table.indices, learned.item_bias.size, n_parts)
         with ThreadPoolExecutor(min(n_parts, get_num_threads())) as pool:
-            for epoch in track(range(self.n_epochs), title):
+            for epoch in track(range(self.n_epochs), title, share=0.25):
                 crews = np.array_split(rng.permutation(table.indptr.size - 1), n_parts)
                 _pass_once(pool, crews, bounds, table, learned, self._steps(epoch))
 
@@ -155,7 +155,7 @@ class FunkSVD(BriefParameters, BaseEstimator):
         self._fit_together(table, biases, rng, "Learning biases")
         users = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
         left = values - user_bias[users] - item_bias[indices]
-        for factor in track(range(self.rank), "Learning factors one by one"):
+        for factor in track(range(self.rank), "Learning factors one by one", share=0.4):
             of_users = np.ascontiguousarray(user_factors[:, factor])
             of_items = np.ascontiguousarray(item_factors[:, factor])
             for epoch in range(self.n_epochs):

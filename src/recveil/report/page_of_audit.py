@@ -9,6 +9,7 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 
 from recveil.attack import AttackEntry, find_attack
+from recveil.attack.stronger import MEMBERSHIP
 from recveil.audit.audit_charts import draw_adversaries, draw_release, draw_risk, meaning_of
 from recveil.beside import write_beside
 from recveil.charts import draw_curves
@@ -77,7 +78,9 @@ def audit_page(result: dict[str, Any]) -> str:
         "release": draw_release(sections["release"]),
     }
     about = meaning_of(sections["release"])
-    return environment.from_string(text).render(**sections | tables, charts=charts, about=about)
+    return environment.from_string(text).render(
+        **sections | tables, charts=charts, about=about, weak_test=MEMBERSHIP
+    )
 
 
 def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:

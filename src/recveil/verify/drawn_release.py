@@ -164,8 +164,11 @@ def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Foun
         raise RecveilError(f"{path.name}: this method has no model that people are drawn from")
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
 
+    # As many tastes as there are columns: whether these are as many as is said is asked below.
+    kind = {"ratings": "likes"} if manifest.scale.unary else {}
+
     def columns(number: int) -> tuple[str, ...]:
-        return names(number, {})
+        return names(number, kind)
 
     table = model_table(path, columns, id_type, violations)
     if tuple(table.column_names) != names(table.num_columns, manifest.settings):

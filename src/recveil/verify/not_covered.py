@@ -30,8 +30,9 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
     dropped = manifest.counts.get("duplicates_dropped")
     told = ["That another real person stands behind each record is the publisher's word."]
     if not manifest.holds_people:
+        what = "likes" if manifest.scale.unary else "ratings"
         told = [
-            "That nobody's ratings stand in a record, and all were drawn, is the publisher's word."
+            f"That nobody's {what} stand in a record, and all were drawn, is the publisher's word."
         ]
     elif manifest.in_groups and not manifest.is_one_person_each:
         told = ["How many people stand behind a row (group_size) is the publisher's word."]
@@ -46,6 +47,7 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
         f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
         for name, given in foreign_names(settings)
     ]
+    told += [] if method is None else method.made_before(settings)
     if has_old_words(manifest):
         told.append(
             "The card has the words of its time: its figures of what attacks find are lower than "

@@ -131,6 +131,19 @@ def wrong_counts(manifest: Manifest, classes: Classes, file: PublishedFile) -> I
             yield Violation(MANIFEST, None, None, problem)
 
 
+def wrong_settings(manifest: Manifest, classes: Classes) -> Iterator[Violation]:
+    """Name each setting that tells of more people than the ratings hold: the card repeats it."""
+    method, given = manifest.known_method, manifest.settings
+    for setting in () if method is None else method.expected(given):
+        told = given.get(setting.name)
+        if setting.of_people and isinstance(told, int) and told > classes.users:
+            problem = (
+                f"settings: {setting.name} is {told:,} people, but the ratings hold "
+                f"{classes.users:,}"
+            )
+            yield Violation(MANIFEST, None, None, problem)
+
+
 def wrong_items(manifest: Manifest, file: PublishedFile) -> Iterator[Violation]:
     """Ask of hidden items that their ids are pseudonyms, all of one prefix, and none left out.
 

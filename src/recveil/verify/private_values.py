@@ -177,7 +177,10 @@ def _free_texts(
     The card follows from release.json, and the list of classes from the ratings. In a release.json
     that is as recveil writes it, names of somebody's own classes are the only free words.
     """
-    free = " ".join(name for _, name in foreign_names(manifest.settings))
+    # A word of ratings that looks like an address or a long number may be somebody's id.
+    free = " ".join(
+        [name for _, name in foreign_names(manifest.settings)] + telling(manifest.scale.words, 1)
+    )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
     expected = [] if problems else data_card(manifest, ratings_name).splitlines()

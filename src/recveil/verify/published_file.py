@@ -14,6 +14,7 @@ from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import RatingScale
 from recveil.ratings.scale import distinct
+from recveil.ratings.worded import numbers_of_labels
 from recveil.release.claim import ClaimKind
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
@@ -123,7 +124,9 @@ class PublishedFile:
         """Read the file piece by piece, in columns of the declared types and without gaps."""
         read = csv_pieces if self.path.suffix == ".csv" else parquet_pieces
         pieces = read(self.path, self.schema, violations)
-        rows = track(ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows)
+        rows = track(
+            ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows, share=0.8
+        )
         for table in rows:
             for name in self.schema.names:
                 if table[name].null_count:
@@ -141,7 +144,8 @@ class PublishedFile:
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]
         promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
-        records = Records(sizes, starts, codes, table["rating"].to_numpy(), promised)
+        values = numbers_of_labels(table["rating"], self.scale)
+        records = Records(sizes, starts, codes, values, promised)
         for problem, rows in self._problems(table, records, user_ids):
             violations.left_out += max(0, rows.size - violations.room)
             for row in rows[: violations.room].tolist():
@@ -175,9 +179,10 @@ class PublishedFile:
         yield "its items are not in ascending order, each once", within
         off_scale = np.flatnonzero(~self._ends.contains(records.values))
         yield f"its rating is outside the scale {self.scale}", off_scale
-        if self._grid is not None and self._grid >= _FINEST_GRID:
-            problem = f"its rating does not lie on the grid of {self._grid:g} that settings promise"
-            yield problem, self._off_grid(records.values, self._grid)
+        grid = None if self.scale.words else self._grid  # nothing lies between two words
+        if grid is not None and grid >= _FINEST_GRID:
+            problem = f"its rating does not lie on the grid of {grid:g} that settings promise"
+            yield problem, self._off_grid(records.values, grid)
         odd = starts[self._pseudonyms.odd(user_ids)]
         yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
         if records.promised is not None:

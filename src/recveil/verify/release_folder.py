@@ -24,6 +24,7 @@ from recveil.verify.other_files import (
     wrong_counts,
     wrong_files,
     wrong_items,
+    wrong_settings,
 )
 from recveil.verify.private_side import PrivateSide
 from recveil.verify.private_values import PublishedNames, private_values
@@ -117,6 +118,7 @@ def _check(
         violations += _rare_sets(diversity, file)
     violations += wrong_classes(folder, own, file)
     violations += wrong_counts(manifest, own, file)
+    violations += wrong_settings(manifest, own)
     violations += wrong_items(manifest, file)
     violations += wrong_formulas(manifest, file.items)
     return Verification(
