@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.anonymize import SparseRows
-from recveil.anonymize.rare_items import deal_rare, pooled_items, split_items
+from recveil.anonymize.rare_items import activity_on, deal_rare, pooled_items, split_items
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
@@ -107,13 +107,27 @@ class TestDealing:
         assert items.tolist() == [0, 0]
 
 
+class TestActivity:
+    def test_by_hand(self):
+        ratings = Ratings.from_columns(
+            [1, 1, 1, 2, 3, 3], ["a", "b", "d", "d", "a", "c"], [5, 4, 3, 2, 1, 5]
+        )
+        counts = activity_on(ratings, [np.array([0, 1]), np.array([2])])
+        assert counts.tolist() == [[2, 0], [0, 0], [1, 1]]
+
+    def test_of_all_items_it_is_all_activity(self, invented):
+        counts = activity_on(invented, [np.arange(invented.n_items)])
+        assert np.array_equal(counts[:, 0], invented.activity)
+
+
 class TestSparseRowsWithRareItems:
     @pytest.fixture(autouse=True)
     def few_common(self, monkeypatch):
         monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 12)
 
-    def test_all_items_are_counted_nearly_as_often_as_rated(self, tmp_path):
-        ratings = make_ratings(n_users=300, n_items=60, n_ratings=4_000, seed=2)
+    def test_all_items_are_counted_nearly_as_often_as_rated(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("recveil.anonymize.rare_items.MOST_COMMON", 60)
+        ratings = make_ratings(n_users=300, n_items=200, n_ratings=4_000, seed=2)
         release = SparseRows(5, seed=1).anonymize(ratings)
         people = np.zeros(ratings.n_items)
         lengths = []
@@ -123,14 +137,32 @@ class TestSparseRowsWithRareItems:
             lengths += np.diff(block.indptr).tolist()
             for row in np.split(block.indices, block.indptr[1:-1]):
                 assert (np.diff(row) > 0).all()  # ascending, and no item twice
-        off = np.abs(people - ratings.support)
+        kept = ratings.support >= 5
+        assert kept.sum() > 120
+        off = np.abs(people - ratings.support)[kept]
         assert off.mean() < 4
         assert off.max() <= 2 * release.private.groups.sizes.max()
         assert min(lengths) > 0
-        wanted = ratings.activity.mean()
+        wanted = ratings.support[kept].sum() / ratings.n_users
         assert abs(np.mean(lengths) - wanted) < 0.05 * wanted
         release.write(tmp_path / "out")
         assert verify(tmp_path / "out").holds
+
+    def test_who_rates_rare_items_makes_rows_no_longer_by_common_ones(self):
+        """Twenty of 200 people rated sixty items more, which nobody else knows."""
+        rng = np.random.default_rng(1)
+        items = [rng.choice(12, 5, replace=False).tolist() for _ in range(200)]
+        for heavy in range(20):
+            items[heavy] += range(12, 72)
+        users = np.repeat(np.arange(200), [len(own) for own in items])
+        values = rng.integers(1, 6, users.size)
+        scale = RatingScale(1, 5, 1)
+        ratings = Ratings.from_columns(users, np.concatenate(items), values, scale=scale)
+        blocks = list(SparseRows(5, seed=1).anonymize(ratings).published.blocks())
+        rows = [row for each in blocks for row in np.split(each.indices, each.indptr[1:-1])]
+        of_common = np.array([(row < 12).sum() for row in rows])
+        assert of_common.max() <= 9
+        assert sorted((row >= 12).sum() for row in rows)[-4:] == [60] * 4
 
     def test_rows_of_rare_items_alone_get_no_common_one(self):
         """Where everybody rated two items of many, common ones are not counted too often."""

@@ -65,6 +65,38 @@ class TestRows:
         drawn, real = np.quantile(lengths, quantiles), np.quantile(invented.activity, quantiles)
         assert np.abs(drawn - real).max() < 0.35 * invented.activity.mean()
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_what_is_left_out_makes_no_row_longer(self, seed):
+        """Everybody rated fifteen items that many know; twenty rated a thousand of their own."""
+        rng = np.random.default_rng(0)
+        items = [rng.choice(60, 15, replace=False).tolist() for _ in range(400)]
+        for heavy in range(20):
+            items[heavy] += range(1000 * (heavy + 1), 1000 * (heavy + 2))
+        users = np.repeat(np.arange(400), [len(own) for own in items])
+        values = rng.integers(1, 6, users.size)
+        scale = RatingScale(1, 5, 1)
+        ratings = Ratings.from_columns(users, np.concatenate(items), values, scale=scale)
+        lengths = np.array(
+            [items.size for items, _ in rows_of(SparseRows(5, seed=seed).anonymize(ratings))]
+        )
+        assert abs(lengths.mean() - 15) < 0.5
+        assert lengths.min() >= 5
+        assert lengths.max() <= 27  # four standard deviations of what is drawn
+
+    def test_who_rated_nothing_that_is_kept_counts_as_nobody_of_any_length(self):
+        """Half of the people rated but items of their own: rows hold what the others rated."""
+        rng = np.random.default_rng(0)
+        items = [rng.choice(40, 10, replace=False) for _ in range(60)]
+        items += [np.arange(5) + 100 * person for person in range(1, 61)]
+        users = np.repeat(np.arange(120), [own.size for own in items])
+        values = rng.integers(1, 6, users.size)
+        scale = RatingScale(1, 5, 1)
+        ratings = Ratings.from_columns(users, np.concatenate(items), values, scale=scale)
+        release = SparseRows(5, seed=1).anonymize(ratings)
+        lengths = np.array([items.size for items, _ in rows_of(release)])
+        assert lengths.min() == 1
+        assert abs(release.private.groups.sizes @ lengths - 600) < 60
+
     def test_no_row_is_empty_where_everybody_rated_one_item_of_many(self):
         ratings = Ratings.from_columns(
             range(100), np.arange(100) % 50, np.arange(100) % 5 + 1, scale=RatingScale(1, 5, 1)
@@ -138,30 +170,36 @@ class TestClasses:
         # 1, 2, 3 | 8, 9 make the lengths 2 and 8.5. Crowd 1: people 1 and 4, one class.
         classes = deal_classes(
             np.array([0, 1, 0, 0, 1, 0, 0]),
-            np.array([9, 4, 1, 8, 6, 2, 3]),
+            np.array([[9], [4], [1], [8], [6], [2], [3]]),
             2,
             np.random.default_rng(0),
         )
         assert classes.sizes.tolist() == [3, 2, 2]
         assert classes.crowd_of.tolist() == [0, 0, 1]
-        assert classes.lengths.tolist() == [2, 8.5, 5]
+        assert classes.lengths.ravel().tolist() == [2, 8.5, 5]
         assert np.bincount(classes.class_of).tolist() == [3, 2, 2]
         assert set(classes.class_of[[1, 4]]) == {2}
+
+    def test_each_kind_has_its_length_by_hand(self):
+        # Ten and two, one and one, three and no items: 1 + 1 and 3 + 0 come before 10 + 2.
+        activity = np.array([[10, 2], [1, 1], [3, 0], [9, 9]])
+        classes = deal_classes(np.zeros(4, np.int64), activity, 2, np.random.default_rng(0))
+        assert classes.lengths.tolist() == [[2, 0.5], [9.5, 5.5]]
 
     @pytest.mark.parametrize("k", [2, 3, 7, 20])
     def test_none_is_smaller_than_k_and_lengths_add_up(self, k):
         rng = np.random.default_rng(k)
         crowd_of = np.repeat(np.arange(9), rng.integers(20, 40, 9))
-        activity = rng.integers(1, 90, crowd_of.size)
+        activity = rng.integers(1, 90, (crowd_of.size, 2))
         classes = deal_classes(crowd_of, activity, k, rng)
         assert classes.sizes.min() >= k
         assert classes.sizes.max() < 2 * k
-        assert np.isclose(classes.sizes @ classes.lengths, activity.sum())
+        assert np.allclose(classes.sizes @ classes.lengths, activity.sum(axis=0))
         assert np.array_equal(classes.crowd_of[classes.class_of], crowd_of)
 
     def test_who_is_in_which_class_has_nothing_to_do_with_activity(self):
         """Over many draws, the most active person is in each class as often."""
-        crowd_of, activity = np.zeros(40, np.int64), np.arange(1, 41)
+        crowd_of, activity = np.zeros(40, np.int64), np.arange(1, 41)[:, None]
         counts = np.zeros(8)
         for seed in range(800):
             classes = deal_classes(crowd_of, activity, 5, np.random.default_rng(seed))

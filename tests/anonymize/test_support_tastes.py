@@ -30,9 +30,9 @@ def test_tiles_change_nothing(monkeypatch):
     ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     places, labels = place_people(ratings, 4, seed=0), np.arange(60) % 3
     items = np.flatnonzero(ratings.support)
-    whole = learn_tastes(ratings, places, labels, items)
+    whole = learn_tastes(ratings, places, labels, items, ratings.activity)
     monkeypatch.setattr("recveil.anonymize.support_tastes._TILE_CELLS", 1)
-    again = learn_tastes(ratings, places, labels, items)
+    again = learn_tastes(ratings, places, labels, items, ratings.activity)
     assert np.allclose(again.slopes, whole.slopes, atol=1e-8)
 
 
@@ -52,8 +52,8 @@ def test_an_item_is_fitted_the_same_whatever_others_are():
     ratings = make_ratings(n_users=30, n_items=60, n_ratings=90, seed=2)
     places, labels = place_people(ratings, 4, 0), np.arange(30) % 2
     items = np.flatnonzero(ratings.support)
-    whole = learn_tastes(ratings, places, labels, items)
-    some = learn_tastes(ratings, places, labels, items[::3])
+    whole = learn_tastes(ratings, places, labels, items, ratings.activity)
+    some = learn_tastes(ratings, places, labels, items[::3], ratings.activity)
     assert np.array_equal(some.items, items[::3])
     assert np.allclose(some.slopes, whole.slopes[::3], atol=1e-8)
 
@@ -64,7 +64,9 @@ def test_drawn_tastes_vary_as_people_do_within_groups():
     labels = np.arange(400) % 4
     people = rng.standard_normal((400, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
     people = (people + 5 * rng.standard_normal((4, 2))[labels]).astype(np.float32)
-    tastes = learn_tastes(ratings, people, labels, np.flatnonzero(ratings.support))
+    tastes = learn_tastes(
+        ratings, people, labels, np.flatnonzero(ratings.support), ratings.activity
+    )
     groups = np.repeat(np.arange(4), 5_000)
     drawn = tastes.drawn(groups, np.full(groups.size, 9.0), rng)[:, 1:-1]
     apart = drawn - tastes.places[groups]

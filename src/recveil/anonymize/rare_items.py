@@ -7,6 +7,7 @@ grows with people times items; dealing them by how often they were rated takes t
 the ratings.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,31 @@ def split_items(
     rated = np.flatnonzero(support >= least).astype(np.int32)
     by_support = rated[np.argsort(-support[rated].astype(np.int64), kind="stable")]
     return np.sort(by_support[:MOST_COMMON]), np.sort(by_support[MOST_COMMON:])
+
+
+def activity_on(ratings: Ratings, kinds: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Count how many items of each kind each person rated, shape (n_users, n_kinds).
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Everybody has at least one.
+    kinds : sequence of ndarray of int32
+        Items of each kind.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "c"], [3, 4, 5])
+    >>> activity_on(ratings, [np.array([0]), np.array([1])])  # c is of neither
+    array([[1, 1],
+           [0, 0]])
+    """
+    counts = np.empty((ratings.n_users, len(kinds)), np.int64)
+    for kind, items in enumerate(kinds):
+        is_of = np.zeros(ratings.n_items, bool)
+        is_of[items] = True
+        np.add.reduceat(is_of[ratings.indices], ratings.indptr[:-1], out=counts[:, kind])
+    return counts
 
 
 def deal_rare(

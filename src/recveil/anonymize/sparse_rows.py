@@ -17,9 +17,9 @@ from recveil.anonymize.base import (
     secret_rng,
 )
 from recveil.anonymize.predictive import label_step
-from recveil.anonymize.rare_items import deal_rare, split_items
+from recveil.anonymize.rare_items import activity_on, deal_rare, split_items
 from recveil.anonymize.support_drawing import draw_supports, fit_choices
-from recveil.anonymize.support_tastes import RANK, learn_tastes, place_people
+from recveil.anonymize.support_tastes import RANK, GroupTastes, learn_tastes, place_people
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -106,8 +106,11 @@ class SparseRows:
         gathering = KGather(min_size=max(int(self.k), self.crowd), random_state=of_crowds)
         crowd_of = gathering.fit(places).labels_
         rng = secret_rng(seed, ratings)
-        classes = deal_classes(crowd_of, ratings.activity, int(self.k), rng)
-        drawn = _draw(ratings, places, crowd_of, classes, int(self.k), rng)
+        kept = split_items(ratings.support, int(self.k))
+        activity = activity_on(ratings, kept)
+        classes = deal_classes(crowd_of, activity, int(self.k), rng)
+        tastes = learn_tastes(ratings, places, crowd_of, kept[0], activity[:, 0])
+        drawn = _draw(ratings.support, kept, tastes, classes, rng)
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
         settings: dict[str, Any] = {
@@ -177,8 +180,8 @@ class Dealt(NamedTuple):
         The crowd that each class is part of.
     sizes : ndarray of int64, shape (n_classes,)
         How many people share the row.
-    lengths : ndarray of float64, shape (n_classes,)
-        How many items it is to hold, on average over what may be drawn.
+    lengths : ndarray of float64, shape (n_classes, n_kinds)
+        How many items of each kind it is to hold, on average over what may be drawn.
     """
 
     class_of: NDArray[np.int64]
@@ -200,22 +203,24 @@ def deal_classes(
 
     The rows of a crowd are as long as its people are active: the ratings of the least active ones
     in it make the mean length of the first row, and so on. Whose row is the first is drawn: the
-    length of a row says nothing of its own people that it does not say of the crowd.
+    length of a row says nothing of its own people that it does not say of the crowd. Each kind of
+    items has a length of its own: who rated many of one kind makes no row longer by another.
 
     Parameters
     ----------
     crowd_of : ndarray of int64, shape (n_users,)
         The crowd of each person, 0 to n_crowds - 1; each has at least k people.
-    activity : ndarray of int, shape (n_users,)
-        How many items each person rated.
+    activity : ndarray of int, shape (n_users, n_kinds)
+        How many items of each kind each person rated.
     k : int
     rng : Generator
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> classes = deal_classes(np.zeros(5, np.int64), np.array([9, 1, 8, 2, 3]), 2, rng)
-    >>> classes.sizes, classes.lengths
+    >>> activity = np.array([[9], [1], [8], [2], [3]])
+    >>> classes = deal_classes(np.zeros(5, np.int64), activity, 2, rng)
+    >>> classes.sizes, classes.lengths.ravel()
     (array([3, 2]), array([2. , 8.5]))
     """
     n = crowd_of.size
@@ -227,12 +232,12 @@ def deal_classes(
     rank = np.arange(n) - starts[crowds]
     # The j-th of s people goes to part j · parts // s: none has fewer than s // parts >= k.
     part = first[crowds] + rank * n_classes[crowds] // people[crowds]
-    by_activity = np.lexsort([activity, crowd_of])
+    by_activity = np.lexsort([activity.sum(axis=1), crowd_of])
     dealt = np.lexsort([rng.random(n), crowd_of])
     class_of = np.empty(n, np.int64)
     class_of[dealt] = part
     sizes = np.bincount(part)
-    lengths = np.bincount(part, weights=activity[by_activity]) / sizes
+    lengths = np.add.reduceat(activity[by_activity], np.cumsum(sizes) - sizes) / sizes[:, None]
     return Dealt(class_of, np.repeat(np.arange(people.size), n_classes), sizes, lengths)
 
 
@@ -269,27 +274,25 @@ class _Labels(NamedTuple):
 
 
 def _draw(
-    ratings: Ratings,
-    places: NDArray[np.float32],
-    crowd_of: NDArray[np.int64],
+    support: NDArray[Any],
+    kept: tuple[NDArray[np.int32], NDArray[np.int32]],
+    tastes: GroupTastes,
     classes: Dealt,
-    least: int,
     rng: np.random.Generator,
 ) -> _Drawn:
-    support = ratings.support.astype(np.float64)
-    common, rare = split_items(ratings.support, least)
-    part = support[common].sum() / support.sum()
-    tastes = learn_tastes(ratings, places, crowd_of, common)
+    """Draw the items of each class: common ones by tastes, rare ones by how often each is rated."""
+    common, rare = kept
+    of_common, of_rare = classes.lengths.T
     choices = fit_choices(
-        tastes.drawn(classes.crowd_of, classes.lengths, rng),
+        tastes.drawn(classes.crowd_of, of_common, rng),
         tastes.slopes,
-        classes.lengths * part,
-        support[common],
+        of_common,
+        support[common].astype(np.float64),
         classes.sizes.astype(np.float64),
     )
-    rows, items = deal_rare(support[rare], classes.lengths, classes.sizes, rng)
+    rows, items = deal_rare(support[rare], of_rare, classes.sizes, rng)
     others = np.bincount(rows, minlength=classes.sizes.size)
-    indptr, indices = draw_supports(choices, classes.sizes, rng, others)
+    indptr, indices = draw_supports(choices, rng, others)
     drawn = _Drawn(indptr, common[indices])
     return drawn.with_more(rows, rare[items]) if rare.size else drawn
 

@@ -145,7 +145,6 @@ def _step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float6
 
 def draw_supports(
     choices: Choices,
-    sizes: NDArray[np.int64],
     rng: np.random.Generator,
     others: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -154,8 +153,6 @@ def draw_supports(
     Parameters
     ----------
     choices : Choices
-    sizes : ndarray of int64, shape (n_classes,)
-        How many people share each row.
     rng : Generator
         Draws where each item's count begins.
     others : ndarray of int64, shape (n_classes,), optional
@@ -171,23 +168,25 @@ def draw_supports(
     -----
     Source: systematic sampling (Madow and Madow 1944), over classes, item by item. Rows that follow
     each other share an item's count: where neighbours are alike, each crowd has its share of it.
-    What an item is counted too often or too rarely is less than one class, but where a row would
-    be empty, and gets what has come nearest.
+    An item stands in less than one row more or less than its probabilities add up to, but where a
+    row would be empty, and gets what has come nearest. However many people share a row, it holds an
+    item with exactly its probability: whole people, carried from row to row instead, would fill
+    each small class that follows a larger one, and leave the larger one empty.
 
     Examples
     --------
     >>> choices = Choices(*(np.zeros(shape, np.float32) for shape in ((4, 1), (3, 1), 4, 3)))
-    >>> indptr, indices = draw_supports(choices, np.full(4, 5), np.random.default_rng(0))
+    >>> indptr, indices = draw_supports(choices, np.random.default_rng(0))
     >>> np.bincount(indices)  # each stands in a row of four with probability one half
     array([2, 2, 2])
     """
-    carried = rng.random(len(choices.slopes)) * sizes.min()
-    filled = np.zeros(sizes.size, bool) if others is None else others > 0
+    carried = rng.random(len(choices.slopes))
+    filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
     found, lengths = [], []
     with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
         tiles = list(choices.tiles())
         for tile, likely in zip(tiles, _few_ahead(pool, choices, tiles), strict=True):
-            drawn, length = _draw(likely, sizes[tile], filled[tile], carried)
+            drawn, length = _draw(likely, filled[tile], carried)
             found.append(drawn)
             lengths.append(length)
     return np.concatenate([[0], np.cumsum(np.concatenate(lengths))]), np.concatenate(found)
@@ -204,24 +203,24 @@ def _few_ahead(
 
 @compiled()
 def _draw(
-    likely: NDArray[Any], sizes: NDArray[Any], filled: NDArray[Any], carried: NDArray[Any]
+    likely: NDArray[Any], filled: NDArray[Any], carried: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draw the rows of a tile; `carried` holds what each item has come to, in people."""
+    """Draw the rows of a tile; `carried` holds what each item has come to, in rows."""
     found = np.empty(likely.size, np.int32)
-    lengths = np.zeros(sizes.size, np.int64)
+    lengths = np.zeros(len(likely), np.int64)
     place = 0
-    for row in range(sizes.size):
-        size, begin, nearest = sizes[row], place, 0
+    for row in range(len(likely)):
+        begin, nearest = place, 0
         for item in range(likely.shape[1]):
-            carried[item] += size * likely[row, item]
+            carried[item] += likely[row, item]
             if carried[item] > carried[nearest]:
                 nearest = item
-            if carried[item] >= size:
-                carried[item] -= size
+            if carried[item] >= 1:
+                carried[item] -= 1
                 found[place] = item
                 place += 1
         if place == begin and not filled[row]:
-            carried[nearest] -= size
+            carried[nearest] -= 1
             found[place] = nearest
             place += 1
         lengths[row] = place - begin

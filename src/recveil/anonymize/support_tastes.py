@@ -7,7 +7,7 @@ form the groups.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
@@ -51,7 +51,7 @@ class GroupTastes(NamedTuple):
         Normal random numbers times this vary as the tastes of people do within their groups, all
         groups taken together.
     activity_mean, activity_spread : float
-        Of the logarithm of the number of ratings, over people.
+        Of the logarithm of the number of ratings that counts, over people.
     items : ndarray of int32, shape (n_fitted,)
         The items that were fitted.
     slopes : ndarray of float64, shape (n_fitted, n_tastes + 2)
@@ -67,7 +67,7 @@ class GroupTastes(NamedTuple):
 
     def regressors(self, groups: NDArray[np.int64], activity: Numbers) -> Numbers:
         """Return what `slopes` multiplies, for rows of some groups and numbers of ratings."""
-        spread = (np.log(activity) - self.activity_mean) / self.activity_spread
+        spread = (_log(activity) - self.activity_mean) / self.activity_spread
         return np.hstack([np.ones((groups.size, 1)), self.places[groups], spread[:, None]])
 
     def drawn(
@@ -130,6 +130,7 @@ def learn_tastes(
     coordinates: NDArray[np.float32],
     labels: NDArray[np.int64],
     items: NDArray[np.int32],
+    activity: NDArray[np.int64],
 ) -> GroupTastes:
     """Fit, for each of some items, how likely somebody is to rate it, by the place of their group.
 
@@ -142,6 +143,8 @@ def learn_tastes(
         The group of each person, 0 to n_groups - 1.
     items : ndarray of int32
         Ascending; each was rated by somebody.
+    activity : ndarray of int64, shape (n_users,)
+        How many of these items each person rated.
 
     Examples
     --------
@@ -149,7 +152,7 @@ def learn_tastes(
     >>> ratings = Ratings.from_columns(users, items, [5, 3] * 4)
     >>> coordinates = np.array([[1], [1], [-1], [-1]], np.float32)
     >>> labels, items = np.array([0, 0, 1, 1]), np.arange(3, dtype=np.int32)
-    >>> tastes = learn_tastes(ratings, coordinates, labels, items)
+    >>> tastes = learn_tastes(ratings, coordinates, labels, items, ratings.activity)
     >>> tastes.slopes[:, 1].round(1) + 0.0  # the first group alone rates 7, the other one 8
     array([ 0.5, -0.5,  0. ])
     """
@@ -161,8 +164,8 @@ def learn_tastes(
     apart[apart < 1e-9] = 1.0
     centred = (coordinates - coordinates.mean(axis=0, dtype=np.float64)) / apart
     places = (member @ centred) / sizes[:, None]
-    activity = np.log(ratings.activity)
-    mean, spread = float(activity.mean()), float(activity.std()) or 1.0
+    logs = _log(activity)
+    mean, spread = float(logs.mean()), float(logs.std()) or 1.0
     tastes = GroupTastes(
         places=places,
         within=_root(centred - places[labels]),
@@ -171,12 +174,17 @@ def learn_tastes(
         items=items,
         slopes=np.empty(0),
     )
-    usual = np.exp((member @ activity) / sizes)
+    usual = np.exp(np.asarray(member @ logs) / sizes)
     rated = ratings.csr.astype(np.float64)
     rated.data = np.ones_like(rated.data)
     counts = (member @ rated).tocsc()[:, items]
     known = tastes.regressors(np.arange(sizes.size), usual)
     return tastes._replace(slopes=fit_log_odds(known, counts, sizes))
+
+
+def _log(activity: NDArray[Any]) -> Numbers:
+    """Return logarithms of numbers of ratings; who has none counts as having one."""
+    return np.log(np.maximum(activity, 1), dtype=np.float64)
 
 
 def _root(apart: Numbers) -> Numbers:
