@@ -18,6 +18,7 @@ from recveil.anonymize.synthetic.choice_sums import (
     SHARES_OF_LIKES,
     ChoiceSums,
     Public,
+    _are_of_people,
     measure_likes,
 )
 from recveil.anonymize.synthetic.gaussian import NoiseSource
@@ -168,6 +169,20 @@ class TestWhatIsAsked:
         mechanism, sigmas = asked(0.001)
         with pytest.raises(RecveilError, match="give a larger epsilon"):
             measure_likes(LIKED, mechanism, CATALOGUE, sigmas)
+
+
+@pytest.mark.parametrize(
+    ("noisy", "kept"),
+    [
+        ([25.0, 1.0, 80.0, 1.0, 30.0], [0, 2]),  # what is below the highest need not be sure
+        ([25.0, 1.0, 80.0, 1.0, 50.0], [0, 2, 4]),
+        ([1.0, 25.0, 1.0, 25.0, 25.0], [1, 3, 4]),
+        ([1.0, 30.0, 1.0, 25.0, 1.0], [1]),  # none is sure: the fullest is the highest
+        ([1.0, 15.0, 1.0, 1.0, 1.0], []),
+    ],
+)
+def test_which_bins_are_of_people_by_hand(noisy, kept):
+    assert np.flatnonzero(_are_of_people(np.array(noisy), 10.0)).tolist() == kept
 
 
 def test_a_bin_far_from_all_others_is_noise():

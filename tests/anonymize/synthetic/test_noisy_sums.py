@@ -132,6 +132,15 @@ class TestWithoutNoise:
         assert told == pytest.approx(true, rel=0.1)
         assert (np.diff(found.activity) >= 0).all()
 
+    def test_a_bin_far_from_all_others_is_noise(self):
+        """Else some people were drawn who rate nearly everything, in every fifth release."""
+        most = []
+        for seed in range(40):
+            mechanism, sigmas = asked(seed=seed, public=CHOSEN)
+            most.append(measure(RATINGS, mechanism, CHOSEN, sigmas).activity.max())
+        assert RATINGS.activity.max() <= 40
+        assert np.mean(np.array(most) > 200) < 0.1
+
     def test_how_people_differ(self):
         means = np.array([np.mean(RATINGS.row(user)[1]) for user in range(300)]) / 2 - 1.5
         assert measured(epsilon=None).spread_of_people == pytest.approx(means.var(), rel=1e-3)

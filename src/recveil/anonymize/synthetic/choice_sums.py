@@ -36,7 +36,7 @@ SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
 WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
 # Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
 _STANDS_OUT = 2.0
-# A bin of people stands so far out who like as much as hardly anybody else.
+# Above all others, a bin of people stands so far out whose neighbours do not.
 _ALONE = 4.0
 # Of each item so much is told, in noises of its popularity.
 _TOLD_FROM = 2.0
@@ -158,7 +158,7 @@ def measure_likes(
         If hardly anything stands out of the noise.
     """
     what = WHAT_OF_LIKES
-    n_people, activity = ask_activity(likes, mechanism, public, sigmas, what, alone=_ALONE)
+    n_people, activity = ask_activity(likes, mechanism, public, sigmas, what)
     popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
     picked = pick_told(popularity, sigmas["item sums"], activity, n_people, sigmas["moments"])
     kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
@@ -243,18 +243,12 @@ def ask_activity(
     public: Public,
     sigmas: Mapping[str, float],
     words: Words,
-    *,
-    alone: float = _STANDS_OUT,
 ) -> tuple[float, Numbers]:
-    """Return the noisy number of people, and activities that are equally likely.
-
-    So many noises somebody must stand out who is `alone`, without such a bin beside theirs: a
-    single bin far from all others may be noise, and would have some people choose everything.
-    """
+    """Return the noisy number of people, and activities that are equally likely."""
     edges = activity_edges(public.most_items)
     name = "people by activity"
     noisy = mechanism.measure(name, words[name], people_by_activity(ratings, edges), 1.0)
-    counts = np.where(_are_of_people(noisy, sigmas[name], alone), noisy, 0.0)
+    counts = np.where(_are_of_people(noisy, sigmas[name]), noisy, 0.0)
     if not counts.any():
         raise RecveilError(
             "the noise of so small an epsilon hides how many people there are; give a larger "
@@ -270,19 +264,25 @@ def ask_activity(
     return n_people, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
 
 
-def _are_of_people(noisy: Numbers, sigma: float, alone: float) -> NDArray[np.bool_]:
+def _are_of_people(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     """Say which bins stand out of their noise.
+
+    The highest one must have a neighbour that stands out, or stand out twice as far: a single bin
+    far above all others may be noise, and would have some people choose everything. Where no bin is
+    as sure as that, the fullest one is the highest.
 
     Examples
     --------
-    >>> _are_of_people(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0, 4.0).tolist()
+    >>> _are_of_people(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0).tolist()
     [True, True, False, False, False]
     """
     out = noisy > _STANDS_OUT * sigma
     beside = np.zeros(out.size, np.bool_)
     beside[1:] |= out[:-1]
     beside[:-1] |= out[1:]
-    return np.asarray(out & (beside | (noisy > alone * sigma)))
+    sure = np.flatnonzero(out & (beside | (noisy > _ALONE * sigma)))
+    highest = sure[-1] if sure.size else np.argmax(noisy)
+    return np.asarray(out & (np.arange(out.size) <= highest))
 
 
 def ask_kinds(
