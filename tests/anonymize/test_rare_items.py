@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.anonymize import SparseRows
-from recveil.anonymize.rare_items import activity_on, deal_rare, pooled_items, split_items
+from recveil.anonymize.rare_items import (
+    activity_on,
+    deal_rare,
+    labelled_as,
+    merge_items,
+    pooled_items,
+    split_items,
+)
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
@@ -75,6 +82,34 @@ def plainly_dealt(support, lengths, sizes, start):
             while wanted < reached:
                 wanted += 1
     return pairs
+
+
+class TestMerging:
+    def test_each_person_gives_their_mean_by_hand(self):
+        # Cy gave 1, 4, 5 and 5 to items of the pool, Ann and Ben one rating each; d is nobody's.
+        ratings = Ratings.from_columns(
+            ["Ann", "Ben", "Ben", "Cy", "Cy", "Cy", "Cy"], list("acaadef"), [4, 3, 2, 1, 4, 5, 5]
+        )
+        stands_for = labelled_as(ratings, 3)
+        assert stands_for.tolist() == [0, 0, 0, 0, 0]
+        assert merge_items(ratings, stands_for).csr.toarray()[:, 0].tolist() == [4, 2.5, 3.75]
+
+    def test_items_of_one_rater_each_become_one(self):
+        ratings = Ratings.from_columns([1, 2, 3, 4], list("abcd"), [5, 4, 3, 2])
+        merged = merge_items(ratings, labelled_as(ratings, 3))
+        assert merged.support.tolist() == [4, 0, 0, 0]
+        assert merged.values.tolist() == [5, 4, 3, 2]
+
+    @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, unique=True))
+    def test_nobody_is_more_than_their_share(self, pairs):
+        users, items = zip(*pairs, strict=True)
+        ratings = Ratings.from_columns(users, items, np.arange(len(pairs)) % 5)
+        stands_for = labelled_as(ratings, 4)
+        merged = merge_items(ratings, stands_for)
+        assert np.array_equal(merged.users, ratings.users)
+        raters = merged.support[merged.support > 0]
+        whole = np.bincount(stands_for, minlength=ratings.n_items).max() == ratings.n_items
+        assert whole or raters.min() >= min(4, ratings.n_users)
 
 
 class TestDealing:

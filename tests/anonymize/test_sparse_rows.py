@@ -282,24 +282,21 @@ class TestPromise:
 class TestPaddedOfPredictions:
     """The papers' padded rows, with predictions alone."""
 
-    def test_labels_differ_from_the_usual_ones_where_somebody_rated(self, invented):
+    def test_labels_differ_from_the_usual_ones_where_somebody_rated(self):
+        ratings = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=5)
+        assert not pooled_items(ratings, 5).size
         model, rated = (
-            PredictiveAnonymizer(5, labels=labels, round_labels="none", seed=1).anonymize(invented)
+            PredictiveAnonymizer(5, labels=labels, round_labels="none", seed=1).anonymize(ratings)
             for labels in ("model", "rated")
         )
         assert np.array_equal(model.private.groups.members, rated.private.groups.members)
         rows = [np.array([labels for _, labels in rows_of(one)]) for one in (model, rated)]
-        table = ReleasedTable.from_release(model, invented)
+        table = ReleasedTable.from_release(model, ratings)
         cells = np.zeros(rows[0].shape, bool)
-        record = np.repeat(table.record_of, invented.activity)
-        rated_items = np.flatnonzero(invented.support)
-        cells[record, np.searchsorted(rated_items, invented.indices)] = True
-        pool = np.searchsorted(rated_items, pooled_items(invented, 5))
-        alone = np.ones(cells.shape, bool)
-        alone[:, pool] = False
+        cells[np.repeat(table.record_of, ratings.activity), ratings.indices] = True
         # Where nobody in the group rated, both are the mean prediction; elsewhere they differ.
-        assert np.allclose(rows[0][~cells & alone], rows[1][~cells & alone])
-        assert (np.abs(rows[0] - rows[1])[cells & alone] > 1e-6).mean() > 0.99
+        assert np.allclose(rows[0][~cells], rows[1][~cells])
+        assert (np.abs(rows[0] - rows[1])[cells] > 1e-6).mean() > 0.99
 
     def test_what_few_rated_is_predicted_together(self, invented):
         """Who alone rated an item would else read their rating in its column."""
@@ -310,6 +307,30 @@ class TestPaddedOfPredictions:
         columns = labels[:, np.searchsorted(np.flatnonzero(invented.support), pool)]
         assert (columns == columns[:, :1]).all()
         assert np.ptp(columns[:, 0]) > 0  # groups still differ
+
+    @pytest.mark.parametrize(("predictor", "most"), [("item-mean", 4 / 6), ("funk-svd", 4 / 6)])
+    def test_nobody_is_more_than_one_of_the_pool(self, predictor, most):
+        """Somebody alone rated a hundred items; five others rated the one that is pooled with them.
+
+        Whether that person gave 1 or 5 to all of them moves what is told by a sixth, or less.
+        """
+        rng = np.random.default_rng(0)
+        users = [*np.repeat(np.arange(60), 10), *range(5), *[60] * 100]
+        items = [*range(10)] * 60 + [10] * 5 + [*range(11, 111)]
+        of_others = rng.integers(1, 6, 600).tolist() + [3] * 5
+        labels = []
+        for hostile in (1, 5):
+            ratings = Ratings.from_columns(
+                users, items, of_others + [hostile] * 100, scale=RatingScale(1, 5, 1)
+            )
+            assert pooled_items(ratings, 5).tolist() == list(range(10, 111))
+            made = PredictiveAnonymizer(
+                5, predictor=predictor, labels="model", round_labels="none", seed=1
+            )
+            of_pool = np.array([row[10:] for _, row in rows_of(made.anonymize(ratings))])
+            labels.append(of_pool.mean())
+        assert abs(labels[1] - labels[0]) <= most + 1e-6
+        assert labels[1] != labels[0]
 
     def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
         release = PredictiveAnonymizer(5, labels="model", seed=1).anonymize(invented)

@@ -70,6 +70,27 @@ class TestByHand:
         assert block.values.tolist() == [1.0, 2.0]  # down for a, up for b
 
 
+class TestPool:
+    def test_each_person_counts_once_by_hand(self):
+        """Cy alone gave words to c, d and e; Ann and Ben said up to b, where Cy said down."""
+        ratings = Ratings.from_columns(
+            ["ann", "ben", "cy", "cy", "cy", "cy"],
+            ["b", "b", "b", "c", "d", "e"],
+            ["up", "up", "down", "down", "down", "up"],
+            scale=UP_DOWN,
+        )
+        shares = learn_shares(ratings, 3)
+        # Up: Ann 1, Ben 1, Cy 1/4; down: Cy 3/4. Each word counts once more: 3.25 and 1.75 of 5.
+        assert shares.of_items == pytest.approx(np.array([[0.65, 0.35]] * 4))
+
+    def test_who_gave_nearly_all_of_its_words_is_one_of_its_people(self):
+        users = [*range(6), *range(5), *[6] * 200]
+        items = [0] * 6 + [1] * 5 + [*range(2, 202)]
+        ratings = Ratings.from_columns(users, items, ["up"] * 11 + ["down"] * 200, scale=UP_DOWN)
+        down = learn_shares(ratings, 5).of_items[1:, 1]
+        assert down == pytest.approx([2 / 8] * 201)  # one of six people, and one more of each word
+
+
 def simple_shares(ratings, groups):
     """The padded rows written out, and their mean: slow and plain."""
     n_words = len(ratings.scale.words)

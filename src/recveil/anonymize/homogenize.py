@@ -15,7 +15,6 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from recveil.anonymize.rare_items import pooled_items
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict import Padded
@@ -60,7 +59,11 @@ def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
 
 
 def homogenize_padded(
-    ratings: Ratings, padding: Padded, groups: Groups, *, predictions_from: int | None = None
+    ratings: Ratings,
+    padding: Padded,
+    groups: Groups,
+    *,
+    predicted_as: NDArray[np.int32] | None = None,
 ) -> Iterator[Records]:
     """Label every item with the mean of the members' padded rows.
 
@@ -72,9 +75,9 @@ def homogenize_padded(
     ratings : Ratings
     padding : Padded
     groups : Groups
-    predictions_from : int, optional
-        If given, the predictions alone are averaged, also of what somebody rated; and those for
-        items that fewer people than this rated, which are learned from these few, together.
+    predicted_as : ndarray of int32, shape (n_items,), optional
+        If given, the predictions alone are averaged, also of what somebody rated: for each item,
+        those for the item that is named here.
 
     Notes
     -----
@@ -93,20 +96,18 @@ def homogenize_padded(
     array([5. , 1.5])
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
-    pool = np.empty(0, np.int64)
-    if predictions_from is not None:
-        pool = np.searchsorted(rated, pooled_items(ratings, predictions_from))
+    labelled_as = rated if predicted_as is None else predicted_as[rated]
+    items, column_of = np.unique(labelled_as, return_inverse=True)
+    own_end = ratings.indptr[1:] if predicted_as is None else ratings.indptr[:-1]
     n_threads = get_num_threads()
     # To look for the library takes milliseconds: once, and not for every block.
     blas = ThreadpoolController().select(user_api="blas")
     items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
-        own = ratings.indptr[:-1] if predictions_from is not None else ratings.indptr[1:]
-        labels = _average_members(ratings, padding, groups, rated, own, *block)
-        if pool.size:
-            together = np.average(labels[:, pool], axis=1, weights=ratings.support[rated[pool]])
-            labels[:, pool] = together[:, None]
+        labels = _average_members(ratings, padding, groups, items, own_end, *block)
+        if items.size < rated.size:
+            labels = labels[:, column_of]
         n_groups = len(labels)
         indptr = np.arange(n_groups + 1, dtype=np.int64) * rated.size
         if n_groups not in items_of:

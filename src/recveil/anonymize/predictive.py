@@ -28,6 +28,7 @@ from recveil.anonymize.diversifying import (
 from recveil.anonymize.fills import learn
 from recveil.anonymize.homogenize import count_items, homogenize_padded, homogenize_simple
 from recveil.anonymize.parts import make_grouping, make_predictor, settings_of, told
+from recveil.anonymize.rare_items import labelled_as, merge_items
 from recveil.errors import RecveilError, quoted
 from recveil.group.level_grouping import checked_levels
 from recveil.predict import Padded, Predictor, padded_by
@@ -157,7 +158,8 @@ class PredictiveAnonymizer:
         grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
         if levels is not None and self.grouping == "one-k-gather":
             _check_one_k(levels, ratings, int(self.k))
-        padding = padded_by(learn(predictor, ratings, get_num_threads()), ratings, grouping_seed)
+        known = self._known(ratings)
+        padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
         given = {} if levels is None else {"levels": levels}
         labels = grouping.fit(padding.coordinates(), **given).labels_
         n_groups = int(labels.max()) + 1
@@ -231,6 +233,12 @@ class PredictiveAnonymizer:
                 "they are, which it does not publish; leave out privacy_levels (--privacy-levels)"
             )
 
+    def _known(self, ratings: Ratings) -> Ratings:
+        """Return what predictions are learned from."""
+        if self.labels == "rated":
+            return ratings
+        return merge_items(ratings, labelled_as(ratings, int(self.k)))
+
     def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:
         if self.privacy_levels is None:
             return None
@@ -269,8 +277,9 @@ class PredictiveAnonymizer:
         promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
-            least = int(self.k) if self.labels == "model" else None
-            homogenized = homogenize_padded(ratings, padding, groups, predictions_from=least)
+            model = self.labels == "model"
+            predicted_as = labelled_as(ratings, int(self.k)) if model else None
+            homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
         else:
             homogenized = homogenize_simple(ratings, groups)
         if added is not None:

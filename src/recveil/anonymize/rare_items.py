@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.sparse_words import MOST_COMMON
 
 
@@ -37,6 +37,60 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
     is_rare = np.isin(ratings.indices, by_support[:n_rare])
     people = np.unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
     return np.sort(by_support[: n_rare + (people < least)])
+
+
+def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
+    """Return which item each item is labelled as, shape (n_items,): those of the pool, as one.
+
+    The first item of `pooled_items` stands for all of them, and each other item for itself.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
+    >>> labelled_as(ratings, 2)
+    array([0, 1, 1], dtype=int32)
+    """
+    stands_for = np.arange(ratings.n_items, dtype=np.int32)
+    pool = pooled_items(ratings, least)
+    stands_for[pool] = pool[:1]
+    return stands_for
+
+
+def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
+    """Return ratings in which items are one with what stands for them; no dates, any number.
+
+    Who rated several items that become one gives it their mean rating of these. So of what is
+    learned about it nobody has more than one rating in as many as there are raters: of the pool
+    of `labelled_as`, at most 1/least, however many of its items they rated. (A pool has at least
+    `least` raters, if there are as many people: it ends with an item that so many rated, if all
+    before it have fewer together.)
+
+    Parameters
+    ----------
+    ratings : Ratings
+    stands_for : ndarray of int32, shape (n_items,)
+        From `labelled_as`.
+
+    Examples
+    --------
+    Cy alone rated three items, which become one with one that all rated:
+
+    >>> users = ["Ann", "Ben", "Cy", "Cy", "Cy", "Cy"]
+    >>> ratings = Ratings.from_columns(users, list("aaabcd"), [4, 2, 1, 4, 5, 5])
+    >>> merge_items(ratings, labelled_as(ratings, 3)).csr.toarray()
+    array([[4.  , 0.  , 0.  , 0.  ],
+           [2.  , 0.  , 0.  , 0.  ],
+           [3.75, 0.  , 0.  , 0.  ]], dtype=float32)
+    """
+    if (stands_for == np.arange(ratings.n_items)).all():
+        return ratings
+    users, items = ratings.user_positions().astype(np.int64), stands_for[ratings.indices]
+    cells, cell_of = np.unique(users * ratings.n_items + items, return_inverse=True)
+    values = np.bincount(cell_of, ratings.values) / np.bincount(cell_of)
+    users, items = np.divmod(cells, ratings.n_items)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=ratings.n_users))])
+    scale = RatingScale(ratings.scale.low, ratings.scale.high, None)  # means lie between its steps
+    return Ratings(ratings.users, ratings.items, indptr, items, values, None, scale)
 
 
 def split_items(

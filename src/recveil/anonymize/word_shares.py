@@ -18,6 +18,8 @@ from recveil.brief import brief
 from recveil.ratings import Ratings
 from recveil.release.groups import Groups
 
+Numbers = NDArray[np.float64]
+
 # So many directions tell people's own words apart, beside how often they give each word.
 _DIRECTIONS = 50
 # Shares that differ by less are equal: the last digits of a sum must not choose a word.
@@ -55,7 +57,8 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
         Words without an order.
     least : int
         Items that fewer people gave a word are counted as if they were one: the commonest word of
-        one that a single person knows would be that person's.
+        one that a single person knows would be that person's. Each person counts once there, by
+        the shares of their words: nobody is more than one in `least`, whatever they gave.
 
     Examples
     --------
@@ -71,16 +74,19 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     """
     n_words, words = len(ratings.scale.words), word_positions(ratings)
 
-    def counted(of: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        return np.bincount(of * n_words + words, minlength=n * n_words).reshape(n, n_words)
+    def counted(of: NDArray[np.int64], n: int, weights: Numbers | None = None) -> Numbers:
+        counts = np.bincount(of * n_words + words, weights, n * n_words)
+        return counts.reshape(n, n_words).astype(np.float64)
 
-    def smoothed(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def smoothed(counts: Numbers) -> Numbers:
         return (counts + 1.0) / (counts.sum(axis=1, keepdims=True) + n_words)
 
     users = ratings.user_positions().astype(np.int64)
     items = ratings.indices.astype(np.int64)
     of_items, pool = counted(items, ratings.n_items), pooled_items(ratings, least)
-    of_items[pool] = of_items[pool].sum(axis=0)
+    in_pool = np.isin(items, pool)
+    each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # words in the pool
+    of_items[pool] = counted(items, ratings.n_items, in_pool / each[users])[pool].sum(axis=0)
     return WordShares(smoothed(of_items), smoothed(counted(users, ratings.n_users)))
 
 
