@@ -2,8 +2,8 @@
 
 The likely choices of a class are fitted to how many ratings its row shall have, and how often each
 item is rated at all. Then the rows are drawn by systematic sampling: an item's probabilities are
-added up from class to class, and whenever they have come to a whole class more, it stands in that
-row. So the release counts each item nearly as often as the ratings did.
+added up from row to row, and whenever they have come to a whole row more, it stands in that one.
+So the release counts each item nearly as often as the ratings did.
 """
 
 from collections.abc import Iterator
