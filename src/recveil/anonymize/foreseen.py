@@ -146,7 +146,7 @@ def foresee_sparse(
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> foresee_sparse(ratings, 5, {}, "auto", "csv").expected.labels
-    400
+    389
     """
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
@@ -154,8 +154,8 @@ def foresee_sparse(
     expected = expect_sparse(ratings, least, layout, file_format, step)
     basis = [
         _groups_basis(least, has_levels=False),
-        f"labels from the number of {'likes' if ratings.is_unary else 'ratings'}, which rows are "
-        f"drawn to have on average",
+        f"labels from the number of {'likes' if ratings.is_unary else 'ratings'} of items that "
+        f"{least} people rated, which rows are drawn to have on average",
     ]
     return _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
 

@@ -4,8 +4,10 @@ import numpy as np
 
 from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven
+from recveil.release.predictive_words import SPARSE_KEEPS_MORE
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
+from recveil.release.sparse_words import LEAST_CROWD
 from recveil.release.told_claim import LOUD_DELTA, of_large_delta
 
 # Of delta times the number of people; and from where epsilon promises little.
@@ -16,12 +18,14 @@ _LARGE_DELTA, _WEAK_EPSILON = 0.1, 10.0
 _FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
 
 
-def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
+def tell_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
     """Say how many ratings the rows show, what can be worked out where they show few, and the cost.
 
     Parameters
     ----------
     release : Sides
+    ratings : Ratings
+        What it was made of.
     """
     given, cost = release.private.lone_ratings, release.private.diversity_cost
     told = []
@@ -45,6 +49,8 @@ def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
             )
     settings = release.published.settings
     told += method_of(settings).undone_by(settings)
+    if _could_be_sparse(release, ratings):
+        told.append(SPARSE_KEEPS_MORE)
     if cost is not None:
         told.append(
             f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
@@ -53,6 +59,19 @@ def tell_of_predictive(release: Sides, _ratings: Ratings) -> list[str]:
             + ("" if cost.pruned else " The table is too large to take back needless ones.")
         )
     return told
+
+
+def _could_be_sparse(release: Sides, ratings: Ratings) -> bool:
+    """Say whether these are padded rows of people whom sparse ones, too, could promise the same."""
+    claim, settings = release.published.claim, release.published.settings
+    return (
+        settings["homogenize"] == "padded"
+        and settings.get("labels") != "model"
+        and not claim.levels
+        and claim.l == 1
+        and ratings.n_users >= LEAST_CROWD
+        and ratings.support.max() >= claim.k
+    )
 
 
 def _how_near(given: AsGiven) -> str:

@@ -101,6 +101,10 @@ def _show(shown: "Demo", output: Path) -> None:
         f"drawn people (epsilon {drawn.epsilon:g}), whatever anybody knows and does."
     )
     console.print(
+        "These shared rows are the papers'. On MovieLens 100K `--method sparse` promises the same, "
+        "publishes no rating, and keeps more for lists; docs/methods.md says what it tells."
+    )
+    console.print(
         f"Two releases of the same people, of which you would publish one: [bold]"
         f"{escape(str(output))}[/] and [bold]{escape(str(drawn_beside(output)))}[/]; `recveil "
         f"verify` checks each again. What ends in .private tells who is who: in earnest, keep it "

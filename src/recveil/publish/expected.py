@@ -131,7 +131,7 @@ def expect_padded(
 def expect_sparse(
     ratings: Ratings, k: int, layout: str, file_format: str, step: float | None
 ) -> Expected:
-    """Say what sparse rows will take, before anybody is grouped: as many labels as ratings.
+    """Say what sparse rows will take, before anybody is grouped: the labels of what k people rated.
 
     The parameters are those of `expect_padded`.
 
@@ -140,10 +140,11 @@ def expect_sparse(
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> [expect_sparse(ratings, 5, layout, "csv", 0.1).labels for layout in ("auto", "groups")]
-    [400, 80]
+    [389, 78]
     """
     n_classes = max(1, ratings.n_users // k)
-    widths = np.full(n_classes, ratings.n_ratings / ratings.n_users)
+    kept = ratings.support[ratings.support >= k].sum()
+    widths = np.full(n_classes, kept / ratings.n_users)
     sizes = np.full(n_classes, ratings.n_users / n_classes)
     return expect(ratings, "sparse", widths, sizes, layout, file_format, step)
 
