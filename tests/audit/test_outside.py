@@ -10,11 +10,11 @@ import pytest
 
 from recveil.attack import Candidates
 from recveil.audit import audit, look_for
-from recveil.audit.outside import reading_of
+from recveil.audit.outside import read_knowledge, reading_of
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +214,73 @@ class TestLikes:
         text, likes = "target,item,rating\nann,a,5\nann,b,2\n", self.RATINGS.as_likes()
         found = self.suspects(tmp_path, text, likes)
         assert found.scores == self.suspects(tmp_path, "user,item\nann,a\nann,b\n", likes).scores
+
+
+class TestItemsAlone:
+    """A file of target and item, without ratings, however few lines it has."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "target,item\nann,{}\n",
+            "target;item\nann;{}\n",
+            "target|item\nann|{}\n",
+            "target item\nann {}\n",
+            "target\titem\nann\t{}\n",
+            "target:token\titem:token\nann\t{}\n",
+            "item,target\n{},ann\n",
+            "target,item,date\nann,{},2020-01-31\n",
+            '{{"target": "ann", "item": {}}}\n',
+            "ann,{}\nann,999999\n",
+        ],
+    )
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    @pytest.mark.parametrize("likes", [False, True])
+    def test_is_read_for_ratings_and_for_likes(self, ratings, tmp_path, text, pack, likes):
+        item = ratings.items[ratings.row(7)[0][0]]
+        (tmp_path / "aux.csv").write_bytes(pack(text.format(item).encode()))
+        table = ratings.as_likes() if likes else ratings
+        told = audit(table, aux=tmp_path / "aux.csv", targets=5, curves=False)
+        (ann,) = told.suspects
+        assert (ann.target, ann.matched) == ("ann", 1)
+        assert ann.scores[0] == ann.scores[1] > 0  # how they rated it is not known
+        assert told.knowledge is not None
+        assert told.knowledge.ratings.is_unary
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("target,item\nann,7,3\n", "line 2: expected 2 columns, got 3"),
+            ("target,item\nann,\n", "line 2: the item is missing"),
+            ("target,item\n", "there are no ratings in it"),
+            ("target,item,note\nann,7,x\n", "'note' may hold ratings, or not; call that column r"),
+            ("target,item,plays\nann,7,3\n", "'plays' may hold ratings, or not"),
+        ],
+    )
+    def test_what_is_wrong_is_said_in_one_line(self, ratings, tmp_path, text, problem):
+        (tmp_path / "aux.csv").write_text(text)
+        with pytest.raises(RecveilError, match=rf"aux\.csv.*{problem}") as refused:
+            audit(ratings, aux=tmp_path / "aux.csv", targets=5, curves=False)
+        assert len(str(refused.value)) < 300
+        assert "\n" not in str(refused.value)
+
+    def test_what_was_said_of_words_is_not_asked_of_items(self, tmp_path):
+        scale = RatingScale.of_words("no,so so,yes")
+        for text in ("who,what\na,b\n", "target,what\na,b\n", "a,7\nc,8\n"):
+            (tmp_path / "aux.csv").write_text(text)
+            assert "scale" not in reading_of(tmp_path / "aux.csv", {**COLUMNS, "scale": scale})
+        for text in ("who,what,rating\na,b,yes\n", "a,7,yes\nc,8,no\n"):
+            (tmp_path / "aux.csv").write_text(text)
+            assert reading_of(tmp_path / "aux.csv", {**COLUMNS, "scale": scale})["scale"] is scale
+
+    @pytest.mark.parametrize("column", ["rating", "plays"])
+    def test_counts_are_levels_as_in_the_table(self, tmp_path, column):
+        (tmp_path / "aux.csv").write_text(f"target,item,{column}\nann,7,30\nann,8,1000\n")
+        reading = reading_of(tmp_path / "aux.csv", {"counts": "log"})
+        told = read_knowledge(tmp_path / "aux.csv", **reading)
+        assert told.ratings.values.tolist() == [4, 7]
+
+    def test_who_said_likes_needs_no_other_column(self, tmp_path):
+        (tmp_path / "aux.csv").write_text("target,item,note\nann,7,x\n")
+        reading = reading_of(tmp_path / "aux.csv", {"likes": True})
+        assert read_knowledge(tmp_path / "aux.csv", **reading).ratings.is_unary

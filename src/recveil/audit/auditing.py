@@ -239,7 +239,7 @@ def audit(
     curves : bool
         Whether to compute the curves and everybody's risk, too.
     aux : path or data frame, optional
-        Somebody's own table of outside knowledge: (target, item, rating[, date]).
+        Somebody's own table of outside knowledge: (target, item[, rating][, date]).
     catalogue : path or data frame, optional
         Where `release` hides its items: a table of other people's ratings under the items' own
         ids, with which an adversary may name them again. If not given, half of the people

@@ -1,7 +1,6 @@
 """Outside knowledge: an adversary's own file of what he knows about his targets."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -14,11 +13,12 @@ from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, listed
 from recveil.io import Reading
 from recveil.io.at_hand import beside_table
 from recveil.io.delimited import DIALECTS, read_records
 from recveil.io.files import naming
+from recveil.io.formats import target_among
 from recveil.io.intake import understand_knowledge
 from recveil.io.layout import Layout
 from recveil.io.reading import NOBODY_NAMED
@@ -27,12 +27,10 @@ from recveil.io.sample import first_rows
 from recveil.io.source import COLUMNS
 from recveil.io.table_within import OF_SEVERAL_TABLES
 from recveil.ratings import Ratings
-from recveil.ratings.columns import LIKED, find_columns
+from recveil.ratings.columns import LIKED, find_columns, is_counted
 from recveil.ratings.frame import frame_of
 
 _SHOWN = 5
-# As RecBole writes it, too: "target:token".
-_TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
 
 
 @brief
@@ -89,9 +87,9 @@ def look_for(
     candidates : Candidates
         The same ratings, listed by item.
     path : path, data frame or Reading
-        A file of (target, item, rating[, date]), gzipped or not, in any format that `read_ratings`
-        reads, or a data frame; the items carry the table's own ids. Or what `read_knowledge` made
-        of it.
+        A file of (target, item[, rating][, date]), packed or not, in any format that
+        `read_ratings` reads, or a data frame; the items carry the table's own ids. Or what
+        `read_knowledge` made of it. Without ratings people are looked for by their items.
     rating_width, day_width : float
         See `ScoreboardRH`.
     **reading
@@ -151,13 +149,12 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
     """
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
-        target = reading.pop("user", None) or _find_target(table.column_names)
+        target = reading.pop("user", None) or target_among(table.column_names)
         told = understand_knowledge(table, user=target, **reading)
         return _without_scale(told)
     with beside_table("aux", path) as file:
-        names = _column_names(file, reading.get("format"))
         if reading.get("user") is None:
-            reading["user"] = _find_target(names)
+            reading["user"] = target_among(_columns_of(file, reading.get("format"))[0])
         return _without_scale(understand_knowledge(file, **reading))
 
 
@@ -180,9 +177,9 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
     Returns
     -------
     dict
-        How duplicates count and times are written, which words ratings are, and the names of those
-        columns that the file has, too. A column called "target" goes before the table's user
-        column.
+        How duplicates count and times are written, which words ratings are or that they count, and
+        the names of those columns that the file has, too. A column called "target" goes before the
+        table's user column.
 
     Examples
     --------
@@ -194,37 +191,69 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
     {'duplicates': 'last', 'item': 'film'}
     """
     if isinstance(path, str | PathLike):
-        names = _column_names(Path(path), None)
+        where, (names, width) = Path(path).name, _columns_of(Path(path), None)
     else:
-        names = list(path.column_names)
+        where, names = "the data frame of aux", list(path.column_names)
+        width = len(names)
+    given = {
+        role: reading[role]
+        for role in COLUMNS
+        if reading.get(role) in names and not (role == "user" and target_among(names))
+    }
     shared = ("duplicates", "time_format")
     fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
-    scale = reading.get("scale")
-    if scale is not None and scale.words and _may_rate(names, reading.get("rating")):
-        fitting["scale"] = scale
-    for role in COLUMNS:
-        if reading.get(role) in names and not (role == "user" and _find_target(names)):
-            fitting[role] = reading[role]
-    return fitting
+    return fitting | given | _feedback(where, names, width, given, reading)
 
 
-def _may_rate(names: list[str], rating: str | int | None) -> bool:
-    """Say whether a table may hold ratings; without a header, nobody knows."""
-    if not names or rating in names:
-        return True
+def _feedback(
+    where: str,
+    names: list[str],
+    width: int,
+    given: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what was said of the table's ratings, as far as the file has any.
+
+    Who knows items alone knows neither words nor counts. What may be ratings is never passed over:
+    that would make the adversary weaker than they are.
+    """
+    scale, counts, likes = (reading.get(name) for name in ("scale", "counts", "likes"))
+    if not _leaves_ratings_out(names, width, given):
+        if scale is not None and scale.words:
+            return {"scale": scale}
+        return {} if counts is None else {"counts": counts}
+    if likes:
+        return {"likes": True}
+    found = find_columns(names, feedback=LIKED, **_roles(names, given)).by_role() if names else {}
+    left = [name for name in names if name not in found.values()]
+    if counts is not None and any(is_counted(name) for name in left):
+        return {"counts": counts}
+    if left:
+        raise RecveilError(
+            f"{where}: {listed(left, 60)} may hold ratings, or not; call that column rating, or "
+            f"leave it out of the file if it tells items alone"
+        )
+    return {}
+
+
+def _leaves_ratings_out(names: list[str], width: int, given: Mapping[str, Any]) -> bool:
+    """Say whether a file names users and items, and no ratings; or has two columns in all."""
+    if not names:
+        return width == 2
     try:
-        return find_columns(names, feedback=LIKED, user=_find_target(names)).rating is not None
+        return find_columns(names, feedback=LIKED, **_roles(names, given)).rating is None
     except RecveilError:
-        return True
+        return False  # the reader will say what is wrong
 
 
-def _find_target(names: list[str]) -> str | None:
-    """Return what a file calls its column "target"; other names are found as usual."""
-    return next((name for name in names if _TARGET.fullmatch(name)), None)
+def _roles(names: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of columns that are known beforehand."""
+    target = target_among(names)
+    return dict(given) if target is None else {**given, "user": target}
 
 
-def _column_names(path: Path, format: str | None) -> list[str]:
-    """Return the names of a file's columns; none if it has no header."""
+def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
+    """Return the names of a file's columns, none if it has no header, and how many there are."""
     with naming(path):
         found = recognize(path, format, Layout())
         if found.format in OF_SEVERAL_TABLES:
@@ -235,13 +264,13 @@ def _column_names(path: Path, format: str | None) -> list[str]:
         dialect = found.dialect or DIALECTS.get(found.format)
         if dialect is None:
             rows = first_rows(path, found.format)
-            return [] if rows is None else list(rows.column_names)
-        if not dialect.header:
-            return []
+            names = [] if rows is None else list(rows.column_names)
+            return names, len(names)
         try:
-            return next((fields for _, fields in read_records(path, dialect)), [])
+            first = next((fields for _, fields in read_records(path, dialect)), [])
         except RecveilError:
-            return []  # the reader will say what is wrong
+            return [], 0  # the reader will say what is wrong
+        return (first if dialect.header else []), len(first)
 
 
 def _scores(

@@ -36,7 +36,9 @@ def audit(
     ] = None,
     aux: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Real outside knowledge: target, item, rating[, date]."),
+        typer.Option(
+            metavar="FILE", help="Real outside knowledge: target, item[, rating][, date]."
+        ),
     ] = None,
     catalogue: Annotated[
         str | None,

@@ -28,6 +28,8 @@ FORMATS = {
 COLUMNAR_FORMATS = ("parquet", "arrow")
 _NETFLIX_FILES = ("mv_*.txt*", "combined_data_*.txt*")
 _PARTS = {"*.parquet": "Parquet", "*.csv*": "CSV", "part-*": "part"}
+# Whom somebody looks for, in a file of outside knowledge; as RecBole writes it, too.
+_TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
 _RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 
 
@@ -162,16 +164,30 @@ def text_format(line: str) -> str | None:
 def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> bool:
     """Say whether the fields of a line name users and items, and ratings, if there must be any.
 
+    Users may be called targets, as in files of outside knowledge.
+
     Examples
     --------
     >>> names_columns(["user_id", "item_id"]), names_columns(["ann", "heat"])
     (True, False)
     """
+    names = [field.strip('" ') for field in fields]
     try:
-        find_columns([field.strip('" ') for field in fields], feedback=feedback)
+        find_columns(names, feedback=feedback, user=target_among(names))
     except RecveilError:
         return False
     return True
+
+
+def target_among(names: Sequence[str]) -> str | None:
+    """Return what a file of outside knowledge calls its column "target"; None if it has none.
+
+    Examples
+    --------
+    >>> target_among(["Target:token", "item"])
+    'Target:token'
+    """
+    return next((name for name in names if _TARGET.fullmatch(name)), None)
 
 
 def looks_like_data(fields: Sequence[str]) -> bool:
