@@ -26,6 +26,7 @@ from recveil.ratings import Ratings, RatingScale
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inputs.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"`(recveil convert [^`]*)`", PAGE)
+BESIDE = re.findall(r"`(recveil (?:audit|anonymize) [^`]*)`", PAGE)
 # Ids are numbers and ratings whole or half, so that every kind can hold them.
 ROWS = [(n % 7 + 1, n % 20 + 1, (n % 9 + 1) / 2, f"2020-01-{n % 28 + 1:02}") for n in range(60)]
 NAMES = ("user", "item", "rating", "date")
@@ -132,7 +133,22 @@ def tables(tmp_path_factory):
     make_others(folder)
     make_matrices(folder)
     make_of_several(folder)
+    make_beside(folder)
     return folder
+
+
+def make_beside(folder):
+    known = [("ann", item, f"{rating:g}", date) for user, item, rating, date in ROWS if user == 3]
+    (folder / "known.csv").write_text(
+        "target,item,rating,date\n" + "".join(",".join(map(str, row)) + "\n" for row in known)
+    )
+    seen = "target,item\n" + "".join(f"ann,{item}\n" for _, item, *_ in known)
+    (folder / "seen.csv.gz").write_bytes(gzip.compress(seen.encode()))
+    (folder / "levels.csv").write_text("user_id,k\n7,3\n")
+    (folder / "levels.jsonl").write_text('{"user_id": 7, "k": 3}\n')
+    (folder / "trust.txt").write_text("7 2 1\n2 3 0.5\n")
+    with pa.CompressedOutputStream(str(folder / "trust.csv.zst"), "zstd") as packed:
+        packed.write(b"truster,trustee,value\n7,2,1\n2,3,0.5\n")
 
 
 def make_of_several(folder):
@@ -252,6 +268,35 @@ def test_a_command_of_the_page_reads_the_same(
         assert read_ratings(tmp_path / "out.csv", likes=True) == expected.as_likes()
     else:
         assert read_ratings(tmp_path / "out.csv") == expected
+
+
+@pytest.mark.parametrize("command", BESIDE)
+def test_a_command_with_what_stands_beside_a_table(command, tables, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tables)
+    words = words_of(command, tables)
+    if "out" in words:
+        words[words.index("out")] = str(tmp_path / "out")
+    else:
+        words += ["--json", str(tmp_path / "out.json"), "--targets", "5", "--no-curves"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert not ended.value.code, capsys.readouterr().err
+    capsys.readouterr()
+    if "audit" in words:
+        (ann,) = json.loads((tmp_path / "out.json").read_text())["suspects"]
+        assert (ann["target"], ann["matched"]) == (
+            "ann",
+            len({row[1] for row in ROWS if row[0] == 3}),
+        )
+        assert "3" in ann["users"][:3]
+        return
+    made = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert bool(made["levels"]) == ("--privacy-levels" in words)
+    assert made["settings"].get("fill") == ("trust" if "--trust" in words else None)
+
+
+def test_the_page_names_all_that_stands_beside_a_table():
+    assert {"--aux", "--privacy-levels", "--trust"} <= set(" ".join(BESIDE).split())
 
 
 def test_the_page_has_a_command_for_each_format():

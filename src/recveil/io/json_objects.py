@@ -62,7 +62,7 @@ def read_json(path: Path, selection: Selection) -> Source:
     chosen = selection.choose(names, path.name)
     gathered = TextColumns(list(chosen), path.name)
     for line, each in read_objects(path):
-        row = [_text_of(each.get(name), name, line, path.name) for name in chosen.values()]
+        row = [text_of(each.get(name), name, line, path.name) for name in chosen.values()]
         gathered.add(row)
     locate = Places(partial(_walk, path)).locate
     return Source(gathered.table(), locate, "json", chosen, layout=("JSON",))
@@ -93,8 +93,16 @@ def _first(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def read_objects(path: Path) -> Iterator[Object]:
+def read_objects(path: Path, kept: int | None = None) -> Iterator[Object]:
     r"""Read the objects of JSON Lines, or of one array, one after the other.
+
+    Parameters
+    ----------
+    path : Path
+        Packed or not.
+    kept : int, optional
+        How many bytes whoever reads keeps of each line, beside all of its text; nothing of either
+        if not given.
 
     Yields
     ------
@@ -115,7 +123,11 @@ def read_objects(path: Path) -> Iterator[Object]:
     ...     list(read_objects(path))
     [(2, {'user': '7'}), (3, {'user': '8'})]
     """
-    with naming(path), watched_text(path, a_row=0, longest=None) as raw:
+    keeps = kept is not None
+    with (
+        naming(path),
+        watched_text(path, keeps_text=keeps, a_row=kept or 0, longest=None) as raw,
+    ):
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="\n")
         first, blank = "", 0
         while not first.strip() and (first := text.readline(_PIECE)):
@@ -286,8 +298,14 @@ def _object(found: Any, place: Place) -> dict[str, Any]:
     )
 
 
-def _text_of(value: Any, name: str, line: int, file: str) -> str | None:
-    """Return a value as it would stand in a CSV."""
+def text_of(value: Any, name: str, line: int, file: str) -> str | None:
+    """Return a value as it would stand in a CSV; raise for one that cannot stand there.
+
+    Examples
+    --------
+    >>> text_of(True, "liked", 7, "likes.jsonl")
+    'true'
+    """
     if isinstance(value, str):
         if "\0" in value:
             raise RecveilError(

@@ -5,7 +5,6 @@ import pickletools
 import re
 import zipfile
 import zlib
-from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,9 +89,7 @@ _PICKLE_LOOK = 3
 _DECIMAL_COMMA = re.compile(r'"?-?\d+,\d+"?')
 
 
-def refuse_other_kinds(
-    path: Path, *, binary_only: bool = False, columnar: Collection[str] = ("parquet", "arrow")
-) -> None:
+def refuse_other_kinds(path: Path, *, binary_only: bool = False) -> None:
     r"""Raise a RecveilError that names what a file is, if recveil cannot read that.
 
     Parameters
@@ -101,8 +98,6 @@ def refuse_other_kinds(
         A file, gzipped or not; what is within the gzip data is looked at.
     binary_only : bool
         Whether to pass over text of any kind, since the caller knows its format.
-    columnar : collection of {"parquet", "arrow"}
-        Those that the caller reads.
 
     Raises
     ------
@@ -122,7 +117,7 @@ def refuse_other_kinds(
     """
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
-    kind = _archive(path) if head.startswith(_ZIP) else _binary(head, columnar)
+    kind = _archive(path) if head.startswith(_ZIP) else _binary(head)
     if kind is None and not binary_only:
         kind = _text(head.decode("utf-8-sig", errors="replace"))
     if kind is not None:
@@ -149,11 +144,27 @@ def refuse_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> 
         again = Kind("a zip archive within packed data", "unpack it once, and name what comes out")
         kind: Kind | None = _archive(path) if is_gzipped(path) else again
     else:
-        kind = _binary(head, ("parquet", "arrow"))
+        kind = _binary(head)
     if kind is None and not binary_only:
         kind = _no_table(_first_lines(head.decode("utf-8-sig", errors="replace")))
     if kind is not None:
         raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+
+
+def is_zip(path: Path) -> bool:
+    """Say whether a file begins as a zip archive does, or is one that holds nothing.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.zip")
+    ...     zipfile.ZipFile(path, "w").close()
+    ...     is_zip(path)
+    True
+    """
+    with path.open("rb") as file:
+        return file.read(len(_ZIP[0])) in _ZIP
 
 
 def refuse_archive(path: Path) -> None:
@@ -188,15 +199,9 @@ def refuse_archive(path: Path) -> None:
         raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
 
 
-def _binary(head: bytes, columnar: Collection[str]) -> Kind | None:
-    for magic, format in COLUMNAR.items():
-        if head.startswith(magic):
-            what = f"{'a Parquet' if format == 'parquet' else 'an Arrow'} file"
-            expected = "text or Parquet was" if columnar else "text was"
-            remedy = "write its table as CSV, or as lines of text"
-            return (
-                None if format in columnar else Kind(f"{what}, where {expected} expected", remedy)
-            )
+def _binary(head: bytes) -> Kind | None:
+    if head.startswith((*COLUMNAR,)):
+        return None
     for magic, kind in _BINARY.items():
         # Somebody's id may start with "ORC", but their table holds no control characters.
         if head.startswith(magic) and _CONTROL.search(head):

@@ -1,7 +1,6 @@
 """Privacy levels from a file: how many must share a row with each user, by his own wish."""
 
 import re
-from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,22 +10,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.decoding import decoded_table, decoding
-from recveil.errors import RecveilError, listed, quoted
+from recveil.errors import RecveilError, quoted
 from recveil.io.at_hand import beside_table
-from recveil.io.delimited import DIALECTS, Dialect, check_utf8, read_records
-from recveil.io.files import naming, open_bytes
-from recveil.io.kinds import refuse_other_kinds
-from recveil.io.lines import Place
+from recveil.io.files import naming
+from recveil.io.named_columns import read_named
 from recveil.ratings.columns import USUAL_NAMES, Locate
 from recveil.ratings.labels import encode_labels
-from recveil.ratings.plain_types import plain_table, python_values
+from recveil.ratings.plain_types import python_values
 
 _LEVEL_NAMES = ("k", "level", "privacylevel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-# The line, the user and the level, as Python keeps them.
-_A_ROW = 250
-_PARQUET_MAGIC = b"PAR1"
 _HEADER = "expected a header such as user_id,k"
 
 
@@ -47,8 +40,8 @@ def read_levels(
     Parameters
     ----------
     source : str or path
-        CSV or tab-separated text with a header, gzipped or not, or Parquet; a pipe, "-" for
-        standard input, or an address such as s3://. Other columns are passed over.
+        CSV or tab-separated text with a header, JSON Lines, Parquet or Arrow, packed or not; a
+        pipe, "-" for standard input, or an address such as s3://. Other columns are passed over.
     users : ndarray of int64 or of str objects, shape (n_users,)
         The users' labels, as in `Ratings.users`.
     default : int
@@ -110,74 +103,8 @@ def _check_default(default: int, n_users: int) -> None:
 
 
 def _read(path: Path) -> _Column:
-    with naming(path):
-        refuse_other_kinds(path, columnar=("parquet",))
-        return (_read_parquet if _is_parquet(path) else _read_text)(path)
-
-
-def _is_parquet(path: Path) -> bool:
-    with open_bytes(path) as file:
-        return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
-
-
-def _read_parquet(path: Path) -> _Column:
-    with decoding(path) as found:
-        user, level = _choose(found.schema.names, path.name)
-    table = plain_table(decoded_table(path, columns=[user, level]))
-    levels = python_values(table[level])
-    return _Column(table[user], levels, lambda row: f"{path.name} row {row + 1}")
-
-
-def _read_text(path: Path) -> _Column:
-    dialect = DIALECTS["csv"]
-    records = read_records(path, dialect, _A_ROW)
-    line, names = next(records, (0, []))
-    if not line:
-        raise RecveilError(f"{path.name}: the file is empty; {_HEADER}")
-    if any("\t" in name for name in names):
-        records = read_records(path, dialect := DIALECTS["tsv"], _A_ROW)
-        line, names = next(records)
-    check_utf8(names, Place(path.name, line))
-    user, level = (names.index(name) for name in _choose(names, path.name))
-    lines, users, levels = [], [], []
-    for line, fields in _whole_records(records, names, dialect, path):
-        lines.append(line)
-        users.append(fields[user] or None)
-        levels.append(fields[level] or None)
-    column = pa.chunked_array([pa.array(users, pa.string())])
-    return _Column(column, levels, lambda row: str(Place(path.name, lines[row])))
-
-
-def _whole_records(
-    records: Iterator[tuple[int, list[str]]], names: Sequence[str], dialect: Dialect, path: Path
-) -> Iterator[tuple[int, list[str]]]:
-    for line, fields in records:
-        place = Place(path.name, line)
-        if len(fields) != len(names):
-            raise RecveilError(
-                f"{place}: expected {len(names)} columns, got {len(fields)} "
-                f"({dialect.excerpt(fields)}); mend or drop the line"
-            )
-        check_utf8(fields, place)
-        yield line, fields
-
-
-def _choose(names: Sequence[str], where: str) -> tuple[str, str]:
-    """Return the names of the columns that hold users and levels."""
-    return _find("user", USUAL_NAMES["user"], names, where), _find("k", _LEVEL_NAMES, names, where)
-
-
-def _find(role: str, usual: Sequence[str], names: Sequence[str], where: str) -> str:
-    fitting = [name for wish in usual for name in names if _plain(name) == wish]
-    if not fitting:
-        raise RecveilError(f"{where}: no {role} column among {listed(names)}; {_HEADER}")
-    if names.count(fitting[0]) > 1:
-        raise RecveilError(f"{where}: two columns are called {quoted(fitting[0])}; rename one")
-    return fitting[0]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[_\- ]", "", name.partition(":")[0]).lower()
+    found = read_named(path, {"user": USUAL_NAMES["user"], "k": _LEVEL_NAMES}, _HEADER)
+    return _Column(found["user"], python_values(found["k"]), found.locate)
 
 
 def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:

@@ -25,6 +25,7 @@ from recveil.io.formats import (
 from recveil.io.kinds import (
     HEAD_BYTES,
     is_json,
+    is_zip,
     refuse_archive,
     refuse_unreadable,
     workbook_in,
@@ -39,7 +40,6 @@ _DOUBTFUL, _USUAL = (";", "|"), (",", "\t", "::")
 # What may stand between two columns; the last ones only below names of columns.
 _OF_TWO, _IF_NAMED = (*_USUAL, *_DOUBTFUL, " "), (*_DOUBTFUL, " ")
 _DECIMAL_COMMA = re.compile(r'\s*"?[-+]?\d+,\d+"?\s*')
-_EMPTY_ZIP = b"PK\x05\x06"
 _NAMES = {"\t": "tabs", " ": "spaces"}
 
 
@@ -97,9 +97,7 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
         if of_several := _of_several(path, packing):
             return _within(*of_several, layout, path, format)
         _refuse_within(layout, path)
-        with path.open("rb") as file:
-            is_empty_zip = file.read(len(_EMPTY_ZIP)) == _EMPTY_ZIP
-        if packing == "zip" or is_empty_zip:
+        if is_zip(path):
             refuse_archive(path)
         with opened_text(path) as text:
             head = text.read(HEAD_BYTES)

@@ -15,12 +15,26 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.io.at_hand import beside_table
 from recveil.io.files import naming
-from recveil.io.kinds import refuse_other_kinds
+from recveil.io.formats import columnar_format
+from recveil.io.kinds import is_json
 from recveil.io.lines import Place
+from recveil.io.named_columns import dialect_of, finds_all, head_of, read_named
+from recveil.io.recognizing import split_line
 from recveil.io.watched import watched_text
+from recveil.ratings.labels import encode_labels
+from recveil.ratings.plain_types import python_values
 
 # A pair and its value, as Python keeps them.
 _A_ROW = 250
+_NAMES = {
+    "truster": ("truster", "trustor", "userid", "user"),
+    "trustee": ("trustee", "trusted", "friendid", "friend"),
+    "value": ("value", "trust", "trustvalue", "weight"),
+}
+_EXPECTED = "expected the names truster, trustee and value"
+
+# Who trusts, and whom.
+Pair = tuple[str, str]
 
 
 @brief
@@ -43,12 +57,13 @@ class StatedTrust(NamedTuple):
 
 
 def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
-    r"""Read who trusts whom from lines of truster, trustee and value, white space between them.
+    r"""Read who trusts whom: lines of truster, trustee and value, or columns with these names.
 
     Parameters
     ----------
     source : str or path
-        Text without a header, gzipped or not, such as FilmTrust's ``trust.txt``; a pipe, "-" for
+        Text without a header, such as FilmTrust's ``trust.txt``; or columns called truster,
+        trustee and value, as CSV, JSON Lines, Parquet or Arrow; packed or not. A pipe, "-" for
         standard input, or an address such as s3://.
     users : ndarray of int64 or of str objects, shape (n_users,)
         The users' labels, as in `Ratings.users`. Ids are compared as they are written: "007" is
@@ -85,15 +100,13 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
     values: dict[tuple[int, int], float] = {}
     unknown: set[str] = set()
     n_ignored = 0
-    for line, text in enumerate(_lines(path), start=1):
-        if fields := text.split():
-            value = _value(fields, Place(path.name, line))
-            strangers = {name for name in fields[:2] if name not in position}
-            if strangers:
-                unknown |= strangers
-                n_ignored += 1
-            else:
-                values[position[fields[0]], position[fields[1]]] = value
+    for pair, value in _stated(path):
+        strangers = {name for name in pair if name not in position}
+        if strangers:
+            unknown |= strangers
+            n_ignored += 1
+        else:
+            values[position[pair[0]], position[pair[1]]] = value
     if not values and not n_ignored:
         raise RecveilError(f"{path.name}: the file is empty; expected lines such as 'ann ben 1'")
     pairs = np.array(list(values), dtype=np.int64).reshape(-1, 2)
@@ -102,34 +115,62 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
     return StatedTrust(sparse.csr_array((trust, pairs.T), shape=shape), n_ignored, len(unknown))
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _stated(path: Path) -> Iterator[tuple[Pair, float]]:
+    """Yield who trusts whom, and how much, from a file of any kind."""
     with naming(path):
-        refuse_other_kinds(path, columnar=())
+        named = _has_names(head_of(path))
+    return _of_columns(path) if named else _of_lines(path)
+
+
+def _has_names(head: bytes) -> bool:
+    """Say whether columns have names, as all but plain lines have."""
+    text = head.decode("utf-8-sig", errors="replace")
+    if columnar_format(head) is not None or is_json(text):
+        return True
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return finds_all(split_line(first, dialect_of(text).delimiter), _NAMES)
+
+
+def _of_columns(path: Path) -> Iterator[tuple[Pair, float]]:
+    found = read_named(path, _NAMES, _EXPECTED)
+    with naming(path):
+        ends = [encode_labels(found[role], role, found.locate) for role in ("truster", "trustee")]
+    names = [[str(label) for label in labels.tolist()] for labels, _ in ends]
+    stated = python_values(found["value"])
+    for row, value in enumerate(stated):
+        truster, trustee = (named[of[row]] for named, (_, of) in zip(names, ends, strict=True))
+        yield (truster, trustee), _number(value, found.locate(row))
+
+
+def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
     # What is not UTF-8 equals no label of a user, and so counts as unknown.
     with (
         naming(path),
         watched_text(path, keeps_text=True, a_row=_A_ROW) as raw,
         io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape") as text,
     ):
-        yield from text
+        for line, each in enumerate(text, start=1):
+            if fields := each.split():
+                place = str(Place(path.name, line))
+                if len(fields) != 3:
+                    raise RecveilError(
+                        f"{place}: expected three columns (truster, trustee, value), got "
+                        f"{len(fields)}; mend or drop the line"
+                    )
+                yield (fields[0], fields[1]), _number(fields[2], place)
 
 
-def _value(fields: list[str], place: Place) -> float:
-    if len(fields) != 3:
-        raise RecveilError(
-            f"{place}: expected three columns (truster, trustee, value), got {len(fields)}; "
-            f"mend or drop the line"
-        )
+def _number(value: Any, place: str) -> float:
     try:
-        value = float(fields[2])
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        got = "missing" if value is None else quoted(value)
         raise RecveilError(
-            f"{place}: trust is {quoted(fields[2])}; expected a finite number; "
-            f"mend or drop the line"
+            f"{place}: trust is {got}; expected a finite number; mend or drop the line"
         )
-    return value
+    return number
 
 
 def users_in_trust(source: str | PathLike[str]) -> set[str]:
@@ -145,4 +186,4 @@ def users_in_trust(source: str | PathLike[str]) -> set[str]:
     ['ann', 'ben']
     """
     with beside_table("trust", source) as path:
-        return {name for text in _lines(path) for name in text.split()[:2]}
+        return {name for pair, _ in _stated(path) for name in pair}
