@@ -1,5 +1,8 @@
 """Workbooks: what stands in their cells is read as a CSV of the sheet would be."""
 
+import base64
+import lzma
+import struct
 import zipfile
 from datetime import date, datetime, time
 
@@ -222,11 +225,103 @@ def test_open_document(tmp_path):
     assert reading.layout == ("an OpenDocument spreadsheet",)
 
 
-def test_a_binary_workbook_is_named(tmp_path):
+# An old workbook with one sheet, as LibreOffice and xlwt write them.
+OLD = lzma.decompress(
+    base64.b85decode(
+        "T>t<81poj4|NsC0{{Uz+z8r=ycVP6SgepJ`9Cjyy@{xwzh{`9r;h?w11QTbQ&6v4qH5DqE;RDmf=*-"
+        "ddOF!ADBJp6^u*dE%)j~d{qlzMTfmIQ38#MY4`=iQc0LNj?E2yB6I4}u}%N>gz-_b`H4Rqu1*e8#bC}XCrObY5-"
+        "I-"
+        "IZ7@B>D*#y4PEm=sEa$Cs90zi58uIB=>B5BWQ{9?2A^he@pPr}6mETlgIeMr4s0Wed4hY@jAdIEh^HEv}+wOgE)S"
+        "GW%+VCY0ZRZ2%{9;4PzcYwPFrlcM^ZSuq6w(tzaud8<DKukRsaNxf;GGU&+Np{fbhQV-pLioyzGNuUW{9sAiXZa{"
+        "4LJJz>x3Z<p);wJQ(`*NQ)>zSV4_%BlpY=<l@Nv3;!X!u8*6V9)HMi~+InT18hFkNa*c}vA6@4}H=WCG|2a*(xTL"
+        "mE<M^De(@tS!Go*|V|8%KB?ob?i`t{Z`N(X~K0)e*di!ff`gUbHmOpOsx-#Jf_2{-"
+        "uLn3{z|k){)yewSUytG1BK5=g7Z%ioBPC1_&F@n$wn99RRBAVNYsm;>`tLMB#`~#2QcLG!Lqw_l+ywkWk@2}!c}9"
+        "o56r;IUnaGBFj3&b0l0Ym57!V4tW4aZ2ZFxZlIpo6khW6HzC7zbZ^j17xmmTc3@xcY{~@jLwK<l>aN33!YL1Yz_)"
+        "fRPAmCZkxQi<VtnOC4F2<<OU&zY@NXfm8L$c^rmd40c?1R!&tf2U9z8BfLg>sGV)#4g15?)pH<I@Mt(17+p9(AD`"
+        "pt;OI{I#cXmXfUETc*KwoM58&L01C|$&=Jr1xt-L7W+j<#6FU>2dN;0)6LSLEm{v9%~<t|>T6%hrW*bJN|6"
+    )
+)
+OLD_ROWS = [[n % 3 + 1, f"i{n}", (n % 5 + 1) / 2, date(2020, 1, n + 1)] for n in range(6)]
+
+
+def test_an_old_workbook(tmp_path):
+    (tmp_path / "shop.xls").write_bytes(OLD)
+    reading = understand(tmp_path / "shop.xls")
+    assert reading.ratings == read_ratings(plain(tmp_path / "plain.csv", OLD_ROWS))
+    assert reading.layout == ("an old Excel workbook",)
+    with pytest.raises(RecveilError, match="no sheet 'old'; it has 'ratings'"):
+        understand(tmp_path / "shop.xls", sheet="old")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [OLD[:3000], OLD.replace("Workbook".encode("utf-16-le"), "WordDocu".encode("utf-16-le"))],
+    ids=["cut short", "a letter"],
+)
+def test_what_begins_as_an_old_workbook_and_is_none(tmp_path, content):
+    (tmp_path / "shop.xls").write_bytes(content)
+    with pytest.raises(RecveilError, match=r"old Excel workbook, or another file .*read") as no:
+        understand(tmp_path / "shop.xls")
+    assert len(str(no.value)) < 300
+    assert "\n" not in str(no.value)
+
+
+def test_an_old_workbook_takes_no_more_memory_than_it_may(tmp_path):
+    (tmp_path / "shop.xls").write_bytes(OLD + bytes(30_000_000))
+    with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"shop\.xls: .*at least"):
+        understand(tmp_path / "shop.xls")
+
+
+def record(kind, body=b""):
+    """A record of a binary workbook: its kind, its length, seven bits a byte, and what it holds."""
+    head = bytes([kind]) if kind < 128 else bytes([kind & 127 | 128, kind >> 7])
+    low, high = len(body) & 127, len(body) >> 7
+    return head + (bytes([low | 128, high]) if high else bytes([low])) + body
+
+
+def wide(text):
+    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+
+def binary_book(path, rows):
+    sheet = record(148, struct.pack("<IIII", 0, len(rows) - 1, 0, len(rows[0]) - 1)) + record(145)
+    for at, row in enumerate(rows):
+        sheet += record(0, struct.pack("<I", at) + bytes(21))
+        for column, value in enumerate(row):
+            place = struct.pack("<II", column, 0)
+            is_text = isinstance(value, str)
+            cell = wide(value) if is_text else struct.pack("<d", value)
+            sheet += record(6 if is_text else 5, place + cell)
+    entry = struct.pack("<II", 0, 1) + wide("rId1") + wide("ratings")
+    book = record(131) + record(143) + record(156, entry) + record(144) + record(132)
+    schemas = "http://schemas.openxmlformats.org"
+    kind = f"{schemas}/officeDocument/2006/relationships/worksheet"
+    link = f'<Relationship Id="rId1" Type="{kind}" Target="worksheets/sheet1.bin"/>'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.bin", book)
+        archive.writestr(
+            "xl/worksheets/sheet1.bin", record(129) + sheet + record(146) + record(130)
+        )
+        archive.writestr(
+            "xl/_rels/workbook.bin.rels",
+            f'<Relationships xmlns="{schemas}/package/2006/relationships">{link}</Relationships>',
+        )
+    return path
+
+
+def test_a_binary_workbook(tmp_path):
+    rows = [["ann", 12, 3.5], ["007", 13, 4], ["Amélie", 12, 4.5]]
+    reading = understand(binary_book(tmp_path / "shop.xlsb", [HEAD[:3], *rows]))
+    assert reading.ratings == read_ratings(plain(tmp_path / "plain.csv", rows, HEAD[:3]))
+    assert reading.layout == ("a binary Excel workbook",)
+
+
+def test_a_binary_workbook_that_is_damaged_ends_in_one_line(tmp_path):
     with zipfile.ZipFile(tmp_path / "shop.xlsb", "w") as archive:
         archive.writestr("xl/workbook.bin", b"\x00")
-    with pytest.raises(RecveilError, match=r"a binary Excel workbook \(\.xlsb\); save the sheet"):
+    with pytest.raises(RecveilError, match=r"^shop\.xlsb: .*(complete|save)") as no:
         understand(tmp_path / "shop.xlsb")
+    assert "\n" not in str(no.value)
 
 
 def test_the_reader_that_is_missing_is_named(tmp_path, monkeypatch):

@@ -17,7 +17,9 @@ _ROWS_AT_ONCE = 1 << 16
 _EXACT = 2.0**53
 # What has fewer columns or rows is no table, but a title or a note.
 _LEAST_COLUMNS, _LEAST_ROWS = 2, 2
-_EXCEL, _OPEN = "an Excel workbook", "an OpenDocument spreadsheet"
+# By what stands in the archive; else it is an OpenDocument spreadsheet.
+_ARCHIVED = {"xl/workbook.xml": "an Excel workbook", "xl/workbook.bin": "a binary Excel workbook"}
+_OPEN, _OLD = "an OpenDocument spreadsheet", "an old Excel workbook, or another file of Office"
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
 # The column that says in which row of the sheet each one stands.
 PLACE = "row"
@@ -41,18 +43,16 @@ class Workbook:
         from python_calamine import CalamineError, CalamineWorkbook
 
         self.name, self.has_header = path.name, header == "yes"
-        with opened_archive(path) as archive:
-            is_excel = "xl/workbook.xml" in archive.namelist()
-            if sum(each.file_size for each in archive.infolist()) > limit:
-                raise MemoryLimitError
+        what, size = _looked_into(path)
+        if size > limit:
+            raise MemoryLimitError
         try:
             self.book = CalamineWorkbook.from_path(path)
             self.sheet = self._sheet(sheet)
         except CalamineError as error:
             raise RecveilError(
-                f"{self.name}: {_EXCEL if is_excel else _OPEN} that cannot be read "
-                f"({first_line_of(error)}); open it and save it again, or save the "
-                f"sheet as CSV (UTF-8)"
+                f"{self.name}: {what}, which cannot be read ({first_line_of(error)}); open it and "
+                f"save it again, or save the sheet as CSV (UTF-8)"
             ) from None
 
     def names(self) -> list[str]:
@@ -140,6 +140,17 @@ class Workbook:
     def close(self) -> None:
         """Close the workbook."""
         self.book.close()
+
+
+def _looked_into(path: Path) -> tuple[str, int]:
+    """Say what a workbook is, and how many bytes it becomes at least; old ones are not packed."""
+    with path.open("rb") as file:
+        if file.read(2) != b"PK":
+            return _OLD, path.stat().st_size
+    with opened_archive(path) as archive:
+        names = archive.namelist()
+        size = sum(each.file_size for each in archive.infolist())
+    return next((what for name, what in _ARCHIVED.items() if name in names), _OPEN), size
 
 
 def _text(cell: Any) -> str | None:

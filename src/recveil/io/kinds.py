@@ -32,13 +32,15 @@ _UNPACK = "unpack it, and name the file in it"
 _AS_CSV = "save it as CSV: one rating a line, commas between columns, points in numbers"
 _UTF_8 = "save it as UTF-8 text"
 
+# Word's are no workbooks, but begin as Excel's do; whoever opens it will say.
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLD_WORKBOOK = "an old Excel workbook"
+
 _BINARY = {
     b"SQLite format 3\0": Kind(
         "a SQLite database", "write the table as CSV: sqlite3 -csv -header FILE 'SELECT ...'"
     ),
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": Kind(
-        "an old Excel workbook, or another of Office", _SHEET
-    ),
+    _OLD_OFFICE: Kind(f"{_OLD_WORKBOOK}, or another file of Office", _SHEET),
     b"\x89HDF\r\n\x1a\n": Kind("an HDF5 file", _FRAME),
     b"\x93NUMPY": Kind("a numpy array", _FRAME),
     b"\x80\x02": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
@@ -76,7 +78,8 @@ _ZIPPED = {
     r"content\.xml$": Kind("an OpenDocument spreadsheet", _SHEET),
     r".*\.npy$": Kind("numpy arrays (.npz)", _FRAME),
 }
-_OF_EXCEL, _OF_OPEN_DOCUMENT = "xl/workbook.xml", "content.xml"
+_OF_EXCEL, _OF_BINARY_EXCEL = "xl/workbook.xml", "xl/workbook.bin"
+_OF_OPEN_DOCUMENT = "content.xml"
 _SHEETS = b"application/vnd.oasis.opendocument.spreadsheet"
 _JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
 # Excel is told by this line what stands between columns.
@@ -236,18 +239,35 @@ def _is_old_pickle(head: bytes) -> bool:
 
 
 def workbook_in(path: Path) -> str | None:
-    """Say what a zip archive is, if it is a workbook of Excel (.xlsx) or OpenDocument (.ods).
+    """Say what a file is, if it is a workbook of Excel (.xlsx, .xlsb, .xls) or OpenDocument (.ods).
 
     Parameters
     ----------
     path : Path
-        A zip archive, or what begins as one.
+        As it lies on the disk: what is packed once more is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "shop.xlsx")
+    ...     with zipfile.ZipFile(path, "w") as archive:
+    ...         archive.writestr("xl/workbook.xml", "<workbook/>")
+    ...     workbook_in(path)
+    'an Excel workbook'
     """
+    with path.open("rb") as file:
+        if file.read(len(_OLD_OFFICE)) == _OLD_OFFICE:
+            return _OLD_WORKBOOK
+    if not is_zip(path):
+        return None
     try:
         with path.open("rb") as file, opened_archive(file) as archive:
             names = set(archive.namelist())
             if _OF_EXCEL in names:
                 return "an Excel workbook"
+            if _OF_BINARY_EXCEL in names:
+                return "a binary Excel workbook"
             is_one = _OF_OPEN_DOCUMENT in names and _SHEETS in archive.open("mimetype").read(80)
             return "an OpenDocument spreadsheet" if is_one else None
     except (zipfile.BadZipFile, NotImplementedError, KeyError, zlib.error, RuntimeError):

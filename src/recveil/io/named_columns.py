@@ -109,7 +109,7 @@ def head_of(path: Path) -> bytes:
     RecveilError
         What the file is, and what to make of it.
     """
-    what = workbook_in(path) if is_zip(path) else None
+    what = workbook_in(path)
     if kind := kind_of_file(path):
         what = f"a {NAMES[kind]} database"
     if what is not None:

@@ -94,7 +94,7 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     check_format(format)
     with naming(path):
         packing = packing_of(path)
-        if of_several := _of_several(path, packing):
+        if of_several := _of_several(path):
             return _within(*of_several, layout, path, format)
         _refuse_within(layout, path)
         if is_zip(path):
@@ -136,9 +136,9 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
     return found._replace(said=tuple(each for each in found.said if " between " not in each))
 
 
-def _of_several(path: Path, packing: str | None) -> tuple[str, str] | None:
+def _of_several(path: Path) -> tuple[str, str] | None:
     """Say what a file is that may hold several tables, and its name for people."""
-    if packing == "zip" and (book := workbook_in(path)) is not None:
+    if (book := workbook_in(path)) is not None:
         return "workbook", book
     kind = kind_of_file(path)
     return None if kind is None else (kind, f"a {NAMES[kind]} database")
