@@ -8,10 +8,12 @@ import shutil
 import numpy as np
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
+from recveil.anonymize.shared_words import SharedWords
 from recveil.audit import audit
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.evaluate import evaluate
 from recveil.publish import describe
 from recveil.publish.croissant import VERSION
 from recveil.ratings import Ratings, RatingScale
@@ -235,6 +237,185 @@ class TestAudit:
         (tmp_path / "audit.json").write_text(content)
         with pytest.raises(RecveilError, match="no result of an audit of a release"):
             describe(padded, padded.parent / "x.json", audit=tmp_path / "audit.json")
+
+
+@pytest.fixture(scope="module")
+def judged(padded):
+    """The file of an evaluation, and what stands in it."""
+    file = padded.parent / "evaluation.json"
+    told = evaluate(padded, RATINGS, split=0.2, targets=10, with_membership=False).to_json()
+    file.write_text(json.dumps(told))
+    return file, told
+
+
+class TestEvaluation:
+    def test_what_was_measured_is_told(self, padded, judged):
+        file, told = judged
+        describe(padded, padded.parent / "measured.json", evaluation=file, force=True)
+        text = (padded.parent / "measured.json").read_text()
+        said = json.loads(text)["rai:dataUseCases"]
+        assert f"Measured by the publisher: {told['headline']}" in said
+        assert "20% of everybody's ratings were held out" in said[0]
+        assert "The release" in told["headline"] or "Lists cannot be told" in told["headline"]
+        assert not any(note in text for note in told["disclosure"]["verdict"])
+        assert "secret" not in text
+
+    def test_mlcroissant_reads_it(self, padded, found, judged):
+        mlc = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+        target = padded.parent / "measured.json"
+        describe(padded, target, audit=found[0], evaluation=judged[0], force=True)
+        read = mlc.Dataset(jsonld=target).metadata
+        assert not read.ctx.issues.errors
+        assert judged[1]["headline"] in str(read.data_use_cases)
+
+    def test_what_nobody_measured_is_not_made_up(self, padded):
+        assert "rai:dataUseCases" not in described(padded)
+
+    def test_by_what_it_was_judged(self, tmp_path):
+        train, test = make_ratings(40, 15, 300, seed=1), make_ratings(40, 15, 200, seed=2)
+        PredictiveAnonymizer(4, seed=1).anonymize(train).write(tmp_path / "out")
+        found = evaluate(tmp_path / "out", train=train, test=test, targets=5, with_membership=False)
+        told = found.to_json()
+        (tmp_path / "e.json").write_text(json.dumps(told))
+        describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
+        said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
+        assert f"Judged by {told['test_cells']:,} ratings that were held out" in said[0]
+
+    def test_of_likes_no_ratings_are_spoken_of(self, tmp_path):
+        likes = RATINGS.as_likes()
+        SparseRows(4, seed=1).anonymize(likes).write(tmp_path / "out")
+        told = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
+        (tmp_path / "e.json").write_text(json.dumps(told.to_json()))
+        describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
+        said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
+        assert "20% of everybody's likes were held out" in said[0]
+        assert "raw likes" in said[1]
+
+    def test_words_without_an_order(self, tmp_path):
+        scale = RatingScale.of_words("up,down", ordered=False)
+        users, said = MADE.user_positions(), np.where(MADE.values > 3, "up", "down")
+        words = Ratings.from_columns(users, MADE.indices, said, scale=scale)
+        SharedWords(4, seed=1).anonymize(words).write(tmp_path / "out")
+        found = evaluate(tmp_path / "out", words, split=0.2)
+        (tmp_path / "e.json").write_text(json.dumps(found.to_json()))
+        describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
+        told = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
+        assert re.search(r"People's rows tell \d+\.\d% of their held-out words rightly", told[1])
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release_sha256": "x"}', "7"])
+    def test_what_is_none_is_refused(self, padded, tmp_path, content):
+        (tmp_path / "e.json").write_text(content)
+        with pytest.raises(RecveilError, match="no result of an evaluation of a release") as no:
+            describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
+        assert len(str(no.value)) < 300
+        assert not (padded.parent / "x.json").exists()
+
+    def test_an_audit_is_no_evaluation_and_the_other_way_round(self, padded, found, judged):
+        for name, file in {"evaluation": found[0], "audit": judged[0]}.items():
+            with pytest.raises(RecveilError, match=f"no result of an {name} of a release"):
+                describe(padded, padded.parent / "x.json", **{name: file})
+
+    def test_a_text_that_hides_something_is_refused(self, padded, judged, tmp_path):
+        told = judged[1] | {"headline": "It keeps\u202e all."}
+        (tmp_path / "e.json").write_text(json.dumps(told))
+        with pytest.raises(RecveilError, match=r"U\+202E, which nobody sees"):
+            describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
+
+
+@pytest.mark.parametrize("what", ["audit", "evaluation"])
+def test_figures_of_a_release_with_the_same_settings_are_refused(what, found, judged, tmp_path):
+    other = make_ratings(n_users=60, n_items=20, n_ratings=500, seed=3, scale=RATINGS.scale)
+    PredictiveAnonymizer(4, seed=918_273).anonymize(other).write(tmp_path / "other")
+    file = found[0] if what == "audit" else judged[0]
+    with pytest.raises(RecveilError, match=f"the {what} is of another release than other, by the"):
+        describe(tmp_path / "other", tmp_path / "x.json", **{what: file})
+    assert not (tmp_path / "x.json").exists()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("origin")
+    rows = [
+        f"{u % 30},{i},{u % 5 + 1},2020-01-{u % 28 + 1:02}" for u in range(60) for i in range(9)
+    ]
+    rows = [*dict.fromkeys(rows), "31,8,77,2020-01-01"]
+    (folder / "salaries of acme.csv").write_text(
+        "acme_member,acme_film,acme_stars,acme_day\n" + "\n".join(rows) + "\n"
+    )
+    reading = {"user": "acme_member", "item": "acme_film", "rating": "acme_stars"}
+    reading |= {"time": "acme_day", "scale": RatingScale(1, 5, 1), "drop_off_scale": True}
+    reading |= {"duplicates": "last"}
+    table = folder / "salaries of acme.csv"
+    anonymize(table, folder / "out", k=3, seed=1, **reading)
+    told = audit(table, release=folder / "out", targets=5, curves=False, **reading).to_dict()
+    (folder / "audit.json").write_text(json.dumps(told, default=str))
+    return folder, told
+
+
+class TestOrigin:
+    """What is told of the owner's table: for what it had columns, and what was left out."""
+
+    def told(self, folder, **options):
+        audited = {"audit": folder / "audit.json"}
+        describe(folder / "out", folder / "c.json", **audited, **options, force=True)
+        text = (folder / "c.json").read_text()
+        return text, json.loads(text)["rai:dataPreprocessingProtocol"]
+
+    def test_roles_and_what_was_dropped(self, made):
+        folder, audited = made
+        text, said = self.told(folder)
+        dropped = audited["data"]["off_scale_dropped"]
+        assert dropped > 0
+        assert said[0] == (
+            "Read from a table with columns for user, item, rating and time; the times are not "
+            "published."
+        )
+        assert f"Rows left out, as they were off the scale: {dropped:,}." in said
+        assert "acme" not in text
+        assert "salaries" not in text
+
+    def test_names_of_columns_where_they_are_asked_for(self, made):
+        text, said = self.told(made[0], column_names=True)
+        assert "user: 'acme_member'; item: 'acme_film'; rating: 'acme_stars'" in said[1]
+        assert "salaries" not in text
+
+    def test_names_are_told_by_an_audit_alone(self, padded):
+        with pytest.raises(RecveilError, match=r"column_names \(--column-names\): only an audit"):
+            describe(padded, padded.parent / "x.json", column_names=True)
+
+
+class TestPage:
+    def page(self, folder, **options):
+        (folder.parent / "card.toml").write_text(CARD)
+        target = folder.parent / "card.md"
+        describe(folder, target, card=folder.parent / "card.toml", force=True, **options)
+        return target.read_text()
+
+    def test_all_of_the_card_stands_there(self, folder):
+        page = self.page(folder)
+        _, _, rest = (folder / "README.md").read_text().partition("\n")
+        assert rest.strip() in page
+        for said in ("Publisher: Public Library", "Contact: data@", "Published: 2026-01-31"):
+            assert said in page
+        digest = hashlib.sha256((folder / "release.json").read_bytes()).hexdigest()
+        assert digest in page.rsplit("\n\n", 1)[-1]
+        assert str(folder.parent) not in page
+        assert "secret" not in page
+
+    def test_words_are_text_and_nothing_more(self, padded):
+        assert self.page(padded).startswith(r"# Ratings of a library \</script\>\<b\>")
+
+    def test_what_was_measured(self, padded, found, judged):
+        page = self.page(padded, audit=found[0], evaluation=judged[0])
+        _, _, risk = page.partition("## What adversaries found, as measured by the publisher")
+        risk, _, utility = risk.partition("## What it is still worth, as measured by the publisher")
+        assert found[1]["release"]["headline"].replace("*", r"\*") in risk
+        assert judged[1]["headline"] in utility
+        plain = self.page(padded)
+        assert "as measured by the publisher" not in plain
+
+    def test_the_same_bytes_each_time(self, padded):
+        assert self.page(padded) == self.page(padded)
 
 
 class TestWhatIsRefused:

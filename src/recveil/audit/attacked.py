@@ -98,6 +98,7 @@ class AttackedRelease:
             "levels": self.manifest.claim.levels,
             "layout": self.manifest.layout,
             "settings": dict(self.manifest.settings),
+            "sha256": self.manifest.sha256,
             "unprotected": self.unprotected,
             "lowest_level": self.lowest_level,
             "columns": columns_of(self.manifest.claim),

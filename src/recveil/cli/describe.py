@@ -11,7 +11,8 @@ from recveil.cli.options import Force, Json
 def describe(
     release: Annotated[Path, typer.Argument(help="A release folder; it stays as it is.")],
     output: Annotated[
-        Path, typer.Argument(help="What to write, beside the folder: croissant.json, say.")
+        Path,
+        typer.Argument(help="What to write, beside the folder: croissant.json or card.md, say."),
     ],
     card: Annotated[
         Path | None,
@@ -28,10 +29,25 @@ def describe(
             help="What recveil audit --release --json found in this release, to be told, too.",
         ),
     ] = None,
+    evaluation: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What recveil evaluate --release --json said this release is worth, to be told, "
+            "too.",
+        ),
+    ] = None,
+    column_names: Annotated[
+        bool,
+        typer.Option(
+            "--column-names",
+            help="With --audit: tell what your table calls its columns, too.",
+        ),
+    ] = False,
     force: Force = False,
     json: Json = None,
 ) -> None:
-    """Describe a release for data portals: in Croissant, in a file beside it.
+    """Describe a release for data portals: in Croissant, or as a page (.md), in a file beside it.
 
     The release is verified first, and not described if it does not hold.
 
@@ -40,6 +56,14 @@ def describe(
     from recveil.cli.show import write_json
     from recveil.publish import describe
 
-    found = describe(release, output, card=card, audit=audit, force=force)
+    found = describe(
+        release,
+        output,
+        card=card,
+        audit=audit,
+        evaluation=evaluation,
+        column_names=column_names,
+        force=force,
+    )
     if write_json({"output": str(output), "verification": found.to_dict()}, json):
         typer.echo(f"Wrote {output}. Publish it beside {release}, which is as it was.")

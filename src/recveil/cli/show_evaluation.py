@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from recveil.cli.headline import headline, predicts, say_best
+from recveil.evaluate.headline import headline, predicts, say_best
 
 
 def show_evaluation(plain: dict[str, Any]) -> None:

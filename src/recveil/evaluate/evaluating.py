@@ -11,8 +11,9 @@ from recveil.errors import RecveilError
 from recveil.evaluate.deviations import NullRule
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
+from recveil.evaluate.headline import headline
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
-from recveil.evaluate.words_told import WordsTold, tell_words
+from recveil.evaluate.words_told import WordsTold, tell_words, told_headline
 from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
@@ -47,6 +48,8 @@ class Evaluated(NamedTuple):
     matched : Matched or None
         Which ratings of the test file could be used.
     seed : int
+    sha256 : str or None
+        Of the folder's release.json.
     """
 
     evaluation: Evaluation | WordsTold
@@ -56,6 +59,7 @@ class Evaluated(NamedTuple):
     share: float | None
     matched: Matched | None
     seed: int
+    sha256: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data: `Evaluation.to_json`, and how it came about."""
@@ -65,14 +69,18 @@ class Evaluated(NamedTuple):
             "unknown_cells": self.matched.left_out,
             "also_in_training": self.matched.also_in_training,
         }
+        plain = self.evaluation.to_json()
+        said = told_headline(plain) if "words_told" in plain else headline(plain)
         return {
+            "headline": said,
             "release": self.release,
+            "release_sha256": self.sha256,
             "made_anew": self.share is not None,
             "split": self.share,
             "seed": self.seed,
             "left_out": left_out,
             "readings": [{"source": read.name, **read.to_dict()} for read in self.readings],
-            **self.evaluation.to_json(),
+            **plain,
         }
 
     def _facts(self) -> dict[str, object]:
@@ -176,7 +184,8 @@ def evaluate(
             found = evaluator.evaluate(judged, anonymizer=anonymizer)
         else:
             found = tell_words(divided, judged)
-    return Evaluated(found, divided.train, readings, folder.name, split, matched, seed)
+    name, sha256 = folder.name, manifest.sha256
+    return Evaluated(found, divided.train, readings, name, split, matched, seed, sha256)
 
 
 def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) -> None:

@@ -4,6 +4,7 @@ A word is right, or it is not; there is no error of any size. What a release is 
 against the commonest word of each item, which takes no release.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,6 +114,27 @@ def commonest_words(train: Ratings) -> NDArray[np.float64]:
     # Of an item that nobody rated, what is commonest of all is as good a guess as any.
     counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
     return np.asarray(counts.argmax(axis=1) + 1.0)
+
+
+def told_headline(plain: Mapping[str, Any]) -> str:
+    """Sum up in words what `WordsTold.to_json` says.
+
+    Examples
+    --------
+    >>> right = {"mean": 0.6, "low": 0.55, "high": 0.65, "trials": 90}
+    >>> gain = {"mean": 0.1, "low": 0.05, "high": 0.15, "trials": 90}
+    >>> told = {"cells": 400, "right": right, "commonest": right | {"mean": 0.5}, "gain": gain}
+    >>> told_headline({"words_told": told}).split("; ")[0]
+    "People's rows tell 60.0% of their held-out words rightly (55.0% to 65.0%)"
+    """
+    told = plain["words_told"]
+    right, usual, gain = (told[name] for name in ("right", "commonest", "gain"))
+    return (
+        f"People's rows tell {right['mean']:.1%} of their held-out words rightly "
+        f"({right['low']:.1%} to {right['high']:.1%}); each item's commonest word, which takes no "
+        f"release, tells {usual['mean']:.1%}; the difference is {gain['mean']:.1%} "
+        f"({gain['low']:.1%} to {gain['high']:.1%})."
+    )
 
 
 def _by_person(users: NDArray[np.int64], right: NDArray[np.bool_]) -> NDArray[np.float64]:

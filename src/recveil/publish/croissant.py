@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from recveil.publish.card_page import left_out
+from recveil.publish.measured import Measured
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest
@@ -82,7 +84,7 @@ def croissant(
     name: str,
     base: str,
     card: PublisherCard,
-    measured: list[str],
+    found: Measured,
 ) -> str:
     """Return the description of a release as JSON: always the same for the same release and card.
 
@@ -99,8 +101,8 @@ def croissant(
     base : str
         What stands before the name of each file: an address, or the name of the folder.
     card : PublisherCard
-    measured : list of str
-        What the publisher measured, a sentence each.
+    found : Measured
+        What the publisher measured.
     """
     content_name = manifest.ratings_file or ""
     sections = _sections(data_card(manifest, content_name))
@@ -111,7 +113,6 @@ def croissant(
     made = f"Made with recveil {manifest.recveil}: " + "; ".join(
         f"{key}: {value}" for key, value in manifest.settings.items()
     )
-    dropped = manifest.counts.get("duplicates_dropped", 0)
     about: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -124,23 +125,25 @@ def croissant(
         "rai:personalSensitiveInformation": [
             promised,
             *open_ones,
-            *(f"Measured by the publisher: {sentence}" for sentence in measured),
+            *_by_publisher(found.risk),
         ],
         "rai:dataLimitations": open_ones,
         "rai:dataManipulationProtocol": made,
+        **({"rai:dataUseCases": _by_publisher(found.utility)} if found.utility else {}),
         **({"rai:dataCollection": card.collection} if card.collection else {}),
         "distribution": [_file(each, entry, base) for each, entry in files.items()],
     }
-    if dropped:
-        about["rai:dataPreprocessingProtocol"] = [
-            f"{dropped:,} rows were left out, as their people had "
-            f"{'liked' if manifest.scale.unary else 'rated'} the item more than once."
-        ]
+    if before := [*found.origin, *filter(None, [left_out(manifest)])]:
+        about["rai:dataPreprocessingProtocol"] = before
     if manifest.layout != "model":
         about["recordSet"] = [_records(manifest, content_name)]
     text = json.dumps(about, indent=2, ensure_ascii=False)
     # Portals put it into pages, where nothing of it may end the script that it stands in.
     return re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign.group()):04x}", text) + "\n"
+
+
+def _by_publisher(sentences: tuple[str, ...]) -> list[str]:
+    return [f"Measured by the publisher: {sentence}" for sentence in sentences]
 
 
 def _words_of(card: PublisherCard) -> dict[str, Any]:

@@ -1,18 +1,18 @@
 """describe: a release in the words of data portals, in a file beside it."""
 
-import json
 from os import PathLike
 from pathlib import Path
 
 from recveil.beside import write_beside
-from recveil.devices import read_whole
-from recveil.errors import RecveilError, reason_of
+from recveil.errors import RecveilError
 from recveil.io.pipes import is_standard, refuse_no_path
 from recveil.io.write import refuse_to_replace
+from recveil.publish.card_page import card_page
 from recveil.publish.croissant import croissant
-from recveil.publish.publisher_card import PublisherCard, refuse_unseen
+from recveil.publish.measured import measured
+from recveil.publish.publisher_card import PublisherCard
 from recveil.release.form import known_manifest
-from recveil.release.manifest import MANIFEST, FileEntry, Manifest
+from recveil.release.manifest import MANIFEST, FileEntry
 from recveil.verify import Verification, verify
 
 
@@ -22,9 +22,11 @@ def describe(
     *,
     card: str | PathLike[str] | None = None,
     audit: str | PathLike[str] | None = None,
+    evaluation: str | PathLike[str] | None = None,
+    column_names: bool = False,
     force: bool = False,
 ) -> Verification:
-    """Describe a release in Croissant, the format of data portals, in a file beside it.
+    """Describe a release for data portals, in Croissant or Markdown, in a file beside it.
 
     The release is verified first: what does not keep its promise is not described. Nothing private
     is read, and nothing of this machine stands in the file.
@@ -35,13 +37,20 @@ def describe(
         The published folder. It stays as it is: the description is no part of it.
     output : path
         The file to be written, such as ``croissant.json``; beside the folder, unless the card says
-        where the folder is published.
+        where the folder is published. If its name ends in ``.md``, it is a page for people: the
+        release's own card with all that is told here.
     card : path, optional
         The publisher's words, as TOML: title, description, publisher, contact, licence, date, url,
         version, citation, collection, keywords.
     audit : path, optional
-        What an audit of this release found, as ``recveil audit --json`` writes it: its sentences
-        about the release are told, too, as measured by the publisher.
+        What an audit of this release found, as ``recveil audit --release --json`` writes it: its
+        sentences about the release are told, too, as measured by the publisher; and for what the
+        table had columns, and how many of its rows were off the scale.
+    evaluation : path, optional
+        What an evaluation of this release found, as ``recveil evaluate --json`` writes it: what the
+        release is still worth is told, too.
+    column_names : bool
+        Tell what the owner's table calls its columns, too, which `audit` says.
     force : bool
         Replace a file that stands at `output`.
 
@@ -53,8 +62,8 @@ def describe(
     Raises
     ------
     RecveilError
-        If the release cannot be read or does not hold, the card makes no sense, the audit is none
-        of this release, or the output cannot be written.
+        If the release cannot be read or does not hold, the card makes no sense, the audit or the
+        evaluation is none of this release, or the output cannot be written.
 
     Examples
     --------
@@ -77,6 +86,13 @@ def describe(
         refuse_no_path("a card", card=card)
     if audit is not None:
         refuse_no_path("the result of an audit", audit=audit)
+    elif column_names:
+        raise RecveilError(
+            "column_names (--column-names): only an audit tells them; give its result with audit "
+            "(--audit)"
+        )
+    if evaluation is not None:
+        refuse_no_path("the result of an evaluation", evaluation=evaluation)
     folder, target = Path(release).resolve(), Path(output).absolute()
     refuse_to_replace(target, force=force)
     words = PublisherCard() if card is None else PublisherCard.read(card)
@@ -86,7 +102,8 @@ def describe(
             f"beside {folder.name}, or say with url in the card where that is published"
         )
     manifest = known_manifest(folder)
-    measured = [] if audit is None else _measured(Path(audit), manifest, folder.name)
+    files_of = (None if file is None else Path(file) for file in (audit, evaluation))
+    found = measured(manifest, folder.name, *files_of, column_names=column_names)
     result = verify(folder)
     if not result.holds:
         raise RecveilError(
@@ -95,35 +112,10 @@ def describe(
         )
     names = [*manifest.files, MANIFEST]
     files = {name: FileEntry.of(folder / name) for name in names}
-    base = words.url.rstrip("/") or folder.name
-    text = croissant(manifest, files, folder.name, base, words, measured)
+    if target.suffix.lower() == ".md":
+        text = card_page(manifest, files[MANIFEST].sha256, folder.name, words, found)
+    else:
+        base = words.url.rstrip("/") or folder.name
+        text = croissant(manifest, files, folder.name, base, words, found)
     write_beside(target, lambda beside: beside.write_text(text, "utf-8"))
     return result
-
-
-def _measured(file: Path, manifest: Manifest, name: str) -> list[str]:
-    """Return what an audit says of a release, if it is of this one."""
-    try:
-        told = json.loads(read_whole(file))["release"]
-        about = {key: told[key] for key in ("claim", "k", "layout", "settings")}
-        sentences = [told["headline"], *told["verdict"], *told["warnings"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RecveilError(
-            f"{file.name}: no result of an audit of a release ({reason_of(error)}); write one: "
-            f"recveil audit RATINGS --release {name} --json FILE"
-        ) from error
-    claim = manifest.claim
-    own = {
-        "claim": claim.kind,
-        "k": claim.k,
-        "layout": manifest.layout,
-        "settings": dict(manifest.settings),
-    }
-    if about != own:
-        raise RecveilError(
-            f"{file.name}: the audit is of another release than {name}, with another claim or "
-            f"other settings; audit this one"
-        )
-    for sentence in sentences:
-        refuse_unseen(file.name, sentence, most=5_000)
-    return sentences

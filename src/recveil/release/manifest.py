@@ -271,6 +271,11 @@ class Manifest:
         return hashlib.sha256(to_bytes(content)).hexdigest()
 
     @property
+    def sha256(self) -> str | None:
+        """The SHA-256 of the release.json that says all this; None of what was not written."""
+        return hashlib.sha256(to_bytes(self.to_json())).hexdigest() if self.files else None
+
+    @property
     def number(self) -> int:
         """The number of its format."""
         return FORMATS.index(self.format) + 1

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-# Of `recveil.evaluate`, which is imported only when it is needed.
-TOO_SMALL = "it is too small to tell"
+from recveil.evaluate.gain import TOO_SMALL
+
 _LOW_HIGH = "low", "high"
 
 

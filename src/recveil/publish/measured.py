@@ -1,0 +1,147 @@
+"""Measured: what an audit and an evaluation found of a release, for whoever describes it.
+
+Their JSON is the publisher's own, and bears the SHA-256 of the release.json that was attacked, or
+judged: figures of another release are refused, however alike its settings are.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recveil.devices import read_whole
+from recveil.errors import RecveilError, quoted, reason_of
+from recveil.publish.publisher_card import refuse_unseen
+from recveil.release.manifest import Manifest
+
+_LONGEST = 5_000
+_ROLES = ("user", "item", "rating", "time")
+_MADE_ANEW = (
+    "Judged by another release: {share:.0%} of everybody's {what} were held out, and it was made "
+    "of the rest in the same way."
+)
+_JUDGED = "Judged by {cells:,} {what} that were held out of what it was made from."
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, and what it was measured on, a sentence each.
+
+    Parameters
+    ----------
+    risk, utility : tuple of str
+        What adversaries found in the release, and what it is still worth.
+    origin : tuple of str
+        Which columns of the owner's table were read, and what was left out of it.
+    """
+
+    risk: tuple[str, ...] = ()
+    utility: tuple[str, ...] = ()
+    origin: tuple[str, ...] = ()
+
+
+def measured(
+    manifest: Manifest,
+    name: str,
+    audit: Path | None,
+    evaluation: Path | None,
+    *,
+    column_names: bool = False,
+) -> Measured:
+    """Read what was measured of a release.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    name : str
+        What the folder is called, for errors.
+    audit, evaluation : Path or None
+        What ``recveil audit --release --json`` and ``recveil evaluate --release --json`` wrote.
+    column_names : bool
+        Whether to tell what the owner's table calls its columns, and its format, too.
+
+    Raises
+    ------
+    RecveilError
+        If a file is none of these, or of another release.
+    """
+    risk, origin, utility = [], [], []
+    if audit is not None:
+        verb = "audit RATINGS"
+        told = _read(audit, "an audit", verb, name)
+        with _meaning(audit, "an audit", verb, name):
+            release = told["release"]
+            sha256 = release["sha256"]
+            risk = [release["headline"], *release["verdict"], *release["warnings"]]
+            risk = list(dict.fromkeys(risk))  # what is warned of may be a part of the verdict
+            origin = _origin(told["data"], column_names=column_names)
+        _refuse_another(audit, "audit", sha256, manifest, name)
+    if evaluation is not None:
+        verb = "evaluate RATINGS --split 0.2"
+        told = _read(evaluation, "an evaluation", verb, name)
+        with _meaning(evaluation, "an evaluation", verb, name):
+            sha256 = told["release_sha256"]
+            of_risk = (told.get("disclosure") or {}).get("verdict", [])
+            notes = [note for note in told["notes"] if note not in of_risk]
+            utility = [_ground(told, manifest), told["headline"], *notes]
+        _refuse_another(evaluation, "evaluation", sha256, manifest, name)
+    for file, sentences in ((audit, (*risk, *origin)), (evaluation, utility)):
+        for sentence in sentences:
+            refuse_unseen(file.name if file else "", sentence, most=_LONGEST)
+    return Measured(tuple(risk), tuple(utility), tuple(origin))
+
+
+@contextmanager
+def _meaning(file: Path, what: str, verb: str, name: str) -> Iterator[None]:
+    """Turn what is missing in a file, or makes no sense, into an error that names it."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecveilError(
+            f"{file.name}: no result of {what} of a release ({reason_of(error)}); write one: "
+            f"recveil {verb} --release {name} --json FILE"
+        ) from error
+
+
+def _read(file: Path, what: str, verb: str, name: str) -> dict[str, Any]:
+    with _meaning(file, what, verb, name):
+        told = json.loads(read_whole(file))
+        if not isinstance(told, dict):
+            raise TypeError("no JSON object")
+    return told
+
+
+def _refuse_another(file: Path, what: str, sha256: Any, manifest: Manifest, name: str) -> None:
+    if sha256 is None or sha256 != manifest.sha256:
+        raise RecveilError(
+            f"{file.name}: the {what} is of another release than {name}, by the SHA-256 of its "
+            f"release.json; make one of this"
+        )
+
+
+def _ground(told: dict[str, Any], manifest: Manifest) -> str:
+    """Say by what a release was judged."""
+    what = "likes" if manifest.scale.unary else "ratings"
+    if told["made_anew"]:
+        return _MADE_ANEW.format(share=told["split"], what=what)
+    cells = told["words_told"]["cells"] if "words_told" in told else told["test_cells"]
+    return _JUDGED.format(cells=cells, what=what)
+
+
+def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:
+    """Say which columns were read, and what was left out; their names may be private."""
+    columns = data["columns"]
+    roles = [role for role in _ROLES if role in columns]
+    sentences = []
+    if roles:
+        times = "; the times are not published" if "time" in roles else ""
+        named = f"{', '.join(roles[:-1])} and {roles[-1]}"
+        sentences.append(f"Read from a table with columns for {named}{times}.")
+    if column_names and roles:
+        called = (f"{role}: {quoted(columns[role], 100)}" for role in roles)
+        sentences.append(f"Its columns: {'; '.join(called)}.")
+    if dropped := int(data["off_scale_dropped"]):
+        sentences.append(f"Rows left out, as they were off the scale: {dropped:,}.")
+    return sentences
