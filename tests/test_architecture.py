@@ -28,8 +28,9 @@ FLOORS = {
     "evaluate": 8,
     "compare": 9,
     **dict.fromkeys(["demo", "report"], 10),
-    "cli": 11,
-    "__main__": 12,
+    "workbench": 11,
+    "cli": 12,
+    "__main__": 13,
 }
 
 

@@ -26,6 +26,7 @@ TWINS = {
     "sample": "recveil.anonymize",
     "selftest": "recveil.audit",
     "verify": "recveil.verify",
+    "workbench": "recveil.workbench",
 }
 
 

@@ -26,7 +26,10 @@ TWINS = {
     "sample": ("recveil.anonymize", ["out", "-o", "drawn", "--people", "9"]),
     "selftest": ("recveil.audit", ["r.csv"]),
     "verify": ("recveil.verify", ["r.csv"]),
+    "workbench": ("recveil.workbench", []),
 }
+# They write no result that a program could read.
+WITHOUT_JSON = ("config", "workbench")
 # What nobody can type.
 OF_THE_LIBRARY_ALONE = {
     ("compare", "stopped"): "a function, which the command gives itself: it writes the page",
@@ -36,7 +39,11 @@ OF_THE_LIBRARY_ALONE = {
 }
 MAKES_ADVERSARIES = "describes one of the `adversaries`"
 OF_THE_COMMAND_ALONE = {
-    **{(verb, "json"): "writes what the result holds" for verb in COMMANDS if verb != "config"},
+    **{
+        (verb, "json"): "writes what the result holds"
+        for verb in COMMANDS
+        if verb not in WITHOUT_JSON
+    },
     **{
         (verb, "config"): "the library reads no file of options"
         for verb in COMMANDS

@@ -28,6 +28,7 @@ from recveil.cli.outputs import with_checked_outputs
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.verify import verify
+from recveil.cli.workbench import workbench
 from recveil.errors import (
     RecveilError,
     UnknownOrderError,
@@ -41,10 +42,10 @@ from recveil.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (
     *(demo, inspect, audit, anonymize, sample, verify, describe, evaluate, compare, selftest),
-    *(convert, generate, config),
+    *(convert, generate, config, workbench),
 )
 
-_READ_NOTHING = (demo, selftest, generate, config)
+_READ_NOTHING = (demo, selftest, generate, config, workbench)
 
 
 def make_app() -> typer.Typer:

@@ -1,12 +1,11 @@
 """The page of an audit: one HTML file that one can mail, print, and show to a board."""
 
 import math
-from importlib.resources import files
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attack import AttackEntry, find_attack
 from recveil.attack.stronger import MEMBERSHIP
@@ -50,10 +49,13 @@ def audit_page(result: dict[str, Any]) -> str:
     >>> page[:15], "97 % by colleague" in page
     ('<!DOCTYPE html>', True)
     """
-    text = files("recveil.report").joinpath("audit_page.html.jinja").read_text(encoding="utf-8")
     # Names and labels come from users' data: everything is escaped.
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("recveil.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
         "percent": as_percent,
@@ -78,7 +80,7 @@ def audit_page(result: dict[str, Any]) -> str:
         "release": draw_release(sections["release"]),
     }
     about = meaning_of(sections["release"])
-    return environment.from_string(text).render(
+    return environment.get_template("audit_page.html.jinja").render(
         **sections | tables, charts=charts, about=about, weak_test=MEMBERSHIP
     )
 

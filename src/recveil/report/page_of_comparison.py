@@ -1,11 +1,10 @@
 """The page of a comparison: one HTML file from which the owner of the data chooses a setting."""
 
 import math
-from importlib.resources import files
 from os import PathLike
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.beside import write_beside
@@ -38,9 +37,12 @@ def compare_page(result: dict[str, Any]) -> str:
     >>> page[:15], "Nothing was compared." in page
     ('<!DOCTYPE html>', True)
     """
-    text = files("recveil.report").joinpath("compare_page.html.jinja").read_text(encoding="utf-8")
     environment = Environment(  # names come from outside: everything is escaped
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("recveil.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"percent": as_percent, "count": as_count, "kept": _kept}
     environment.filters["written"] = _written
@@ -49,7 +51,7 @@ def compare_page(result: dict[str, Any]) -> str:
     answer = _headline(result, axis)
     chosen = answer["row"] if answer else None
     drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in UTILITIES]
-    return environment.from_string(text).render(
+    return environment.get_template("compare_page.html.jinja").render(
         data=result.get("data"),
         settings=result.get("settings"),
         methods=result["methods"],

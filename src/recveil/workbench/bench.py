@@ -1,0 +1,108 @@
+"""Bench: what all rooms share: the project, its jobs, and how pages are written."""
+
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from recveil.errors import printable
+from recveil.report.page_of_audit import as_count, as_percent
+from recveil.workbench.guard import FORM, Keys
+from recveil.workbench.jobs import Jobs
+from recveil.workbench.project import Project
+from recveil.workbench.uploads import MOST_BYTES
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+# The rooms, in the order in which somebody goes through them.
+ROOMS = {
+    "data": "Data",
+    "risk": "Risk",
+    "check": "Check",
+}
+
+
+class Bench:
+    """The workbench as its rooms see it.
+
+    Parameters
+    ----------
+    project : Project
+    most_bytes : int
+        The most that an upload may hold.
+    has_spare : bool
+        As for `Jobs`.
+    """
+
+    def __init__(
+        self, project: Project, *, most_bytes: int = MOST_BYTES, has_spare: bool = False
+    ) -> None:
+        self.project = project
+        self.jobs = Jobs(project, has_spare=has_spare)
+        self.keys = Keys()
+        self.most_bytes = most_bytes
+        # Names and labels come from users' data: everything is escaped, and what would turn or
+        # hide text is written out.
+        self._pages = Environment(
+            loader=PackageLoader("recveil.workbench"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_shown,
+        )
+        self._pages.filters |= {"percent": as_percent, "count": as_count}
+
+    def page(self, request: "Request", name: str, status: int = 200, **told: Any) -> "Response":
+        """Write a page.
+
+        Parameters
+        ----------
+        request : Request
+        name : str
+            Of its template.
+        status : int
+        **told
+            What the template tells, by name.
+        """
+        from starlette.responses import HTMLResponse
+
+        shared = {
+            "rooms": ROOMS,
+            "here": request.url.path.strip("/").partition("/")[0],
+            "change": self.keys.change,
+            "project": str(self.project.folder),
+            "input": self.project.chosen_input(),
+        }
+        text = self._pages.get_template(name).render(**shared | told)
+        # Names that are no Unicode cannot be sent.
+        return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    def fragment(self, name: str, **told: Any) -> str:
+        """Write a part of a page."""
+        return self._pages.get_template(name).render(**told)
+
+
+def bench_of(request: "Request") -> Bench:
+    """Return the workbench that a request is for."""
+    return request.app.state.bench
+
+
+def form_of(request: "Request") -> dict[str, str]:
+    """Return the form that came with a request, which the guard has read and checked."""
+    return request.scope.get(FORM, {})
+
+
+def go_to(place: str) -> "Response":
+    """Answer that a page is to be read next."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(place, status_code=303)
+
+
+def _shown(value: Any) -> Any:
+    """Write out control and direction marks of whatever is shown; our own markup has none."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return "\n".join(map(printable, value.split("\n")))
+    return value

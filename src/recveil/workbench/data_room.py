@@ -1,0 +1,114 @@
+"""The room Data: a table is dropped or named, and what was understood of it is corrected."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from recveil.errors import RecveilError
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.commands import command_of
+from recveil.workbench.places import place_of
+from recveil.workbench.project import Input, Job
+from recveil.workbench.risk_room import start_auditing
+from recveil.workbench.said import COLUMNS, said_in
+from recveil.workbench.uploads import receive
+
+_ROOM = "data"
+_LONGEST_NAME = 200
+
+
+async def _page(request: Request) -> Response:
+    bench = bench_of(request)
+    project = bench.project
+    chosen = project.chosen_input()
+    job = None if chosen is None else project.last_job(_ROOM, chosen.id)
+    return bench.page(
+        request,
+        "data.html.jinja",
+        job=job,
+        running=None if job is None else bench.jobs.running(job.id),
+        found=project.result(job),
+        said={} if chosen is None else chosen.reading,
+        inputs=project.inputs(),
+        columns=COLUMNS,
+        most_bytes=bench.most_bytes,
+    )
+
+
+async def _upload(request: Request) -> Response:
+    """Take a file that is sent as it is."""
+    bench = bench_of(request)
+    name = unquote(request.headers.get("x-file-name", ""))[:_LONGEST_NAME] or "table"
+    try:
+        came = await receive(
+            request.stream(), name, bench.project.folder_for("inputs"), most=bench.most_bytes
+        )
+    except RecveilError as error:
+        return JSONResponse({"error": str(error)}, 400)
+    added = bench.project.add_input(came.name, str(came.path), came.digest)
+    bench.project.note(f"dropped {came.name}, SHA-256 {came.digest}")
+    start_inspecting(bench, added)
+    return JSONResponse({"next": "/data"})
+
+
+async def _name(request: Request) -> Response:
+    """Take what somebody names: it is read where it lies."""
+    bench, form = bench_of(request), form_of(request)
+    place = place_of(form.get("place", ""))
+    added = bench.project.add_input(place.name, place.path)
+    bench.project.set_reading(added.id, said_in(form))
+    bench.project.note(f"named {place.path}")
+    start_inspecting(bench, bench.project.input(added.id))
+    return go_to("/data")
+
+
+async def _read_so(request: Request) -> Response:
+    """Take what somebody says of how the table is to be read."""
+    bench = bench_of(request)
+    chosen = bench.project.chosen_input()
+    if chosen is None:
+        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    bench.project.set_reading(chosen.id, said_in(form_of(request)))
+    bench.project.note(f"said how {chosen.name} is to be read")
+    start_inspecting(bench, bench.project.input(chosen.id))
+    return go_to("/data")
+
+
+async def _choose(request: Request) -> Response:
+    bench = bench_of(request)
+    number = form_of(request).get("input", "")
+    if not number.isdecimal() or len(number) > 9:
+        raise RecveilError("expected the number of a table; choose one of the list")
+    bench.project.choose_input(int(number))
+    return go_to("/data")
+
+
+def start_inspecting(bench: Bench, table: Input) -> Job:
+    """Look at a table, and audit it next, so that the verdict is there when somebody asks."""
+    bench.jobs.cancel_room("risk")
+
+    def audit_next(_: Job) -> None:
+        now: Any = bench.project.chosen_input()
+        if now == table:  # nobody has said anything else meanwhile
+            start_auditing(bench, table, curves=False)
+
+    return bench.jobs.start(
+        _ROOM,
+        "inspect",
+        {"source": table.place, "reading": table.reading},
+        command=command_of("inspect", table.place, options=table.reading),
+        input=table.id,
+        then=audit_next,
+    )
+
+
+ROUTES = [
+    Route("/data", _page),
+    Route("/data/upload", _upload, methods=["PUT"]),
+    Route("/data/name", _name, methods=["POST"]),
+    Route("/data/reading", _read_so, methods=["POST"]),
+    Route("/data/choose", _choose, methods=["POST"]),
+]

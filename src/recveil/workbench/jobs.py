@@ -1,0 +1,215 @@
+"""Jobs: work that runs in processes of its own, while the pages stay quick."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import IO, Any
+
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.progress import HowFar
+from recveil.workbench.project import Job, Project
+
+# Seconds after which a process that was asked to end is killed; what it had begun is settled by
+# the next run.
+_PATIENCE = 20.0
+
+
+@brief
+class Running:
+    """A job that runs, and how far it is.
+
+    Parameters
+    ----------
+    job : Job
+    process : subprocess.Popen
+    """
+
+    def __init__(self, job: Job, process: "subprocess.Popen[bytes]") -> None:
+        self.job, self.process = job, process
+        self.far = HowFar(0.0, "", None)
+        self.told: list[tuple[str, Any]] = []
+        self.is_cancelled = False
+        self.has_ended = threading.Event()
+
+    def _facts(self) -> dict[str, object]:
+        return {"task": self.job.task, "done": f"{self.far.fraction:.0%}"}
+
+
+class Jobs:
+    """All jobs of a project: at most one runs for each room.
+
+    Parameters
+    ----------
+    project : Project
+    has_spare : bool
+        Whether a process waits that has loaded already what most tasks need: seconds, each time.
+    """
+
+    def __init__(self, project: Project, *, has_spare: bool = False) -> None:
+        self._project = project
+        self._has_spare = has_spare
+        self._spare = _open_worker() if has_spare else None
+        self._running: dict[int, Running] = {}
+        self._lock = threading.RLock()
+        self._is_closed = False
+
+    def start(
+        self,
+        room: str,
+        task: str,
+        settings: Mapping[str, Any],
+        *,
+        command: str = "",
+        input: int | None = None,
+        then: Callable[[Job], object] | None = None,
+    ) -> Job:
+        """Begin something; what still runs for the same room is cancelled.
+
+        Parameters
+        ----------
+        room : str
+        task : str
+            A name that `recveil.workbench.tasks` knows.
+        settings : mapping
+            What the task takes; plain data.
+        command : str
+            The command line that does the same.
+        input : int, optional
+            The number of the input that it is about.
+        then : callable, optional
+            Is told of the job when it is done, in another thread.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise RecveilError("the workbench is being closed: nothing new is begun")
+            self.cancel_room(room)
+            job = self._project.begin_job(room, task, dict(settings), command, input)
+            running = Running(job, self._open(job))
+            self._running[job.id] = running
+            watcher = threading.Thread(target=self._watch, args=(running, then), daemon=True)
+            watcher.start()
+        return job
+
+    def running(self, number: int) -> Running | None:
+        """Return a job that runs; None if it has ended."""
+        with self._lock:
+            return self._running.get(number)
+
+    def running_in(self, room: str) -> Running | None:
+        """Return the job that runs for a room; None if there is none."""
+        with self._lock:
+            found = [each for each in self._running.values() if each.job.room == room]
+            return found[-1] if found else None
+
+    def cancel(self, number: int) -> None:
+        """Ask a job to end; it tidies up first."""
+        running = self.running(number)
+        if running is None or running.is_cancelled:
+            return
+        running.is_cancelled = True
+        _let_go(running.process.stdin)
+        killer = threading.Timer(_PATIENCE, running.process.kill)
+        killer.daemon = True
+        killer.start()
+
+    def cancel_room(self, room: str) -> None:
+        """Ask what runs for a room to end."""
+        with self._lock:
+            for running in [each for each in self._running.values() if each.job.room == room]:
+                self.cancel(running.job.id)
+
+    def close(self) -> None:
+        """Ask all jobs to end, and wait until they have tidied up."""
+        with self._lock:
+            self._is_closed = True
+            left = list(self._running.values())
+            if self._spare is not None:
+                _let_go(self._spare.stdin)
+                self._spare.wait(_PATIENCE)
+        for running in left:
+            _let_go(running.process.stdin)
+        for running in left:
+            if not running.has_ended.wait(_PATIENCE):
+                running.process.kill()
+                running.has_ended.wait(_PATIENCE)
+
+    def _open(self, job: Job) -> "subprocess.Popen[bytes]":
+        """Give a process its work: the one that waits, if there is one."""
+        folder = self._project.job_folder(job.id)
+        asked = {"task": job.task, "settings": job.settings, "folder": str(folder)}
+        process, self._spare = self._spare or _open_worker(), None
+        try:
+            _ask(process, asked)
+        except BrokenPipeError:  # whatever ended the one that waited
+            process.wait()
+            process = _open_worker()
+            _ask(process, asked)
+        if self._has_spare:
+            self._spare = _open_worker()
+        return process
+
+    def _watch(self, running: Running, then: Callable[[Job], object] | None) -> None:
+        """Hear what a worker tells until it ends."""
+        ended: list[str] | None = None
+        for line in running.process.stdout or ():
+            told = json.loads(line)
+            if "far" in told:
+                running.far = HowFar(*told["far"])
+            elif "ended" in told:
+                ended = told["ended"]
+            else:
+                running.told += told.items()
+        running.process.wait()
+        state, error = ended or self._died(running)
+        with self._lock:
+            if state == "cancelled" and not running.is_cancelled:
+                state = "stopped"
+            self._project.end_job(running.job.id, state, error)
+            del self._running[running.job.id]
+        try:
+            if state == "done" and then is not None:
+                with suppress(RecveilError):  # nothing new is begun while all is being closed
+                    then(running.job)
+        finally:
+            running.has_ended.set()
+
+    def _died(self, running: Running) -> tuple[str, str]:
+        """Say how a worker ended that did not say it."""
+        if running.is_cancelled or self._is_closed:
+            return "cancelled", ""
+        code = running.process.returncode
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        return "failed", (
+            f"the process that worked on it ended {how} and said nothing; if memory is short, "
+            f"close other programs; run it again"
+        )
+
+
+def _open_worker() -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        # -P: nothing that lies in the folder we were started in is taken for a library.
+        [sys.executable, "-P", "-m", "recveil.workbench.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for us, and we let the worker end
+    )
+
+
+def _ask(process: "subprocess.Popen[bytes]", asked: Mapping[str, Any]) -> None:
+    if process.stdin is not None:
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.flush()
+
+
+def _let_go(stream: IO[bytes] | None) -> None:
+    """Close the stream that a worker holds on to."""
+    if stream is not None:
+        try:
+            stream.close()
+        except BrokenPipeError:  # it has ended meanwhile
+            return

@@ -1,0 +1,86 @@
+"""Places: where a table lies that somebody names, checked before anything is opened."""
+
+import os
+import re
+from glob import has_magic
+from pathlib import Path
+from typing import NamedTuple
+
+from recveil.brief import brief
+from recveil.databases import address_of, scheme_of
+from recveil.errors import RecveilError, shortened
+
+# A password within an address, or behind it.
+_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|[?&]password=", re.IGNORECASE)
+_MOST_CHARACTERS = 4_000
+
+
+@brief
+class NamedPlace(NamedTuple):
+    """Where a table lies.
+
+    Attributes
+    ----------
+    name : str
+        What to call it.
+    path : str
+        Its path from the root on, or its address.
+    """
+
+    name: str
+    path: str
+
+
+def place_of(text: str) -> NamedPlace:
+    """Return the place that somebody names: a path, a pattern of part files, or an address.
+
+    Raises
+    ------
+    RecveilError
+        If nothing is there, it is no file or folder, or an address holds a password, which would be
+        kept in the project.
+
+    Examples
+    --------
+    >>> place_of("postgresql://ann@host/shop").path
+    'postgresql://ann@host/shop'
+    >>> place_of("nowhere.csv")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: nowhere.csv: no such file or folder; name one from the root on
+    """
+    text = text.strip()
+    if not text or len(text) > _MOST_CHARACTERS or "\0" in text or text == "-":
+        raise RecveilError("expected the path of a file or folder, or the address of a database")
+    if scheme_of(text) is not None:
+        return _address(text)
+    path = Path(text).expanduser()
+    where = shortened(text)
+    try:
+        path = path.absolute()
+        if has_magic(text) and not path.exists():
+            return NamedPlace(path.name, str(path))
+        if not path.exists():
+            raise RecveilError(f"{where}: no such file or folder; name one from the root on")
+        if not (path.is_file() or path.is_dir()):
+            raise RecveilError(f"{where}: is neither a file nor a folder; name one")
+        if not os.access(path, os.R_OK):
+            raise RecveilError(f"{where}: may not be read; ask its owner, or name another")
+    except OSError as error:
+        raise RecveilError(
+            f"{where}: cannot be looked at ({error.strerror}); name another"
+        ) from None
+    return NamedPlace(path.name or str(path), str(path))
+
+
+def _address(text: str) -> NamedPlace:
+    if _PASSWORD.search(text):
+        raise RecveilError(
+            "the address holds a password, which would be kept in the project; leave it out, and "
+            "give it in the environment (PGPASSWORD) or in the service's own file"
+        )
+    found = address_of(text)
+    if found is not None and not found.is_server:
+        path = Path(found.place).absolute()
+        return NamedPlace(path.name, f"{found.kind}://{path}")
+    return NamedPlace(shortened(text), text)

@@ -1,0 +1,364 @@
+"""Project: a folder in which everything done is kept, and outlives whoever serves it."""
+
+import getpass
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, reason_of
+from recveil.locks import FOR_OWNER, NOT_FOLLOWED, lock
+
+_DATABASE, _LOCK = "project.sqlite", "lock"
+_ONLY_OWNER = 0o700
+# Whoever opens a project of another version must not guess what its columns mean.
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS inputs (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, place TEXT NOT NULL, digest TEXT NOT NULL,
+    reading TEXT NOT NULL, added TEXT NOT NULL, UNIQUE (place, digest));
+CREATE TABLE IF NOT EXISTS jobs (
+    id INTEGER PRIMARY KEY, room TEXT NOT NULL, task TEXT NOT NULL, settings TEXT NOT NULL,
+    command TEXT NOT NULL, input INTEGER, state TEXT NOT NULL, error TEXT NOT NULL,
+    began TEXT NOT NULL, ended TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS log (
+    at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+@brief
+@dataclass(frozen=True)
+class Input:
+    """A table that somebody works on.
+
+    Attributes
+    ----------
+    id : int
+    name : str
+        What its owner calls it.
+    place : str
+        The path of the file, in the project or elsewhere, or the address of a database.
+    digest : str
+        SHA-256 of an uploaded file; empty for what was named, which may change.
+    reading : dict
+        What was said of how to read it, by the names of options.
+    """
+
+    id: int
+    name: str
+    place: str
+    digest: str
+    reading: dict[str, Any]
+
+
+@brief
+@dataclass(frozen=True)
+class Job:
+    """Something that was, or is, worked on by a process of its own.
+
+    Attributes
+    ----------
+    id : int
+    room, task : str
+        Where it was begun, and what is done.
+    settings : dict
+        What the task takes.
+    command : str
+        The command line that does the same.
+    input : int or None
+        Which input it is about.
+    state : {"running", "done", "failed", "cancelled", "stopped"}
+        Stopped is what ran while the workbench ended: it can be run again.
+    error : str
+        Why it failed.
+    began, ended : str
+        Times in UTC; empty if it has not ended.
+    """
+
+    id: int
+    room: str
+    task: str
+    settings: dict[str, Any]
+    command: str
+    input: int | None
+    state: str
+    error: str
+    began: str
+    ended: str
+
+
+class Project:
+    """A folder for its owner alone, with a database of what was done.
+
+    Parameters
+    ----------
+    folder : path
+        Is made if it does not exist.
+
+    Raises
+    ------
+    RecveilError
+        If it is no project, cannot be written, or is open in another workbench.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     project = Project(Path(folder, "project"))
+    ...     project.keep("least k", 5)
+    ...     project.close()
+    ...     again = Project(Path(folder, "project"))
+    ...     again.kept("least k")
+    5
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        _make_folder(self.folder)
+        self._lock_file = _take(self.folder)
+        self._guard = threading.RLock()
+        try:
+            self._database = sqlite3.connect(
+                self.folder / _DATABASE, check_same_thread=False, isolation_level=None
+            )
+            (self.folder / _DATABASE).chmod(FOR_OWNER)
+            self._prepare()
+        except sqlite3.Error as error:
+            os.close(self._lock_file)
+            raise RecveilError(
+                f"{self.folder / _DATABASE}: is no project that can be read ({error}); name "
+                f"another folder"
+            ) from None
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        with self._guard:
+            self._database.close()
+            if self._lock_file >= 0:
+                os.close(self._lock_file)
+                self._lock_file = -1
+
+    def folder_for(self, *names: str) -> Path:
+        """Return a folder within the project, made for its owner alone."""
+        folder = self.folder
+        for name in names:
+            folder = folder / name
+            folder.mkdir(mode=_ONLY_OWNER, exist_ok=True)
+        return folder
+
+    # Inputs
+
+    def add_input(self, name: str, place: str, digest: str = "") -> Input:
+        """Note a table, or find the one that is noted already, and work on it from now on."""
+        with self._changing():
+            self._database.execute(
+                "INSERT OR IGNORE INTO inputs (name, place, digest, reading, added) "
+                "VALUES (?, ?, ?, '{}', ?)",
+                (name, place, digest, _now()),
+            )
+            (number,) = self._database.execute(
+                "SELECT id FROM inputs WHERE place = ? AND digest = ?", (place, digest)
+            ).fetchone()
+        self.choose_input(number)
+        return self.input(number)
+
+    def inputs(self) -> list[Input]:
+        """Return all inputs, the newest first."""
+        return [_input(row) for row in self._rows(f"{_INPUTS} ORDER BY id DESC")]
+
+    def input(self, number: int) -> Input:
+        """Return an input by its number."""
+        rows = self._rows(f"{_INPUTS} WHERE id = ?", (number,))
+        if not rows:
+            raise RecveilError(f"input {number}: there is none of this number; choose another")
+        return _input(rows[0])
+
+    def chosen_input(self) -> Input | None:
+        """Return the input that is worked on; None if there is none yet."""
+        number = self.kept("input")
+        return None if number is None else self.input(number)
+
+    def choose_input(self, number: int) -> None:
+        """Work on an input from now on."""
+        self.keep("input", self.input(number).id)
+
+    def set_reading(self, number: int, reading: Mapping[str, Any]) -> None:
+        """Note how an input is to be read."""
+        with self._changing():
+            self._database.execute(
+                "UPDATE inputs SET reading = ? WHERE id = ?", (json.dumps(reading), number)
+            )
+
+    # Jobs
+
+    def begin_job(
+        self, room: str, task: str, settings: Mapping[str, Any], command: str, input: int | None
+    ) -> Job:
+        """Note that something is begun."""
+        with self._changing():
+            number = self._database.execute(
+                "INSERT INTO jobs (room, task, settings, command, input, state, error, began, "
+                "ended) VALUES (?, ?, ?, ?, ?, 'running', '', ?, '')",
+                (room, task, json.dumps(settings), command, input, _now()),
+            ).lastrowid
+        return self.job(number or 0)
+
+    def end_job(self, number: int, state: str, error: str = "") -> None:
+        """Note how something ended."""
+        with self._changing():
+            self._database.execute(
+                "UPDATE jobs SET state = ?, error = ?, ended = ? WHERE id = ?",
+                (state, error, _now(), number),
+            )
+
+    def job(self, number: int) -> Job:
+        """Return a job by its number."""
+        rows = self._rows(f"{_JOBS} WHERE id = ?", (number,))
+        if not rows:
+            raise RecveilError(f"job {number}: there is none of this number; choose another")
+        return _job(rows[0])
+
+    def jobs(self) -> list[Job]:
+        """Return all jobs, the newest first."""
+        return [_job(row) for row in self._rows(f"{_JOBS} ORDER BY id DESC")]
+
+    def last_job(self, room: str, input: int | None = None, state: str | None = None) -> Job | None:
+        """Return the newest job of a room, of an input or in a state if they are given."""
+        asked = {"room": room, "input": input, "state": state}
+        given = {name: value for name, value in asked.items() if value is not None}
+        where = " AND ".join(f"{name} = ?" for name in given)
+        rows = self._rows(f"{_JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),))
+        return _job(rows[0]) if rows else None
+
+    def job_folder(self, number: int) -> Path:
+        """Return the folder of a job's results."""
+        return self.folder_for("jobs", str(number))
+
+    def result(self, job: Job | None) -> dict[str, Any] | None:
+        """Return what a job that is done has found; None if there is none, or it is not done."""
+        if job is None or job.state != "done":
+            return None
+        file = self.folder / "jobs" / str(job.id) / RESULT
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RecveilError(
+                f"{file}: the result cannot be read ({reason_of(error)}); run it again"
+            ) from None
+
+    # What was done, and what was chosen
+
+    def note(self, what: str, command: str = "") -> None:
+        """Write into the log who does what now."""
+        with self._changing():
+            self._database.execute(
+                "INSERT INTO log (at, who, what, command) VALUES (?, ?, ?, ?)",
+                (_now(), _who(), what, command),
+            )
+
+    def log(self) -> list[dict[str, str]]:
+        """Return the log, the newest first."""
+        rows = self._rows("SELECT at, who, what, command FROM log ORDER BY rowid DESC")
+        return [dict(zip(("at", "who", "what", "command"), row, strict=True)) for row in rows]
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep a choice, under a name."""
+        with self._changing():
+            self._database.execute(
+                "INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", (key, json.dumps(value))
+            )
+
+    def kept(self, key: str, default: Any = None) -> Any:
+        """Return a choice that was kept."""
+        rows = self._rows("SELECT value FROM kept WHERE key = ?", (key,))
+        return json.loads(rows[0][0]) if rows else default
+
+    def _prepare(self) -> None:
+        with self._guard:
+            (version,) = self._database.execute("PRAGMA user_version").fetchone()
+            if version not in (0, _VERSION):
+                raise sqlite3.DatabaseError(f"version {version}, expected {_VERSION}")
+            self._database.executescript(_SCHEMA)
+            self._database.execute(f"PRAGMA user_version = {_VERSION}")
+            # Whatever ran has ended with whoever served the project.
+            self._database.execute(
+                "UPDATE jobs SET state = 'stopped', ended = ? WHERE state = 'running'", (_now(),)
+            )
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._guard:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise RecveilError(
+                    f"{self.folder / _DATABASE}: cannot be written ({error}); make room, or name "
+                    f"another folder"
+                ) from None
+
+    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._guard:
+            return self._database.execute(query, values).fetchall()
+
+
+# The file in a job's folder that holds what it found.
+RESULT = "result.json"
+_INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
+_JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
+
+
+def _input(row: tuple[Any, ...]) -> Input:
+    *plain, reading = row
+    return Input(*plain, json.loads(reading))
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    number, room, task, settings, *rest = row
+    return Job(number, room, task, json.loads(settings), *rest)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of a project, or refuse one that holds something else."""
+    try:
+        folder.mkdir(mode=_ONLY_OWNER, parents=True, exist_ok=True)
+        is_project = (folder / _DATABASE).is_file() or not any(folder.iterdir())
+        if is_project:
+            folder.chmod(_ONLY_OWNER)
+    except OSError as error:
+        raise RecveilError(
+            f"{folder}: cannot be the folder of a project ({reason_of(error)}); name another"
+        ) from None
+    if not is_project:
+        raise RecveilError(
+            f"{folder}: holds other things, and no project (no {_DATABASE}); name a new folder"
+        )
+
+
+def _take(folder: Path) -> int:
+    """Lock a project's folder; the lock goes with this process."""
+    descriptor = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | NOT_FOLLOWED, FOR_OWNER)
+    if lock(descriptor, wait=False) is False:
+        os.close(descriptor)
+        raise RecveilError(
+            f"{folder}: is open in another workbench; look for its page, end it, or name another "
+            f"folder"
+        )
+    return descriptor
+
+
+def _who() -> str:
+    with suppress(Exception):  # a user without a name, as in some containers
+        return getpass.getuser()
+    return "somebody"
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,93 @@
+"""The room Risk: how easily the people of the table are found, the verdict first."""
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from recveil.errors import RecveilError
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.commands import command_of
+from recveil.workbench.looking_tasks import AUDIT_PAGE
+from recveil.workbench.project import RESULT, Input, Job
+
+_ROOM, _DRAWING = "risk", "page of the audit"
+# The page of an audit brings its own style; it can load, run and send nothing.
+_OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+
+
+async def _page(request: Request) -> Response:
+    bench = bench_of(request)
+    chosen = bench.project.chosen_input()
+    job = None if chosen is None else job_of_risk(bench, chosen)
+    found = bench.project.result(job)
+    return bench.page(
+        request,
+        "risk.html.jinja",
+        job=job,
+        running=None if job is None else bench.jobs.running(job.id),
+        is_inspected=_is_inspected(bench, chosen),
+        found=found,
+        drawing=bench.jobs.running_in(_DRAWING),
+        is_drawn=job is not None and (bench.project.job_folder(job.id) / AUDIT_PAGE).is_file(),
+        risk_file=None
+        if job is None or not (found or {}).get("risk")
+        else str(bench.project.job_folder(job.id) / "risk.csv"),
+    )
+
+
+async def _start(request: Request) -> Response:
+    bench = bench_of(request)
+    chosen = bench.project.chosen_input()
+    if chosen is None:
+        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    start_auditing(bench, chosen, curves=bool(form_of(request).get("curves")))
+    return go_to("/risk")
+
+
+async def _whole(request: Request) -> Response:
+    """Show the page of the audit, which stands alone."""
+    bench = bench_of(request)
+    job = bench.project.job(request.path_params["number"])
+    file = bench.project.job_folder(job.id) / AUDIT_PAGE
+    if job.task != "audit" or not file.is_file():
+        raise RecveilError(f"job {job.id} has no page of an audit; run the audit again")
+    text = file.read_bytes()
+    return HTMLResponse(text, headers={"content-security-policy": _OF_ITS_OWN})
+
+
+def job_of_risk(bench: Bench, table: Input) -> Job | None:
+    """Return the newest audit of a table, read as it is read now; None if there is none."""
+    job = bench.project.last_job(_ROOM, table.id)
+    return job if job is not None and job.settings["reading"] == table.reading else None
+
+
+def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
+    """Ask how easily the people of a table are found."""
+
+    def draw_next(job: Job) -> None:
+        place = str(bench.project.job_folder(job.id))
+        bench.jobs.start(_DRAWING, "draw audit", {"folder": place, "result": RESULT})
+
+    bench.project.note(f"audited {table.name}{' with all curves' if curves else ''}")
+    return bench.jobs.start(
+        _ROOM,
+        "audit",
+        {"source": table.place, "reading": table.reading, "curves": curves},
+        command=command_of(
+            "audit", table.place, options={**table.reading, "no_curves": not curves}
+        ),
+        input=table.id,
+        then=draw_next,
+    )
+
+
+def _is_inspected(bench: Bench, table: Input | None) -> bool:
+    last = None if table is None else bench.project.last_job("data", table.id)
+    return last is not None and last.state == "done"
+
+
+ROUTES = [
+    Route("/risk", _page),
+    Route("/risk/start", _start, methods=["POST"]),
+    Route("/risk/{number:int}/audit.html", _whole),
+]
