@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from recveil.errors import RecveilError
 from recveil.workbench import data_room, risk_room
 from recveil.workbench.bench import Bench, bench_of, go_to
-from recveil.workbench.guard import Guard
+from recveil.workbench.guard import FAULT, Guard
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -43,7 +43,11 @@ def make_application(bench: Bench, port: int) -> Guard:
             Route("/jobs/{number:int}/cancel", _cancel, methods=["POST"]),
             Mount("/static", static),
         ],
-        exception_handlers={RecveilError: _tell_error, HTTPException: _tell_missing},
+        exception_handlers={
+            RecveilError: _tell_error,
+            HTTPException: _tell_missing,
+            Exception: _tell_fault,
+        },
     )
     application.state.bench = bench
     return Guard(application, bench.keys, port)
@@ -101,3 +105,8 @@ async def _tell_missing(request: "Request", error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     told = "There is no such page." if status == 404 else "This page cannot be asked for so."
     return bench_of(request).page(request, "error.html.jinja", status, error=told)
+
+
+async def _tell_fault(request: "Request", _: Exception) -> Response:
+    """Say that it is our fault; the guard hears the error next, and shows it to whoever asked."""
+    return bench_of(request).page(request, "error.html.jinja", 500, error=FAULT)

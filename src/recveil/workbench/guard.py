@@ -112,11 +112,7 @@ class Guard:
             # A page must not show how we are built; whoever starts us can ask for it.
             if "RECVEIL_TRACEBACK" in os.environ:
                 traceback.print_exception(error, file=sys.stderr)
-            await answer.page(
-                500,
-                "Something went wrong in recveil, which is a fault; please report it. Start again "
-                "with RECVEIL_TRACEBACK=1 to see where.",
-            )
+            await answer.page(500, FAULT)
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         headers = _headers_of(scope)
@@ -200,6 +196,10 @@ class Guard:
         return again
 
 
+FAULT = (
+    "Something went wrong in recveil, which is a fault; please report it. Start again with "
+    "RECVEIL_TRACEBACK=1 to see where."
+)
 _WHERE_FROM = (
     "Open the address that recveil printed when it started: it holds a token, and without it "
     "nobody gets in. Each start has another one."

@@ -130,6 +130,7 @@ class Jobs:
             if self._spare is not None:
                 _let_go(self._spare.stdin)
                 self._spare.wait(_PATIENCE)
+                _let_go(self._spare.stdout)
         for running in left:
             _let_go(running.process.stdin)
         for running in left:
@@ -164,17 +165,20 @@ class Jobs:
             else:
                 running.told += told.items()
         running.process.wait()
+        _let_go(running.process.stdin)
+        _let_go(running.process.stdout)
         state, error = ended or self._died(running)
         with self._lock:
             if state == "cancelled" and not running.is_cancelled:
                 state = "stopped"
             self._project.end_job(running.job.id, state, error)
-            del self._running[running.job.id]
         try:
             if state == "done" and then is not None:
                 with suppress(RecveilError):  # nothing new is begun while all is being closed
                     then(running.job)
         finally:
+            with self._lock:
+                del self._running[running.job.id]
             running.has_ended.set()
 
     def _died(self, running: Running) -> tuple[str, str]:

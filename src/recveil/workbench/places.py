@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from recveil.brief import brief
 from recveil.databases import address_of, scheme_of
+from recveil.databases.address import quoted_path
 from recveil.errors import RecveilError, shortened
 
 # A password within an address, or behind it.
@@ -54,10 +55,9 @@ def place_of(text: str) -> NamedPlace:
         raise RecveilError("expected the path of a file or folder, or the address of a database")
     if scheme_of(text) is not None:
         return _address(text)
-    path = Path(text).expanduser()
     where = shortened(text)
     try:
-        path = path.absolute()
+        path = Path(text).expanduser().absolute()
         if has_magic(text) and not path.exists():
             return NamedPlace(path.name, str(path))
         if not path.exists():
@@ -66,6 +66,10 @@ def place_of(text: str) -> NamedPlace:
             raise RecveilError(f"{where}: is neither a file nor a folder; name one")
         if not os.access(path, os.R_OK):
             raise RecveilError(f"{where}: may not be read; ask its owner, or name another")
+    except RuntimeError:  # ~ of somebody who is not here
+        raise RecveilError(
+            f"{where}: no such user's folder; name a path from the root on"
+        ) from None
     except OSError as error:
         raise RecveilError(
             f"{where}: cannot be looked at ({error.strerror}); name another"
@@ -82,5 +86,5 @@ def _address(text: str) -> NamedPlace:
     found = address_of(text)
     if found is not None and not found.is_server:
         path = Path(found.place).absolute()
-        return NamedPlace(path.name, f"{found.kind}://{path}")
+        return NamedPlace(path.name, f"{found.kind}:///{quoted_path(path)}")
     return NamedPlace(shortened(text), text)

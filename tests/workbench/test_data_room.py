@@ -1,0 +1,208 @@
+"""Data: a table comes in, is understood, corrected, and audited next."""
+
+import json
+import stat
+
+import pytest
+
+from recveil.workbench.project import Project
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+class TestATableThatIsDropped:
+    def test_is_understood_and_audited(self, browser, small_table):
+        answer = browser.drop("my ratings.csv", small_table)
+        assert answer.json() == {"next": "/data"}
+        (inspected,) = browser.wait("data")
+        assert (inspected.state, inspected.error) == ("done", "")
+        page = browser.get("/data").text
+        assert "my ratings.csv" in page
+        assert "<dd>80</dd>" in page
+        assert '<option value="item" selected>item</option>' in page
+        assert "recveil inspect" in page
+        (audited,) = browser.wait("risk")
+        assert (audited.state, audited.error) == ("done", "")
+        found = browser.bench.project.result(audited)
+        page = browser.get("/risk").text
+        assert f"<h1>{found['verdict'][0]}</h1>" in page
+        assert "--no-curves" in page
+
+    def test_lies_in_the_project_for_its_owner_alone(self, browser, small_table):
+        browser.drop("../../evil/../ratings.csv", small_table)
+        project = browser.bench.project
+        (given,) = project.inputs()
+        path = project.folder / "inputs" / given.digest[:24] / "ratings.csv"
+        assert given.place == str(path)
+        assert path.read_bytes() == small_table
+        for each in (path, *path.relative_to(project.folder).parents):
+            mode = stat.S_IMODE((project.folder / each).stat().st_mode)
+            assert mode & 0o077 == 0, each
+
+    def test_that_is_too_large_leaves_nothing(self, browser):
+        answer = browser.drop("ratings.csv", b"x" * 1_000_001)
+        assert answer.status_code == 400
+        assert "larger than" in answer.json()["error"]
+        assert list((browser.bench.project.folder / "inputs").iterdir()) == []
+        assert browser.bench.project.inputs() == []
+
+    def test_that_comes_twice_is_one(self, browser, small_table):
+        browser.drop("ratings.csv", small_table)
+        browser.drop("ratings.csv", small_table)
+        assert len(browser.bench.project.inputs()) == 1
+
+    @pytest.mark.parametrize("content", [b"", b"%PDF-1.7 no table", b"\x00" * 4_000, b"a,b\n1,2\n"])
+    def test_that_is_no_table_is_told_so(self, browser, content):
+        browser.drop("ratings.csv", content)
+        (job,) = browser.wait("data")
+        assert job.state == "failed"
+        assert 0 < len(job.error) < 300
+        page = browser.get("/data").text
+        assert "It did not work" in page
+        assert "Traceback" not in page
+        assert browser.bench.project.last_job("risk") is None, "nothing is audited"
+
+    def test_of_hostile_names_is_shown_harmlessly(self, browser):
+        evil = "<script>alert(1)</script>{{7*7}}\u202e"
+        rows = [f'"{evil}{at}","{evil}film{at % 7}",{1 + at % 5}' for at in range(60)]
+        header = f'user,item,rating,"{evil}"'
+        content = "\n".join([header, *(f"{row},x" for row in rows), ""]).encode()
+        name = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E.csv"
+        browser.drop(name, content)
+        browser.wait("data", "risk")
+        for place in ("/data", "/risk"):
+            page = browser.get(place).text
+            assert "<script>alert" not in page
+            assert "<img" not in page
+            assert "\u202e" not in page
+        assert "&lt;script&gt;" in browser.get("/data").text
+        assert "\\u202e" in browser.get("/data").text
+        assert "&lt;img src=x" in browser.get("/data").text
+
+
+class TestATableThatIsNamed:
+    def test_is_read_where_it_lies(self, browser, small_table, tmp_path):
+        file = tmp_path / "named.csv"
+        file.write_bytes(small_table)
+        assert browser.send("/data/name", place=f" {file} ").status_code == 200
+        (job,) = browser.wait("data")
+        assert job.state == "done"
+        assert file.read_bytes() == small_table
+        assert str(file) in job.command
+
+    @pytest.mark.parametrize(
+        "place",
+        ["", "-", "/nowhere/at/all.csv", "/dev/zero", "x" * 5_000, "a\0b", "~nobody-here/x.csv"],
+    )
+    def test_is_refused_with_a_remedy(self, browser, place):
+        answer = browser.send("/data/name", place=place)
+        assert answer.status_code == 400
+        assert browser.bench.project.inputs() == []
+
+    @pytest.mark.parametrize(
+        "place", ["postgresql://ann:geheim@host/shop", "postgresql://host/shop?password=geheim"]
+    )
+    def test_with_a_password_is_not_kept(self, browser, place):
+        answer = browser.send("/data/name", place=place)
+        assert answer.status_code == 400
+        assert "PGPASSWORD" in answer.text
+        browser.bench.project.close()
+        kept = (browser.bench.project.folder / "project.sqlite").read_bytes()
+        assert b"geheim" not in kept + answer.content
+
+    def test_of_a_database_is_asked_for_a_table(self, browser, tmp_path):
+        sqlite = pytest.importorskip("adbc_driver_sqlite.dbapi")
+        with sqlite.connect(str(tmp_path / "shop.db")) as shop:
+            with shop.cursor() as cursor:
+                cursor.execute("CREATE TABLE rated (who TEXT, what TEXT, stars INTEGER)")
+                cursor.execute("CREATE TABLE other (x TEXT)")
+                for at in range(30):
+                    row = f"('ann{at % 6}', 'film{at // 6}', {1 + at % 5})"
+                    cursor.execute(f"INSERT INTO rated VALUES {row}")
+            shop.commit()
+        place = f"sqlite:///{tmp_path / 'shop.db'}"
+        columns = {"user": "who", "item": "what", "rating": "stars"}
+        browser.send("/data/name", place=place, query="SELECT * FROM rated", **columns)
+        (job,) = browser.wait("data")
+        assert (job.state, job.error) == ("done", "")
+        assert "--query 'SELECT * FROM rated'" in job.command
+
+
+class TestACorrection:
+    def test_is_read_anew_and_kept(self, browser):
+        rows = "\n".join(f"{film},{who},{1 + who % 5}" for who in range(40) for film in range(9))
+        browser.drop("ratings.csv", f"what,who,stars\n{rows}\n".encode())
+        browser.wait("data")
+        browser.send("/data/reading", user="who", item="what", rating="stars", scale="1:5:1")
+        (job,) = browser.wait("data")
+        assert job.state == "done", job.error
+        found = browser.bench.project.result(job)
+        assert found["data"]["users"] == 40
+        assert found["data"]["scale_given"]
+        assert "--scale 1:5:1" in job.command
+        assert browser.bench.project.chosen_input().reading["user"] == "who"
+
+    def test_makes_the_old_verdict_void(self, browser, small_table):
+        browser.drop("ratings.csv", small_table)
+        browser.wait("data")
+        browser.wait("risk")
+        browser.send("/data/reading", user="nowhere")
+        (job,) = browser.wait("data")
+        assert job.state == "failed"
+        page = browser.get("/risk").text
+        assert "are found again" not in page
+        assert "not understood yet" in page
+
+    @pytest.mark.parametrize("said", [{"duplicates": "sum"}, {"scale": "5:1:1"}, {"counts": "x"}])
+    def test_that_makes_no_sense_is_told(self, browser, small_table, said):
+        browser.drop("ratings.csv", small_table)
+        browser.wait("data")
+        browser.send("/data/reading", **said)
+        (job,) = browser.wait("data")
+        assert job.state == "failed" or job.settings["reading"] == {}
+
+    def test_needs_a_table(self, browser):
+        assert browser.send("/data/reading", user="1").status_code == 400
+        assert browser.send("/risk/start").status_code == 400
+        assert browser.send("/data/choose", input="7").status_code == 400
+        assert browser.send("/data/choose", input="x").status_code == 400
+
+
+def test_the_command_does_the_same(browser, small_table, tmp_path, capsys):
+    import shlex
+
+    from recveil.cli import main
+
+    browser.drop("Ann's ratings; rm -rf.csv", small_table)
+    browser.send("/data/reading", user="user", item="item", rating="rating", scale="1:5:0.5")
+    (job,) = browser.wait("data")
+    words = shlex.split(job.command)
+    assert words[:2] == ["recveil", "inspect"]
+    with pytest.raises(SystemExit) as stop:
+        main([*words[1:], "--json", str(tmp_path / "found.json")])
+    assert not stop.value.code, capsys.readouterr().err
+    told = json.loads((tmp_path / "found.json").read_text())
+    found = browser.bench.project.result(job)
+    assert {key: found[key] for key in told if key != "config"} | {} == {
+        key: told[key] for key in told if key != "config"
+    }
+
+
+def test_two_tables_are_chosen_between(browser, small_table):
+    browser.drop("first.csv", small_table)
+    browser.drop("second.csv", small_table.replace(b"user,", b"user_id,"))
+    first, second = reversed(browser.bench.project.inputs())
+    assert browser.bench.project.chosen_input() == second
+    browser.send("/data/choose", input=str(first.id))
+    assert browser.bench.project.chosen_input() == first
+
+
+def test_what_came_half_is_forgotten(tmp_path):
+    from recveil.workbench.uploads import forget_halves
+
+    project = Project(tmp_path / "project")
+    folder = project.folder_for("inputs")
+    (folder / "abc.part").write_text("half")
+    forget_halves(folder)
+    assert list(folder.iterdir()) == []
+    project.close()
