@@ -112,6 +112,14 @@ class TestResuming:
         evaluator.failing = []
         assert "was stopped" not in " ".join(run().to_dict()["warnings"])
 
+    def test_who_watches_is_given_what_is_finished_after_each_setting(self, run):
+        seen = []
+        run(ks=[3], so_far=seen.append)
+        assert [(len(each.rows), each.unfinished) for each in seen] == [(1, 2), (2, 1), (3, 0)]
+        seen.clear()
+        run(so_far=seen.append)  # two of the five are new
+        assert [(len(each.rows), each.unfinished) for each in seen] == [(3, 2), (4, 1), (5, 0)]
+
     def test_an_anonymizer_that_is_killed_leaves_no_release(self, run, tmp_path):
         class Killed:
             def anonymize(self, _):

@@ -1,6 +1,7 @@
 """compare: every method with every k on the same ground, resumable."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def compare(
     shadows: int | None = None,
     allow_large: bool = False,
     stopped: Callable[[Comparison], object] | None = None,
+    so_far: Callable[[Comparison], object] | None = None,
     **reading: Any,
 ) -> Comparison:
     """Make a release with every method and k, and measure what each is worth and gives away.
@@ -99,6 +101,9 @@ def compare(
         Make releases of more than 100 labels for each rating, too; see `Release.write`.
     stopped : callable, optional
         Is given what is finished, if a KeyboardInterrupt ends the run; the table holds it, too.
+    so_far : callable, optional
+        Is given what is finished whenever another setting is, and at the beginning, if an earlier
+        run has finished some: for those who watch.
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
         columns.
@@ -171,12 +176,13 @@ def compare(
             comparison.write_table(out)
             return comparison
 
-        def stop(cells: list[Cell]) -> None:
-            if stopped is not None:
-                stopped(write(cells, 0))
+        def tell(hear: Callable[[Comparison], object] | None, cells: list[Cell]) -> None:
+            if hear is not None and cells:
+                hear(write(cells, 0))
 
         begin(THE_REST)
-        return write(*_fill(out, settings, ground, evaluator, shadows, stop))
+        told = partial(tell, stopped), partial(tell, so_far)
+        return write(*_fill(out, settings, ground, evaluator, shadows, *told))
 
 
 def _known(methods: Sequence[str]) -> list[str]:
@@ -233,10 +239,11 @@ def _fill(
     evaluator: Evaluator,
     shadows: int | None,
     stop_with: Callable[[list[Cell]], None],
+    go_on_with: Callable[[list[Cell]], None],
 ) -> tuple[list[Cell], int]:
     """Return the cells of all settings, computing those that are not finished.
 
-    Who stops it is given what is finished by `stop_with`.
+    Who stops it is given what is finished by `stop_with`, who watches it by `go_on_with`.
     """
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
     open_settings = [
@@ -245,7 +252,12 @@ def _fill(
     costs = {setting.title: 1.0 + _A_SHADOW * (shadows or 0) for setting in open_settings}
     for setting in open_settings[:1]:  # with which it is measured what the raw ratings serve
         costs[setting.title] += 1.0
+
+    def finished() -> list[Cell]:
+        return [cell for cell in cells.values() if cell is not None]
+
     try:
+        go_on_with(finished())
         with parts("Comparing settings", costs) as begin:
             for setting in open_settings:
                 begin(setting.title)
@@ -256,13 +268,12 @@ def _fill(
                     cell = with_shadows(cell, shadows, ground, evaluator)
                     save_cell(out, cell)
                     cells[setting] = cell
+                go_on_with(finished())
     except KeyboardInterrupt as stop:
-        finished = sum(cell is not None for cell in cells.values())
-        stop.args = (f"{finished} of {len(cells)} settings kept; run again to go on",)
-        if finished:
-            stop_with([cell for cell in cells.values() if cell is not None])
+        stop.args = (f"{len(finished())} of {len(cells)} settings kept; run again to go on",)
+        stop_with(finished())
         raise
-    return [cell for cell in cells.values() if cell is not None], len(open_settings)
+    return finished(), len(open_settings)
 
 
 # What is told of the recommender that makes the lists, not of the one that predicts ratings.
