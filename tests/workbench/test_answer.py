@@ -1,0 +1,104 @@
+import pytest
+
+from recveil.compare.rows import Row
+from recveil.errors import RecveilError
+from recveil.workbench.answer import answer, rows_of
+from recveil.workbench.question import Question
+
+FOUND = {"looked_for": 900, "attacked": 900, "most_attacked": 900, "rmse": 0.95}
+FOUND |= {"adversary": "insider", "risk": 0.1, "risk_low": 0.08, "risk_high": 0.12}
+KEPT = {"is_gain_told": True, "gain_kept": 0.7, "is_ndcg_told": True, "ndcg_kept": 0.6}
+SPARSE = Row("sparse", 5, "k-anonymity", None, bound=0.2, **FOUND, **KEPT)
+PADDED = SPARSE._replace(method="padded", ndcg_kept=0.4)
+RISKY = SPARSE._replace(method="simple", k=2, bound=0.5, risk=0.4, risk_high=0.45, ndcg_kept=0.9)
+DRAWN = Row("synthetic-10", None, "differential privacy", None, rmse=0.96, **KEPT)
+RAW = SPARSE._replace(method="raw", k=None, promise="nothing", bound=None, risk=0.99, risk_high=1)
+FAILED = Row("padded", 99, "k-anonymity", "60 users cannot form a group of k = 99")
+ROWS = [RAW, SPARSE, PADDED, RISKY, DRAWN, FAILED]
+
+
+def why(title, **question):
+    found = answer(ROWS, Question(setting=title, **question))
+    assert 1 <= len(found.why) <= 2
+    return " ".join(found.why)
+
+
+def test_the_answer_is_what_keeps_most_within_the_limits():
+    found = answer(ROWS, Question(limit=20))
+    assert found.row == SPARSE
+    assert found.may_be_taken
+    assert found.why[0].startswith("Publish “sparse, k = 5”")
+    assert "next comes “padded, k = 5”" in found.why[1]
+    assert found.caveats == found.choice.caveats
+
+
+def test_with_other_limits_it_is_another_one():
+    assert answer(ROWS, Question(limit=100)).row == RISKY
+    assert answer(ROWS, Question(limit=100, min_k=5)).row == SPARSE
+
+
+def test_where_nothing_will_do_it_says_so():
+    found = answer(ROWS, Question(limit=1))
+    assert found.row is None
+    assert not found.may_be_taken
+    assert "no setting that was tried will do" in found.why[0]
+    assert "The safest was" in found.why[1]
+
+
+def test_nothing_is_answered_before_anything_is_finished():
+    found = answer([], Question(limit=10))
+    assert found.row is None
+    assert found.best == []
+
+
+def test_another_setting_is_told_beside_the_answer():
+    assert "keeps more: lists 60% of raw" in why("padded, k = 5", limit=20)
+
+
+def test_what_breaks_the_limits_is_told_with_the_end_of_its_interval():
+    told = why("simple, k = 2", limit=20)
+    assert "does not keep your limits" in told
+    assert "45%" in told
+    assert "its k is 2, and you ask for at least 5" in why("simple, k = 2", min_k=5)
+
+
+def test_a_baseline_is_never_to_be_published():
+    assert "promises nothing" in why("raw")
+    assert not answer(ROWS, Question(setting="raw")).may_be_taken
+
+
+def test_a_risk_that_is_not_told_is_no_low_one():
+    told = why("synthetic-10", limit=20)
+    assert "by this risk nothing is told of it, which is no low risk" in told
+    assert "It is no answer" in told
+
+
+def test_a_setting_without_a_result_says_why():
+    assert why("padded, k = 99") == (
+        "“padded, k = 99” has no result: 60 users cannot form a group of k = 99."
+    )
+    assert not answer(ROWS, Question(setting="padded, k = 99")).may_be_taken
+
+
+def test_whoever_was_not_looked_for_is_not_safe():
+    rare = SPARSE._replace(most_attacked=30, bound=None)
+    told = answer([rare], Question(limit=20, setting=rare.title)).why[1]
+    assert "who was not looked for is not safe" in told
+
+
+def test_settings_that_are_not_told_apart_are_named():
+    near = {"ndcg_low": 0.3, "ndcg_high": 0.8}
+    found = answer(
+        [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, worth="lists")
+    )
+    assert found.why[1].startswith("It is not told apart from “padded, k = 5”")
+
+
+def test_what_is_not_finished_cannot_be_looked_at():
+    with pytest.raises(RecveilError, match="is not finished"):
+        answer(ROWS, Question(setting="padded, k = 1000"))
+
+
+def test_rows_come_back_from_plain_data():
+    plain = [row._asdict() | {"title": row.title, "kept": {}} for row in ROWS]
+    assert rows_of(plain) == ROWS
