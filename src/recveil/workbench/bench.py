@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 ROOMS = {
     "data": "Data",
     "risk": "Risk",
+    "choose": "Choose",
+    "release": "Release",
     "check": "Check",
+    "log": "Log",
 }
 
 

@@ -5,15 +5,21 @@ from typing import Any
 
 from recveil.errors import RecveilError, quoted
 from recveil.workbench.assignment import Assignment
+from recveil.workbench.choosing_tasks import compare_input
 from recveil.workbench.looking_tasks import audit_input, draw_audit, inspect_input, warm_up
+from recveil.workbench.releasing_tasks import attack_release, describe_release, make_release
 
 # Returns plain data: what it found.
 Task = Callable[[Assignment], dict[str, Any]]
 
 _TASKS: dict[str, Task] = {
+    "attack": attack_release,
     "audit": audit_input,
+    "compare": compare_input,
+    "describe": describe_release,
     "draw audit": draw_audit,
     "inspect": inspect_input,
+    "release": make_release,
     "warm up": warm_up,
 }
 

@@ -1,0 +1,232 @@
+"""The room Choose: the frontier fills with settings, and somebody takes one of them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from recveil.anonymize.methods import has_k
+from recveil.compare.risk_axes import AXES, SHADOWS, usual_axis
+from recveil.errors import RecveilError, quoted
+from recveil.workbench.answer import answer, rows_of, warnings_for
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.choosing_tasks import PAGE, SO_FAR, methods_to_choose
+from recveil.workbench.commands import command_of
+from recveil.workbench.frontier_drawing import draw
+from recveil.workbench.project import Input, Job
+from recveil.workbench.question import Question
+from recveil.workbench.settings_table import tabulate
+
+_ROOM = "choose"
+_KS, _MOST_KS = "5,20", 12
+_N_SHADOWS = 32
+# What of the raw table is worth something, as it is asked.
+_WORTHS = {
+    "both": "lists and ratings: the smaller of the two shares",
+    "lists": "lists of what people may like",
+    "ratings": "predicted ratings",
+}
+# The page of a comparison brings its own style; it can load, run and send nothing.
+_OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+
+
+async def _page(request: Request) -> Response:
+    bench = bench_of(request)
+    chosen = bench.project.chosen_input()
+    job = None if chosen is None else _job_of_choice(bench, chosen)
+    told = _so_far(bench, job)
+    asked = dict(request.query_params)
+    parts = _parts(bench, told, asked, chosen)
+    if request.headers.get("hx-target") == "answer":
+        return HTMLResponse(bench.fragment("answer.html.jinja", change=bench.keys.change, **parts))
+    likes = _is_of_likes(bench, chosen)
+    return bench.page(
+        request,
+        "choose.html.jinja",
+        job=job,
+        running=None if job is None else bench.jobs.running(job.id),
+        methods=methods_to_choose(likes=likes),
+        takes_k={name: has_k(name) for name in methods_to_choose(likes=likes)},
+        started=_started(job),
+        n_shadows=_N_SHADOWS,
+        is_inspected=_is_inspected(bench, chosen),
+        has_page=job is not None and (bench.project.job_folder(job.id) / PAGE).is_file(),
+        likes=likes,
+        **parts,
+    )
+
+
+def _parts(
+    bench: Bench, told: dict[str, Any] | None, asked: Mapping[str, str], chosen: Input | None
+) -> dict[str, Any]:
+    """Return what the answer to a question shows, of what is finished."""
+    comparison = (told or {}).get("comparison")
+    rows = rows_of(comparison["rows"]) if comparison else []
+    usual = _usual_question(bench, chosen, comparison)
+    question = Question.read(asked, usual)
+    answered = answer(rows, question)
+    upwards = ("lists", "ratings") if question.worth == "both" else (question.worth,)
+    drawings = [
+        draw(comparison["rows"], upward, question.axis, answered.best, question.max_risk)
+        for upward in upwards
+        if comparison
+    ]
+    return {
+        "question": question,
+        "answered": answered,
+        "drawings": [drawing for drawing in drawings if drawing.dots],
+        "lines": tabulate(rows, question),
+        "warnings": warnings_for(comparison, answered) if comparison else [],
+        "unfinished": (told or {}).get("unfinished", 0),
+        "risks": AXES,
+        "worths": _WORTHS,
+        "shadows": SHADOWS.name,
+        "has_rows": bool(rows),
+    }
+
+
+def _usual_question(
+    bench: Bench, chosen: Input | None, comparison: dict[str, Any] | None
+) -> Question:
+    """Return what is asked where nobody says anything: what was asked last, or the usual."""
+    kept = None if chosen is None else bench.project.kept(_question_of(chosen))
+    if kept is not None:
+        return Question(**kept)
+    if comparison is None:
+        return Question()
+    axis = usual_axis(rows_of(comparison["rows"]))
+    worth = "lists" if comparison["settings"]["worth"] == "lists" else "both"
+    return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
+
+
+async def _start(request: Request) -> Response:
+    bench, form = bench_of(request), form_of(request)
+    chosen = _needed(bench)
+    names = methods_to_choose(likes=_is_of_likes(bench, chosen))
+    methods = [name for name in names if form.get(f"method-{name}")]
+    if not methods:
+        raise RecveilError("no method is marked; mark at least one to be compared")
+    ks = _read_ks(form.get("ks", ""))
+    shadows = _N_SHADOWS if form.get("shadows") else None
+    out = bench.project.folder_for("comparisons") / str(chosen.id)
+    settings = {
+        "source": chosen.place,
+        "reading": chosen.reading,
+        "out": str(out),
+        "methods": methods,
+        "ks": ks,
+        "shadows": shadows,
+    }
+    told = {"methods": ",".join(methods), "k": ",".join(map(str, ks)), "shadows": shadows}
+    command = command_of(
+        "compare", chosen.place, options={**chosen.reading, **told, "output": str(out)}
+    )
+    bench.project.note(f"compared settings on {chosen.name}", command)
+    bench.jobs.start(_ROOM, "compare", settings, command=command, input=chosen.id)
+    return go_to("/choose")
+
+
+async def _take(request: Request) -> Response:
+    """Take a setting; what was asked and answered is written into the log."""
+    bench, form = bench_of(request), form_of(request)
+    chosen = _needed(bench)
+    told = _so_far(bench, _job_of_choice(bench, chosen))
+    comparison = (told or {}).get("comparison")
+    if comparison is None:
+        raise RecveilError("nothing is compared yet; begin it on the page Choose")
+    question = Question.read(form, Question())
+    answered = answer(rows_of(comparison["rows"]), question)
+    row = answered.row
+    if row is None or not answered.may_be_taken:
+        raise RecveilError("this setting cannot be published; choose one that promises something")
+    bench.project.keep(_question_of(chosen), question._asdict())
+    taken = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
+    bench.project.keep(f"setting {chosen.id}", taken)
+    bench.project.note(f"chose “{row.title}” for {chosen.name}: {' '.join(answered.why)}")
+    return go_to("/release")
+
+
+async def _whole(request: Request) -> Response:
+    """Show the page of the comparison, which stands alone."""
+    bench = bench_of(request)
+    job = bench.project.job(request.path_params["number"])
+    file = bench.project.job_folder(job.id) / PAGE
+    if job.task != "compare" or not file.is_file():
+        raise RecveilError(f"job {job.id} has no page of a comparison; run it to its end")
+    return HTMLResponse(file.read_bytes(), headers={"content-security-policy": _OF_ITS_OWN})
+
+
+def _needed(bench: Bench) -> Input:
+    chosen = bench.project.chosen_input()
+    if chosen is None:
+        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    return chosen
+
+
+def _job_of_choice(bench: Bench, table: Input) -> Job | None:
+    """Return the newest comparison of a table, read as it is read now; None if there is none."""
+    job = bench.project.last_job(_ROOM, table.id)
+    return job if job is not None and job.settings["reading"] == table.reading else None
+
+
+def _so_far(bench: Bench, job: Job | None) -> dict[str, Any] | None:
+    """Return what is finished of a comparison, whether it runs, has ended or was stopped."""
+    if job is None:
+        return None
+    found = bench.project.result(job)
+    if found is not None:
+        return found
+    try:
+        text = (bench.project.job_folder(job.id) / SO_FAR).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    told: dict[str, Any] = json.loads(text)
+    return told
+
+
+def _started(job: Job | None) -> dict[str, Any]:
+    """Return what was asked for last, for the form."""
+    settings = {} if job is None else job.settings
+    ks = settings.get("ks")
+    return {
+        "methods": settings.get("methods"),
+        "ks": _KS if ks is None else ",".join(map(str, ks)),
+        "shadows": bool(settings.get("shadows")),
+    }
+
+
+def _is_of_likes(bench: Bench, table: Input | None) -> bool:
+    """Tell whether a table was found to hold likes."""
+    last = None if table is None else bench.project.last_job("data", table.id)
+    found = bench.project.result(last)
+    return found is not None and found["data"]["scale"] == "likes"
+
+
+def _is_inspected(bench: Bench, table: Input | None) -> bool:
+    last = None if table is None else bench.project.last_job("data", table.id)
+    return last is not None and last.state == "done"
+
+
+def _question_of(table: Input) -> str:
+    return f"question {table.id}"
+
+
+def _read_ks(text: str) -> list[int]:
+    """Read several k, as in "5, 20"."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MOST_KS or not all(p.isdecimal() and len(p) < 8 for p in parts):
+        raise RecveilError(
+            f"k: {quoted(text, 40)}; expected up to {_MOST_KS} whole numbers, as in {_KS}"
+        )
+    return [int(part) for part in parts]
+
+
+ROUTES = [
+    Route("/choose", _page),
+    Route("/choose/start", _start, methods=["POST"]),
+    Route("/choose/take", _take, methods=["POST"]),
+    Route("/choose/{number:int}/comparison.html", _whole),
+]

@@ -1,0 +1,257 @@
+"""The room Release: a release is made, checked, looked at, described and taken away."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from recveil.anonymize.methods import has_k
+from recveil.errors import RecveilError, quoted
+from recveil.release.manifest import twin_name
+from recveil.release.registry import all_variants
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
+from recveil.workbench.choosing_tasks import methods_to_choose
+from recveil.workbench.commands import command_of
+from recveil.workbench.project import Input, Job
+from recveil.workbench.releasing_tasks import ATTACKED
+from recveil.workbench.verdict_told import say_verdict
+from recveil.workbench.zipping import Zipped, published_files, zipped
+
+_ROOM, _RELEASES = "release", "releases"
+_CARD, _DESCRIPTION = "card.toml", "croissant.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
+_FORMATS = ("parquet", "csv")
+_MOST_K = 1_000_000
+# The page of an audit brings its own style; it can load, run and send nothing.
+_OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+
+
+async def _page(request: Request) -> Response:
+    bench = bench_of(request)
+    chosen = bench.project.chosen_input()
+    made = [] if chosen is None else _jobs(bench, "release", chosen)
+    job = _shown(made, request.query_params.get("release", ""))
+    found = bench.project.result(job)
+    attack = None if job is None else _about(bench, "attack", job)
+    description = None if job is None else _about(bench, "describe", job)
+    words = bench.project.kept("card", {})
+    return bench.page(
+        request,
+        "release.html.jinja",
+        job=job,
+        found=found,
+        verdict=None if found is None else say_verdict(found["verification"]),
+        running=bench.jobs.running_in(_ROOM),
+        made=[each for each in made if each.state == "done"],
+        attack=attack,
+        attacked=bench.project.result(attack),
+        description=description,
+        described=bench.project.result(description),
+        words=words,
+        labels=LABELS,
+        long=LONG,
+        taken=None if chosen is None else bench.project.kept(f"setting {chosen.id}"),
+        methods={} if chosen is None else _methods(bench, chosen),
+        formats=_FORMATS,
+        free_name=_free_name(bench, chosen),
+    )
+
+
+async def _make(request: Request) -> Response:
+    bench, form = bench_of(request), form_of(request)
+    chosen = _needed(bench)
+    name, method, k = _name(form), form.get("method", ""), None
+    takes_k = _methods(bench, chosen)
+    if method not in takes_k:
+        raise RecveilError(f"method {quoted(method, 40)}: not one of those that can be published")
+    if takes_k[method]:
+        k = _read_k(form.get("k", ""))
+    file_format = form.get("file_format", _FORMATS[0])
+    if file_format not in _FORMATS:
+        raise RecveilError(f"format {quoted(file_format, 40)}: expected {' or '.join(_FORMATS)}")
+    output = bench.project.folder_for(_RELEASES) / name
+    options = {**_options_of(method), "file_format": file_format}
+    command = command_of(
+        "anonymize", chosen.place, options={**chosen.reading, "output": output, "k": k, **options}
+    )
+    bench.project.note(f"made the release {name} of {chosen.name}", command)
+    settings = {
+        "source": chosen.place,
+        "reading": chosen.reading,
+        "output": str(output),
+        "k": k,
+        "options": options,
+    }
+    bench.jobs.start(_ROOM, "release", settings, command=command, input=chosen.id)
+    return go_to("/release")
+
+
+async def _attack(request: Request) -> Response:
+    bench = bench_of(request)
+    job, _ = _release_of(request)
+    release = job.settings["output"]
+    settings = {name: job.settings[name] for name in ("source", "reading")} | {"release": release}
+    command = command_of(
+        "audit",
+        settings["source"],
+        options={**settings["reading"], "release": release, "no_curves": True},
+    )
+    bench.project.note(f"attacked the release {Path(release).name}", command)
+    bench.jobs.start(_ROOM, "attack", settings, command=command, input=job.input)
+    return go_to(f"/release?release={job.id}")
+
+
+async def _describe(request: Request) -> Response:
+    """Take the publisher's words, and describe the release for data portals."""
+    bench = bench_of(request)
+    job, found = _release_of(request)
+    words = words_in(form_of(request))
+    card = bench.project.folder_for(_RELEASES) / f"{found['name']}.{_CARD}"
+    write_card(words, card)
+    bench.project.keep("card", words)
+    output = _description_of(bench, found)
+    settings = {"release": job.settings["output"], "output": str(output), "card": str(card)}
+    command = command_of(
+        "describe", settings["release"], str(output), options={"card": card, "force": True}
+    )
+    bench.project.note(f"described the release {found['name']}", command)
+    bench.jobs.start(_ROOM, "describe", settings, command=command, input=job.input)
+    return go_to(f"/release?release={job.id}")
+
+
+async def _download(request: Request) -> Response:
+    """Send the published folder; the private one is never looked at."""
+    bench = bench_of(request)
+    job, found = _release_of(request)
+    if not found["verification"]["holds"]:
+        raise RecveilError(f"{found['name']}: does not keep its promise, and is not handed out")
+    folder = Path(job.settings["output"])
+    files = await run_in_threadpool(published_files, folder, found["sha256"])
+    description = _description_of(bench, found)
+    if description.is_file() and not description.is_symlink():
+        files.append(Zipped(_DESCRIPTION, description))
+    bench.project.note(f"downloaded the release {found['name']}")
+    named = {"content-disposition": f'attachment; filename="{found["name"]}.zip"'}
+    return StreamingResponse(zipped(files), media_type="application/zip", headers=named)
+
+
+async def _whole(request: Request) -> Response:
+    """Show the page of an attack on a release, which stands alone."""
+    bench = bench_of(request)
+    job = bench.project.job(request.path_params["number"])
+    file = bench.project.job_folder(job.id) / ATTACKED
+    if job.task != "attack" or not file.is_file():
+        raise RecveilError(f"job {job.id} has no page of an audit; attack the release again")
+    return HTMLResponse(file.read_bytes(), headers={"content-security-policy": _OF_ITS_OWN})
+
+
+def _release_of(request: Request) -> tuple[Job, dict[str, Any]]:
+    """Return a release that was made, and what was found of it."""
+    bench = bench_of(request)
+    job = bench.project.job(request.path_params["number"])
+    found = bench.project.result(job) if job.task == "release" else None
+    if found is None:
+        raise RecveilError(f"job {job.id} has made no release; choose one on the page Release")
+    return job, found
+
+
+def _shown(made: list[Job], asked: str) -> Job | None:
+    """Return the release that is asked for, or else the newest."""
+    for job in made:
+        if str(job.id) == asked:
+            return job
+    return made[0] if made else None
+
+
+def _jobs(bench: Bench, task: str, table: Input) -> list[Job]:
+    return [job for job in bench.project.jobs() if job.task == task and job.input == table.id]
+
+
+def _about(bench: Bench, task: str, release: Job) -> Job | None:
+    """Return the newest job of a task that is about a release; None if there is none."""
+    output = release.settings["output"]
+    for job in bench.project.jobs():
+        if job.id > release.id and job.task == task and job.settings.get("release") == output:
+            return job
+    return None
+
+
+def _needed(bench: Bench) -> Input:
+    chosen = bench.project.chosen_input()
+    if chosen is None:
+        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    return chosen
+
+
+def _methods(bench: Bench, table: Input) -> dict[str, bool]:
+    """Return the methods whose releases can be published, and whether each takes a k."""
+    last = bench.project.last_job("data", table.id)
+    found = bench.project.result(last)
+    likes = found is not None and found["data"]["scale"] == "likes"
+    return {
+        name: has_k(name)
+        for name in methods_to_choose(likes=likes)
+        if all_variants()[name][1].about_claim.is_published
+    }
+
+
+def _options_of(name: str) -> dict[str, Any]:
+    """Return a method with the options that a variant of it stands for, as `anonymize` takes them.
+
+    Examples
+    --------
+    >>> _options_of("padded-mdav")
+    {'method': 'predictive', 'homogenize': 'padded', 'grouping': 'mdav'}
+    >>> _options_of("synthetic-exact")
+    {'method': 'synthetic', 'epsilon': 'none', 'catalogue': 'as-rated'}
+    """
+    method, variant = all_variants()[name]
+    options = {each: "none" if value is None else value for each, value in variant.options.items()}
+    return {"method": method.name, **options}
+
+
+def _description_of(bench: Bench, found: dict[str, Any]) -> Path:
+    return bench.project.folder / _RELEASES / f"{found['name']}.{_DESCRIPTION}"
+
+
+def _free_name(bench: Bench, table: Input | None) -> str:
+    """Return a name that no release has yet."""
+    folder = bench.project.folder / _RELEASES
+    stem = "release"
+    number = 1
+    while (folder / f"{stem}-{number}").exists() or (
+        folder / twin_name(f"{stem}-{number}")
+    ).exists():
+        number += 1
+    return f"{stem}-{number}" if table is not None else stem
+
+
+def _name(form: dict[str, str]) -> str:
+    name = form.get("name", "").strip()
+    if not _NAME.fullmatch(name):
+        raise RecveilError(
+            f"name {quoted(name, 40)}: expected up to 60 letters, digits, - and _, as in release-1"
+        )
+    return name
+
+
+def _read_k(text: str) -> int:
+    text = text.strip()
+    if not text.isdecimal() or len(text) > 7 or not 2 <= int(text) <= _MOST_K:
+        raise RecveilError(f"k: {quoted(text, 20)}; expected a whole number of at least 2")
+    return int(text)
+
+
+ROUTES = [
+    Route("/release", _page),
+    Route("/release/make", _make, methods=["POST"]),
+    Route("/release/{number:int}/attack", _attack, methods=["POST"]),
+    Route("/release/{number:int}/describe", _describe, methods=["POST"]),
+    Route("/release/{number:int}/download", _download),
+    Route("/release/{number:int}/audit.html", _whole),
+]

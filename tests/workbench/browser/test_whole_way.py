@@ -1,0 +1,233 @@
+"""From a table that is dropped to a release that is downloaded, in a real browser."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import ZipFile
+
+import pytest
+
+from recveil.verify import verify
+
+# A table of one's own instead of invented people, such as u.data of MovieLens 100K.
+TABLE = os.environ.get("RECVEIL_BROWSER_TABLE")
+ROOMS = ("data", "risk", "choose", "release", "check", "log")
+
+
+class Done(NamedTuple):
+    """What somebody saw who went the whole way."""
+
+    verdict: str
+    why: str
+    checked: str
+    private: str
+    rows: list[str]
+    zip: Path
+
+
+@pytest.fixture(scope="module")
+def done(open_tab, table, tmp_path_factory):
+    with open_tab() as page:
+        page.set_input_files("#file", TABLE or str(table))
+        page.wait_for_selector("table.sample")
+        page.click("text=How easily are these people found?")
+        page.wait_for_selector("table.cards")
+        verdict = page.inner_text("h1")
+        page.click("nav >> text=Choose")
+        _compare(page, "raw", "sparse")
+        why = page.inner_text(".why")
+        page.click("#take")
+        page.wait_for_url("**/release")
+        page.click("text=Make it >> nth=-1")
+        page.wait_for_selector("#download")
+        page.fill("#card-publisher", "Public Library")
+        page.click("#describe")
+        page.wait_for_selector("summary:has-text('croissant.json')")
+        with page.expect_download() as download:
+            page.click("#download")
+        target = tmp_path_factory.mktemp("download") / "release.zip"
+        download.value.save_as(target)
+        return Done(
+            verdict=verdict,
+            why=why,
+            checked=page.inner_text(".verdict-told"),
+            private=page.inner_text(".private"),
+            rows=[row.inner_text() for row in page.query_selector_all(".preview tbody tr")],
+            zip=target,
+        )
+
+
+def _compare(page, *methods, k="4", wait=True):
+    page.wait_for_selector("#ks")
+    for box in page.query_selector_all(".marks input"):
+        box.set_checked(box.get_attribute("name") in {f"method-{name}" for name in methods})
+    page.fill("#ks", k)
+    page.click("button:has-text('Compare these')")
+    page.wait_for_selector(".job")
+    if wait:
+        page.wait_for_selector(".job", state="detached")
+        _answer_for(page, 100)
+        page.wait_for_selector("#take")
+
+
+def _answer_for(page, percent):
+    page.evaluate(
+        "n => { const slider = document.getElementById('limit'); slider.value = n;"
+        "slider.dispatchEvent(new Event('input', {bubbles: true})); }",
+        percent,
+    )
+
+
+def test_the_verdict_on_the_table_comes_first(done):
+    assert "found again" in done.verdict
+
+
+def test_the_release_holds(done, tmp_path):
+    assert "holds" in done.checked
+    with ZipFile(done.zip) as archive:
+        archive.extractall(tmp_path)
+    (folder,) = (each for each in tmp_path.iterdir() if each.is_dir())
+    found = verify(folder)
+    assert found.holds
+    assert found.k_achieved >= 4
+    assert "Public Library" in (tmp_path / "croissant.json").read_text()
+
+
+def test_nothing_private_is_downloaded(done):
+    names = ZipFile(done.zip).namelist()
+    assert {Path(name).name for name in names} == {
+        *("ratings.parquet", "classes.csv", "README.md", "release.json", "croissant.json")
+    }
+    assert ".private" in done.private
+
+
+def test_it_is_told_why_this_one(done):
+    assert "sparse, k = 4" in done.why
+    assert "Publish" in done.why
+
+
+def test_twenty_rows_are_shown_beside_what_is_seen_in_them(done):
+    assert len(done.rows) == 20
+    assert all("The same row for " in row for row in done.rows)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_page_has_serious_findings(page, served, done, room):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"{served.base}/{room}")
+        for folded in page.query_selector_all("details:not([open]) > summary"):
+            folded.click()
+        # The policy of our pages lets no other script in, and axe comes from elsewhere.
+        found = axe.Axe().run(page).response["violations"]
+        told = [
+            (each["id"], node["html"][:200], node["failureSummary"])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+            for node in each["nodes"][:3]
+        ]
+        assert told == [], scheme
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_on_a_narrow_screen_nothing_sticks_out(open_tab, served, done, room):
+    with open_tab(viewport={"width": 420, "height": 800}) as page:
+        page.goto(f"{served.base}/{room}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_hostile_name_is_text(page, served, done, room):
+    page.goto(f"{served.base}/{room}")
+    assert "recveil workbench" in page.title()
+    assert page.query_selector("img") is None
+    assert "\u202e" not in page.content()
+
+
+def test_the_keyboard_alone_takes_a_setting(page, served, done):
+    page.goto(f"{served.base}/choose")
+    page.focus("#limit")
+    page.keyboard.press("Home")
+    page.wait_for_function("document.getElementById('limit-told').textContent == '1'")
+    page.wait_for_selector("text=With at most 1%")
+    page.keyboard.press("End")
+    page.wait_for_url("**limit=100**")
+    page.wait_for_selector(".why >> text=Publish")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id").startswith("dot-"):
+            break
+    assert page.is_visible(".pointed dl:not([hidden])")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**setting=**")
+
+
+def test_the_slider_moves_the_limit_and_the_answer(page, served, done):
+    page.goto(f"{served.base}/choose?limit=100&min_k=")
+    assert page.query_selector(".limit") is None
+    _answer_for(page, 3)
+    page.wait_for_selector("line.limit", state="attached")
+    assert page.inner_text("#limit-told") == "3"
+
+
+def test_two_tabs_are_one_project(open_tab, served, done, table, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text(encoding="utf-8"), encoding="utf-8")
+    with open_tab() as one, open_tab() as two:
+        one.set_input_files("#file", str(other))
+        one.wait_for_selector("table.sample")
+        two.goto(f"{served.base}/data")
+        two.wait_for_selector("text=other.csv")
+        two.click("button:has-text('ratings.csv')" if not TABLE else "ul.inputs button >> nth=-1")
+        two.wait_for_selector("table.sample")
+        one.reload()
+        one.wait_for_selector("table.sample")
+        assert one.inner_text(".eyebrow") == two.inner_text(".eyebrow")
+        # A page that was loaded before is still one of ours.
+        one.goto(f"{served.base}/choose")
+        one.wait_for_selector("#take")
+
+
+def test_a_wrong_file_ends_in_one_line(page, tmp_path):
+    wrong = tmp_path / "photo.jpg"
+    wrong.write_bytes(b"\xff\xd8\xff\xe0" + os.urandom(3_000))
+    page.set_input_files("#file", str(wrong))
+    page.wait_for_selector(".warnings >> text=It did not work")
+    told = page.inner_text(".warnings p")
+    assert "photo.jpg" in told
+    assert len(told) < 300
+    assert "Traceback" not in page.content()
+
+
+def test_work_can_be_cancelled_in_the_middle(page, served, done, table):
+    _take_table(page, served, Path(TABLE or table).name)
+    page.goto(f"{served.base}/choose")
+    page.click("summary:has-text('Compare other settings')")
+    _compare(page, "raw", "sparse", "padded", "k-corating-similarity", k="4,6,9", wait=False)
+    begun = time.monotonic()
+    page.goto(f"{served.base}/log")  # pages answer while work runs
+    assert page.is_visible("text=compare")
+    page.goto(f"{served.base}/choose")
+    page.click("button:has-text('Cancel')")
+    page.wait_for_selector("text=Cancelled. Settings that were finished are kept")
+    assert page.query_selector("#take")  # what was finished before is still there
+    assert time.monotonic() > begun
+    assert _state_of_last(served, "compare") == "cancelled"
+
+
+def _take_table(page, served, name):
+    page.goto(f"{served.base}/data")
+    own = page.query_selector(f"ul.inputs button:has-text('{name}')")
+    if own is not None:
+        own.click()
+        page.wait_for_selector("table.sample")
+
+
+def _state_of_last(served, task):
+    with sqlite3.connect(f"file:{served.folder / 'project.sqlite'}?mode=ro", uri=True) as project:
+        return project.execute(
+            "SELECT state FROM jobs WHERE task = ? ORDER BY id DESC", (task,)
+        ).fetchone()[0]
