@@ -12,7 +12,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from recveil.errors import RecveilError
-from recveil.workbench import choose_room, data_room, log_room, release_room, risk_room
+from recveil.workbench import (
+    check_room,
+    choose_room,
+    data_room,
+    log_room,
+    release_room,
+    risk_room,
+)
 from recveil.workbench.bench import Bench, bench_of, go_to
 from recveil.workbench.guard import FAULT, Guard
 
@@ -40,6 +47,7 @@ def make_application(bench: Bench, port: int) -> Guard:
             *risk_room.ROUTES,
             *choose_room.ROUTES,
             *release_room.ROUTES,
+            *check_room.ROUTES,
             *log_room.ROUTES,
             Route("/static/look.css", _look),
             Route("/jobs/{number:int}/events", _events),

@@ -14,10 +14,9 @@ from recveil.workbench.places import place_of
 from recveil.workbench.project import Input, Job
 from recveil.workbench.risk_room import start_auditing
 from recveil.workbench.said import COLUMNS, said_in
-from recveil.workbench.uploads import receive
+from recveil.workbench.uploads import LONGEST_NAME, receive
 
 _ROOM = "data"
-_LONGEST_NAME = 200
 
 
 async def _page(request: Request) -> Response:
@@ -41,7 +40,7 @@ async def _page(request: Request) -> Response:
 async def _upload(request: Request) -> Response:
     """Take a file that is sent as it is."""
     bench = bench_of(request)
-    name = unquote(request.headers.get("x-file-name", ""))[:_LONGEST_NAME] or "table"
+    name = unquote(request.headers.get("x-file-name", ""))[:LONGEST_NAME] or "table"
     try:
         came = await receive(
             request.stream(), name, bench.project.folder_for("inputs"), most=bench.most_bytes

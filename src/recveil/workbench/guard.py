@@ -244,7 +244,7 @@ class _Answer:
 # The sentences are ours; nothing that somebody sent stands in them.
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>recveil workbench</title>
-<link rel="stylesheet" href="/static/workbench.css"></head>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="/static/workbench.css"></head>
 <body><main><h1>recveil workbench</h1><p>{sentence}</p></main></body></html>
 """
 

@@ -11,6 +11,8 @@ from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.project import RESULT, Input, Job
 
 _ROOM, _DRAWING = "risk", "page of the audit"
+# Tasks that have an audit's page drawn.
+_WITH_PAGE = ("audit", "check")
 # The page of an audit brings its own style; it can load, run and send nothing.
 _OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 
@@ -49,7 +51,7 @@ async def _whole(request: Request) -> Response:
     bench = bench_of(request)
     job = bench.project.job(request.path_params["number"])
     file = bench.project.job_folder(job.id) / AUDIT_PAGE
-    if job.task != "audit" or not file.is_file():
+    if job.task not in _WITH_PAGE or not file.is_file():
         raise RecveilError(f"job {job.id} has no page of an audit; run the audit again")
     text = file.read_bytes()
     return HTMLResponse(text, headers={"content-security-policy": _OF_ITS_OWN})

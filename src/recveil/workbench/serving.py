@@ -81,6 +81,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, os.name == "posix")
         listener.bind((_HERE, port))
+        listener.listen()  # a browser that is quicker than we are waits
     except (OSError, OverflowError) as error:
         listener.close()
         why = getattr(error, "strerror", None) or error

@@ -5,6 +5,7 @@ from typing import Any
 
 from recveil.errors import RecveilError, quoted
 from recveil.workbench.assignment import Assignment
+from recveil.workbench.checking_tasks import check_published
 from recveil.workbench.choosing_tasks import compare_input
 from recveil.workbench.looking_tasks import audit_input, draw_audit, inspect_input, warm_up
 from recveil.workbench.releasing_tasks import attack_release, describe_release, make_release
@@ -15,6 +16,7 @@ Task = Callable[[Assignment], dict[str, Any]]
 _TASKS: dict[str, Task] = {
     "attack": attack_release,
     "audit": audit_input,
+    "check": check_published,
     "compare": compare_input,
     "describe": describe_release,
     "draw audit": draw_audit,

@@ -18,6 +18,8 @@ from recveil.memory import in_words
 MOST_BYTES = 64 * 10**9
 # So much of the disk stays free: a full one would break what others write.
 _FREE = 10**9
+# Of a name that somebody gives, so much is kept.
+LONGEST_NAME = 200
 _AT_ONCE = 1 << 20
 _MOST_CHARACTERS = 100
 _HALF = ".part"

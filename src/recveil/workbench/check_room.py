@@ -1,0 +1,154 @@
+"""The room Check: does what somebody published keep its promise, and whom does it give away?"""
+
+import shutil
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from recveil.errors import RecveilError, quoted
+from recveil.release.claim import published_claims
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.checking_tasks import UNPACKED
+from recveil.workbench.commands import command_of
+from recveil.workbench.looking_tasks import AUDIT_PAGE
+from recveil.workbench.places import place_of
+from recveil.workbench.project import Job
+from recveil.workbench.uploads import LONGEST_NAME, receive
+from recveil.workbench.verdict_told import say_verdict
+
+_ROOM, _TASK = "check", "check"
+# What is checked now, among what the project keeps.
+_KEPT = "checked"
+_COLUMNS = ("user", "item", "rating")
+_MOST_K = 10**9
+
+
+async def _page(request: Request) -> Response:
+    bench = bench_of(request)
+    checked = bench.project.kept(_KEPT)
+    job = _job_of(bench, checked)
+    found = bench.project.result(job)
+    return bench.page(
+        request,
+        "check.html.jinja",
+        checked=checked,
+        job=job,
+        running=None if job is None else bench.jobs.running(job.id),
+        found=found,
+        verdict=say_verdict(found["verification"]) if found else "",
+        said={} if job is None else job.settings["options"],
+        with_table=job is None or bool(job.settings["source"]),
+        is_drawn=job is not None and (bench.project.job_folder(job.id) / AUDIT_PAGE).is_file(),
+        claims=published_claims(),
+        columns=_COLUMNS,
+        commands=_commands(job, found),
+    )
+
+
+async def _upload(request: Request) -> Response:
+    """Take a release as a zip, or a table."""
+    bench = bench_of(request)
+    name = unquote(request.headers.get("x-file-name", ""))[:LONGEST_NAME] or "release.zip"
+    try:
+        came = await receive(
+            request.stream(), name, bench.project.folder_for("checked"), most=bench.most_bytes
+        )
+    except RecveilError as error:
+        return JSONResponse({"error": str(error)}, 400)
+    bench.project.keep(_KEPT, {"name": came.name, "place": str(came.path), "dropped": True})
+    bench.project.note(f"dropped {came.name} to be checked, SHA-256 {came.digest}")
+    _start(bench, {}, with_table=True)
+    return JSONResponse({"next": "/check"})
+
+
+async def _name(request: Request) -> Response:
+    """Take what somebody names: it is read where it lies."""
+    bench = bench_of(request)
+    place = place_of(form_of(request).get("place", ""))
+    bench.project.keep(_KEPT, {"name": place.name, "place": place.path, "dropped": False})
+    bench.project.note(f"named {place.path} to be checked")
+    _start(bench, {}, with_table=True)
+    return go_to("/check")
+
+
+async def _again(request: Request) -> Response:
+    """Check the same with what somebody says of it."""
+    bench, form = bench_of(request), form_of(request)
+    if bench.project.kept(_KEPT) is None:
+        raise RecveilError("there is nothing to check yet; drop or name a release")
+    _start(bench, _options(form), with_table=bool(form.get("with_table")))
+    return go_to("/check")
+
+
+def _options(form: dict[str, str]) -> dict[str, Any]:
+    """Return what a form says, as keywords for `recveil.verify.verify`."""
+    options: dict[str, Any] = {
+        name: form[name].strip() for name in _COLUMNS if form.get(name, "").strip()
+    }
+    k, claim = form.get("k", "").strip(), form.get("claim", "")
+    if k and not (k.isascii() and k.isdecimal() and 0 < int(k[:12]) <= _MOST_K):
+        raise RecveilError(
+            f"k is {quoted(k)}; expected how many people must share a row, such as 5"
+        )
+    if claim and claim not in published_claims():
+        raise RecveilError(
+            f"claim {quoted(claim)}: expected one of {', '.join(published_claims())}"
+        )
+    return options | ({"k": int(k)} if k else {}) | ({"claim": claim} if claim else {})
+
+
+def _start(bench: Bench, options: dict[str, Any], *, with_table: bool) -> Job:
+    checked = bench.project.kept(_KEPT)
+    table = bench.project.chosen_input() if with_table else None
+    _forget_unpacked(bench)
+    bench.project.note(f"checked {checked['name']}")
+    return bench.jobs.start(
+        _ROOM,
+        _TASK,
+        {
+            **checked,
+            "options": options,
+            "source": table.place if table else "",
+            "reading": table.reading if table else {},
+        },
+        command=command_of("verify", checked["place"], options=options),
+        input=table.id if table else None,
+    )
+
+
+def _forget_unpacked(bench: Bench) -> None:
+    """Remove what earlier checks unpacked; what was dropped stays."""
+    for job in bench.project.jobs():
+        if job.room == _ROOM:
+            shutil.rmtree(bench.project.job_folder(job.id) / UNPACKED, ignore_errors=True)
+
+
+def _job_of(bench: Bench, checked: dict[str, Any] | None) -> Job | None:
+    """Return the newest check, if it is of what is checked now."""
+    job = bench.project.last_job(_ROOM)
+    is_of_it = job is not None and checked is not None and job.settings["place"] == checked["place"]
+    return job if is_of_it else None
+
+
+def _commands(job: Job | None, found: dict[str, Any] | None) -> list[str]:
+    """Return the commands that do the same as a check."""
+    if job is None:
+        return []
+    settings = job.settings
+    place = found["place"] if found else settings["place"]
+    commands = [command_of("verify", place, options=settings["options"])]
+    if settings["source"] and found and found["is_release"]:
+        options = {**settings["reading"], "release": place, "no_curves": True}
+        commands.append(command_of("audit", settings["source"], options=options))
+    return commands
+
+
+ROUTES = [
+    Route("/check", _page),
+    Route("/check/upload", _upload, methods=["PUT"]),
+    Route("/check/name", _name, methods=["POST"]),
+    Route("/check/again", _again, methods=["POST"]),
+]

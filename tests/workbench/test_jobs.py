@@ -1,0 +1,132 @@
+"""Work in processes of its own: it is told of, cancelled, and outlives nobody."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from recveil.workbench.project import Project
+
+
+def until(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def long_work(bench, tmp_path):
+    """An audit that takes minutes, of more people than an audit of the tests has."""
+    from recveil.datasets import generate
+
+    generate(tmp_path / "ratings.csv", users=6_000, items=900, ratings=300_000, seed=1)
+    settings = {"source": str(tmp_path / "ratings.csv"), "reading": {}, "curves": True}
+    return bench.jobs.start("risk", "audit", settings, command="recveil audit")
+
+
+def is_alive(process):
+    return process.poll() is None
+
+
+def test_progress_is_heard_and_a_cancelled_job_ends(bench, long_work):
+    running = bench.jobs.running(long_work.id)
+    until(lambda: running.far.fraction > 0 and running.far.part)
+    bench.jobs.cancel(long_work.id)
+    assert running.is_cancelled
+    until(lambda: bench.jobs.running(long_work.id) is None)
+    assert bench.project.job(long_work.id).state == "cancelled"
+    assert running.process.returncode == 0, "it ended by itself"
+    folder = bench.project.job_folder(long_work.id)
+    assert [each.name for each in folder.iterdir()] == ["errors.txt"]
+    assert (folder / "errors.txt").read_text() == ""
+
+
+def test_a_job_that_is_killed_failed(bench, long_work):
+    running = bench.jobs.running(long_work.id)
+    running.process.send_signal(signal.SIGKILL)
+    until(lambda: bench.jobs.running(long_work.id) is None)
+    job = bench.project.job(long_work.id)
+    assert job.state == "failed"
+    assert "signal 9" in job.error
+
+
+def test_what_runs_when_the_workbench_ends_is_stopped(bench, long_work):
+    running = bench.jobs.running(long_work.id)
+    until(lambda: running.far.part)
+    bench.jobs.close()
+    assert not is_alive(running.process)
+    assert bench.project.job(long_work.id).state == "stopped"
+
+
+def test_a_workbench_that_is_killed_leaves_no_work_behind(bench, long_work):
+    """Its end of the stream goes with it."""
+    running = bench.jobs.running(long_work.id)
+    until(lambda: running.far.part)
+    os.close(os.dup(running.process.stdin.fileno()))
+    running.process.stdin.close()
+    running.process.wait(20)
+    until(lambda: bench.jobs.running(long_work.id) is None)
+
+
+def test_a_spare_process_takes_the_next_work(tmp_path):
+    from recveil.workbench.jobs import Jobs
+
+    project = Project(tmp_path / "spare")
+    jobs = Jobs(project, has_spare=True)
+    spare = jobs._spare
+    job = jobs.start("x", "inspect", {"source": str(tmp_path / "none.csv"), "reading": {}})
+    assert jobs.running(job.id).process is spare
+    assert jobs._spare is not None
+    assert jobs._spare is not spare
+    until(lambda: jobs.running(job.id) is None)
+    assert "none.csv" in project.job(job.id).error
+    waiting = jobs._spare
+    jobs.close()
+    assert not is_alive(waiting)
+    project.close()
+
+
+@pytest.mark.usefixtures("quick")
+class TestWithoutProcesses:
+    def test_an_unknown_task_is_refused(self, bench):
+        job = bench.jobs.start("x", "rm -rf", {})
+        until(lambda: bench.jobs.running(job.id) is None)
+        assert "no such task" in bench.project.job(job.id).error
+
+    def test_a_fault_is_told_without_a_trace(self, bench):
+        job = bench.jobs.start("x", "inspect", {})
+        until(lambda: bench.jobs.running(job.id) is None)
+        assert bench.project.job(job.id).state == "failed"
+        assert "fault in recveil" in bench.project.job(job.id).error
+        assert "Traceback" not in bench.project.job(job.id).error
+
+    def test_nothing_begins_once_all_is_closed(self, bench):
+        bench.jobs.close()
+        with pytest.raises(ValueError, match="being closed"):
+            bench.jobs.start("x", "inspect", {})
+
+    def test_what_happens_is_told_as_it_happens(self, browser, small_table):
+        browser.drop("ratings.csv", small_table)
+        job = browser.bench.project.last_job("data")
+        events = browser.get(f"/jobs/{job.id}/events")
+        assert events.headers["content-type"].startswith("text/event-stream")
+        assert "event: ended\ndata: done\n" in events.text
+        browser.wait("data", "risk")
+        assert browser.get("/jobs/999/events").status_code == 400
+        assert browser.send("/jobs/999/cancel").status_code == 400
+
+
+def test_results_are_plain(bench, tmp_path):
+    """Somebody else could read them."""
+    (tmp_path / "ratings.csv").write_text("user,item,rating\n1,2,3\n2,2,4\n")
+    job = bench.jobs.start(
+        "data", "inspect", {"source": str(tmp_path / "ratings.csv"), "reading": {}}
+    )
+    until(lambda: bench.jobs.running(job.id) is None)
+    folder = bench.project.job_folder(job.id)
+    assert json.loads((folder / "result.json").read_text())["data"]["users"] == 2
+    assert all(each.stat().st_mode & 0o077 == 0 for each in (folder, *folder.iterdir()))

@@ -1,0 +1,103 @@
+"""The verb: a server on this machine alone, that ends when it is asked to."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.workbench import serving, workbench
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A workbench in a process of its own; its address, and the process."""
+    command = [sys.executable, "-m", "recveil", "workbench", "project", "--no-open-browser"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    line = process.stdout.readline()
+    address = re.search(r"http://\S+", line)
+    assert address, line + process.stderr.read()
+    yield address[0], process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_answers_and_ends(served, tmp_path, number, code):
+    address, process = served
+    place, _, token = address.partition("/?token=")
+    with urllib.request.urlopen(address) as answer:
+        assert answer.status == 200
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(place + "/data")
+    assert refused.value.code == 403
+    refused.value.close()
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=40)
+    assert process.returncode == code, errors
+    assert "Traceback" not in errors
+    assert "is kept in" in errors
+    assert token not in errors + out
+    left = {each.name for each in (tmp_path / "project").iterdir()}
+    assert "open.html" not in left
+
+
+def test_it_listens_on_this_machine_alone(served):
+    address, _ = served
+    port = int(re.search(r":(\d+)/", address)[1])
+    own = {found[4][0] for found in socket.getaddrinfo(socket.gethostname(), None)}
+    for other in own - {"127.0.0.1", "::1"}:
+        with socket.socket(socket.AF_INET6 if ":" in other else socket.AF_INET) as asked:
+            asked.settimeout(2)
+            assert asked.connect_ex((other, port)) != 0, other
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    with pytest.raises(RecveilError, match=r"pip install 'recveil\[workbench\]'"):
+        workbench(tmp_path / "project")
+    assert not (tmp_path / "project").exists()
+
+
+def test_importing_it_needs_no_extra():
+    program = (
+        "import sys\n"
+        "sys.modules |= {'starlette': None, 'uvicorn': None}\n"
+        "import recveil.workbench, recveil.cli\n"
+        "recveil.cli.app\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_port_that_is_taken_is_told(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(RecveilError, match="another one with port"):
+            workbench(tmp_path / "project", port=taken.getsockname()[1], open_browser=False)
+    with pytest.raises(RecveilError, match="port 99999"):
+        workbench(tmp_path / "project", port=99_999, open_browser=False)
+    assert not (tmp_path / "project").exists()
+
+
+def test_the_token_stands_in_no_command_line(monkeypatch, tmp_path):
+    """All users of a machine can read those; so a file leads to the page."""
+    opened = []
+    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
+    address = "http://127.0.0.1:8000/?token=secret&x=<b>"
+    serving._open(tmp_path / "open.html", address)
+    (place,) = opened
+    assert "secret" not in place
+    assert place.startswith("file://")
+    text = (tmp_path / "open.html").read_text()
+    assert "token=secret&amp;x=&lt;b&gt;" in text
+    assert os.stat(tmp_path / "open.html").st_mode & 0o077 == 0  # noqa: PTH116
