@@ -52,7 +52,7 @@ class TestByHand:
         found = group_shares(self.RATINGS, shares, self.BOTH, 0, 1)
         # a: one says up and one down. b: Ann says up, and Ben is as likely to say either.
         assert found.tolist() == [[[0.5, 0.5], [0.75, 0.25]]]
-        # Of equal shares the first word of the scale counts.
+        # Of equal shares the first word of the scale stands.
         assert commonest(found).tolist() == [[0, 0]]
 
     def test_the_row(self):
@@ -65,9 +65,46 @@ class TestByHand:
         ratings = Ratings.from_columns(
             ["ann", "ann", "ben"], ["a", "b", "a"], ["up", "up", "down"], scale=other
         )
-        release = SharedWords(2, seed=1).anonymize(ratings)
-        (block,) = release.published.blocks()
-        assert block.values.tolist() == [1.0, 2.0]  # down for a, up for b
+        found = group_shares(ratings, learn_shares(ratings), self.BOTH, 0, 1)
+        assert commonest(found).tolist() == [[0, 1]]  # down for a, up for b
+
+
+class TestRareWords:
+    """Six people said up to a, three said down, and Cy alone said sideways."""
+
+    RATINGS = Ratings.from_columns(
+        [*range(9), 9], ["a"] * 10, ["up"] * 6 + ["down"] * 3 + ["sideways"], scale=FOUR
+    )
+    CY_AND_ANOTHER = Groups.from_labels([0] * 4 + [1] * 4 + [2] * 2)
+
+    def test_what_one_person_gave_counts_as_nothing_by_hand(self):
+        shares = learn_shares(self.RATINGS, 2)
+        assert shares.many_gave.tolist() == [[True, True, False, False]]
+        (of_cy,) = group_shares(self.RATINGS, shares, self.CY_AND_ANOTHER, 2, 3)
+        # Of a: 7, 4, 2 and 1 of 14. Cy's own words: 1, 1, 2 and 1 of 5. The other said down.
+        cy = (np.array([7, 4, 2, 1]) / 14 + np.array([1, 1, 2, 1]) / 5) / 2
+        assert of_cy[0] == pytest.approx((cy + np.array([0, 1, 0, 0])) / 2)
+
+    def test_it_counts_where_as_many_gave_it_as_must(self):
+        shares = learn_shares(self.RATINGS, 1)
+        (of_cy,) = group_shares(self.RATINGS, shares, self.CY_AND_ANOTHER, 2, 3)
+        assert of_cy[0].tolist() == [0, 0.5, 0.5, 0]
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_no_group_shows_what_one_person_alone_gave(self, seed):
+        """Sixty people say up or down to thirty items; ten of them said sideways, once each.
+
+        It is the first word of the scale, which stands where shares are equal.
+        """
+        scale = RatingScale.of_words("sideways,up,down", ordered=False)
+        rng = np.random.default_rng(seed)
+        said = rng.choice(["up", "down"], (60, 30)).astype(object)
+        for person in range(10):
+            said[person, person] = "sideways"
+        cells = np.indices(said.shape).reshape(2, -1)
+        ratings = Ratings.from_columns(*cells, said.ravel(), scale=scale)
+        (shown,) = SharedWords(2, seed=seed).anonymize(ratings).published.blocks()
+        assert 1.0 not in shown.values
 
 
 class TestPool:

@@ -35,10 +35,13 @@ class WordShares(NamedTuple):
     of_items : ndarray of float64, shape (n_items, n_words)
     of_people : ndarray of float64, shape (n_users, n_words)
         Each row adds up to 1.
+    many_gave : ndarray of bool, shape (n_items, n_words)
+        Whether enough people gave a word to an item for it to count as theirs.
     """
 
     of_items: NDArray[np.float64]
     of_people: NDArray[np.float64]
+    many_gave: NDArray[np.bool_]
 
     def at(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return how likely each word is in some cells, shape (n_cells, n_words).
@@ -58,7 +61,9 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     least : int
         Items that fewer people gave a word are counted as if they were one: the commonest word of
         one that a single person knows would be that person's. Each person counts once there, by
-        the shares of their words: nobody is more than one in `least`, whatever they gave.
+        the shares of their words: nobody is more than one in `least`, whatever they gave. And
+        so many must have given a word to an item for it to count as theirs: else the group of who
+        alone gave it could be the only one that shows it.
 
     Examples
     --------
@@ -84,10 +89,11 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     users = ratings.user_positions().astype(np.int64)
     items = ratings.indices.astype(np.int64)
     of_items, pool = counted(items, ratings.n_items), pooled_items(ratings, least)
+    many_gave = of_items >= least
     in_pool = np.isin(items, pool)
     each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # words in the pool
     of_items[pool] = counted(items, ratings.n_items, in_pool / each[users])[pool].sum(axis=0)
-    return WordShares(smoothed(of_items), smoothed(counted(users, ratings.n_users)))
+    return WordShares(smoothed(of_items), smoothed(counted(users, ratings.n_users)), many_gave)
 
 
 def word_positions(ratings: Ratings) -> NDArray[np.int64]:
@@ -101,7 +107,7 @@ def group_shares(
     """Return the share of each word in the padded rows of some groups.
 
     A padded row holds 1 for the word that the member gave, and 0 for the others; where they gave
-    none, how likely each word is.
+    none, or one that too few gave to the item, how likely each word is.
 
     Parameters
     ----------
@@ -142,9 +148,12 @@ def group_shares(
     at = np.repeat(ratings.indptr[members] - np.cumsum(lengths) + lengths, lengths)
     at += np.arange(lengths.sum())
     users, items = np.repeat(members, lengths), ratings.indices[at]
+    words = word_positions(ratings)[at]
+    counts = shares.many_gave[items, words]
+    users, items, words = users[counts], items[counts], words[counts]
     own = -shares.at(users, items)
-    own[np.arange(at.size), word_positions(ratings)[at]] += 1
-    groups_of_own = np.repeat(group_of, lengths)
+    own[np.arange(words.size), words] += 1
+    groups_of_own = np.repeat(group_of, lengths)[counts]
     np.add.at(found, (groups_of_own, items), own / sizes[groups_of_own][:, None])
     return np.asarray(np.round(np.clip(found, 0, 1), _DIGITS), np.float64)
 
