@@ -41,11 +41,11 @@ MODEL_UNDONE = (
 # labels by how likely somebody rated the item, three of them (`experiments/sparse_rows.py`, and
 # docs/methods.md).
 SPARSE_KEEPS_MORE = (
-    "Sparse rows (--method sparse) make the same promise and publish no rating. On MovieLens 100K, "
-    "k = 5, their lists keep 79 % of what raw ratings give; those of padded rows 51 %, or 72 to "
-    "79 % if labels count by how likely somebody rated the item. Predicted ratings are slightly "
-    "worse than with padded rows (RMSE 0.006 above raw's, and 0.005 below). recveil compare "
-    "measures both on yours."
+    "Sparse rows (method sparse, --method sparse) make the same promise and publish no rating. On "
+    "MovieLens 100K, k = 5, their lists keep 79 % of what raw ratings give; those of padded rows "
+    "51 %, or 72 to 79 % if labels count by how likely somebody rated the item. Predicted ratings "
+    "are slightly worse than with padded rows (RMSE 0.006 above raw's, and 0.005 below). recveil "
+    "compare measures both on yours."
 )
 # Of releases made before what few people rated was predicted together.
 MODEL_LONE_UNDONE = (
