@@ -20,7 +20,7 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.report import audit_page
 
-NEVER_RATED = "Here the wrong entries are items that the target never rated"
+NEVER_LIKED = "Here the wrong entries are items that the target never liked"
 
 
 def table(values_of, *, dated=False, seed=1):
@@ -63,7 +63,7 @@ def test_likes_are_audited_by_all_presets(found):
     for name, adversary in adversaries.items():
         changed = name in ("paper", "film-buff")
         assert adversary.wrong_kind == ("item" if changed else "value")
-        expected = f"{NEVER_RATED}: the table has one rating value only."
+        expected = f"{NEVER_LIKED}: likes have no values that could be wrong."
         assert (expected in adversary.description) == changed
     # Two of the eight entries still are wrong.
     assert (adversaries["paper"].known, adversaries["paper"].right) == (8, 6)
@@ -74,11 +74,11 @@ def test_likes_have_all_figures_and_a_page(found):
     figures = {figure["number"]: figure for figure in plain["figures"]}
     assert list(figures) == ["1", "4", "5", "6", "7", "8", "9", "10", "11", "12"]
     for number in ("4", "5", "6", "8", "10"):  # those with something wrong
-        assert NEVER_RATED in figures[number]["note"]
+        assert NEVER_LIKED in figures[number]["note"]
     # A wrong value is what cannot be here; the other series of Fig. 10 stays.
     series = {point["series"].partition(",")[0] for point in figures["10"]["points"]}
-    assert series == {"item never rated"}
-    assert "one rating value only" in audit_page(plain)
+    assert series == {"item never liked"}
+    assert "likes have no values that could be wrong" in audit_page(plain)
 
 
 def test_dated_likes_are_wrong_about_dates(tmp_path):
@@ -99,7 +99,7 @@ def test_figures_where_one_step_covers_the_scale(tmp_path, levels):
     found = audit(write(ratings, tmp_path / "few.csv"), targets=20)
     figures = {figure.number: figure for figure in found.figures}
     assert f"scale 1:{levels}:1 is within 1 of some true one" in figures["10"].note
-    assert NEVER_RATED not in figures["4"].note  # exact ratings can be wrong
+    assert NEVER_LIKED not in figures["4"].note  # exact ratings can be wrong
     assert by_name(found)["paper"].wrong_kind == "value"
 
 

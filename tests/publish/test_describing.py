@@ -310,6 +310,17 @@ class TestEvaluation:
         assert len(str(no.value)) < 300
         assert not (padded.parent / "x.json").exists()
 
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"disclosure": "x"}, {"split": "x"}, {"notes": 7}, {"notes": [7]}, {"headline": None}],
+    )
+    def test_what_makes_no_sense_is_refused(self, padded, judged, tmp_path, wrong):
+        (tmp_path / "e.json").write_text(json.dumps(judged[1] | wrong))
+        with pytest.raises(RecveilError, match=r"^e\.json: ") as no:
+            describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
+        assert len(str(no.value)) < 300
+        assert not (padded.parent / "x.json").exists()
+
     def test_an_audit_is_no_evaluation_and_the_other_way_round(self, padded, found, judged):
         for name, file in {"evaluation": found[0], "audit": judged[0]}.items():
             with pytest.raises(RecveilError, match=f"no result of an {name} of a release"):

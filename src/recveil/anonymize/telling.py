@@ -3,6 +3,7 @@
 import numpy as np
 
 from recveil.ratings import Ratings
+from recveil.ratings.likes import in_likes
 from recveil.release.as_given import AsGiven
 from recveil.release.predictive_words import SPARSE_KEEPS_MORE
 from recveil.release.registry import method_of
@@ -227,7 +228,7 @@ def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
     return [
         f"{drawn} The rows count each item {off.mean():.1f} people too often or too rarely "
         f"on average, and {off.max():.0f} at most.",
-        *_left_out(int(left_out.sum()), share, k),
+        *(in_likes(each, ratings.is_unary) for each in _left_out(int(left_out.sum()), share, k)),
         *method_of(settings).undone_by(settings),
     ]
 

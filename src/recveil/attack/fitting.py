@@ -7,6 +7,7 @@ import numpy as np
 from recveil.attack.adversary import Adversary
 from recveil.attack.knowledge import liking, steps_within
 from recveil.ratings import Ratings
+from recveil.ratings.likes import in_likes
 
 
 def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
@@ -35,6 +36,8 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
     if adversary.rating_error is None:
         return "they know neither ratings nor dates"
     scale, error = ratings.scale, adversary.rating_error
+    if scale.range == 0 and ratings.is_unary:
+        return "likes have no values that could be wrong"
     if scale.range == 0:
         return "the table has one rating value only"
     # An error of clearly less than half of the scale covers the whole of it for no rating.
@@ -120,7 +123,10 @@ def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
     >>> blunted.rating_error, blunted.description
     (None, 'Here no ratings are known: the table holds likes.')
     """
-    if not ratings.is_unary or adversary.rating_error is None:
+    if not ratings.is_unary:
+        return adversary
+    adversary = replace(adversary, description=in_likes(adversary.description))
+    if adversary.rating_error is None:
         return adversary
     noted = _noted(adversary, "Here no ratings are known: the table holds likes.")
     return replace(noted, rating_error=None, likes_only=False)

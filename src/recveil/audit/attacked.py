@@ -17,6 +17,7 @@ from recveil.audit.outcome import plain_attack, plain_membership
 from recveil.audit.shadowing import ShadowMembership
 from recveil.audit.verdict import COVERAGE, Uncovered, not_covered
 from recveil.brief import brief
+from recveil.ratings.likes import in_likes
 from recveil.release.as_given import AsGiven
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
@@ -128,7 +129,8 @@ class AttackedRelease:
             for adversary, attack in self.attacks
             if attack.requested - attack.skipped < COVERAGE * attack.requested
         ]
-        warnings = not_covered(rare, "In the release, ")
+        is_unary = self.manifest.scale.unary
+        warnings = [in_likes(each, is_unary) for each in not_covered(rare, "In the release, ")]
         if self.untried:
             warnings.append(
                 f"The release has too many labels to strike out {self.untried}; who takes the time "
@@ -232,10 +234,10 @@ def headline(published: AttackedRelease) -> str:
         promise = _alone(published.unprotected)
     together = published.against.headline() if published.against else ""
     blind = ", no more than by a blind guess" if person.rate <= attack.baseline else ""
+    ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
     sentence = (
-        f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
-        f"{_high(published, attack):.1%}{_among_attacked(attack)}) by “{worst.name}”{blind}; "
-        f"{promise}."
+        f"In the release, {person.rate:.1%} of the people are found ({ends}"
+        f"{_among_attacked(published, attack)}) by “{worst.name}”{blind}; {promise}."
     )
     return f"{sentence} {together}".rstrip()
 
@@ -301,19 +303,21 @@ def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) 
         promise = (
             f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
         )
+    ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
     return (
-        f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({person.low:.1%} to "
-        f"{_high(published, attack):.1%}{_among_attacked(attack)}){_blindly(attack)}; {promise}"
+        f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({ends}"
+        f"{_among_attacked(published, attack)}){_blindly(attack)}; {promise}"
     )
 
 
-def _among_attacked(attack: ReleaseAttack) -> str:
+def _among_attacked(published: AttackedRelease, attack: ReleaseAttack) -> str:
     """Say the rate of those who could be looked for, where many could not."""
     attacked = attack.requested - attack.skipped
     if attacked >= COVERAGE * attack.requested:
         return ""
     rate = attack.person_found.rate * attack.requested / attacked
-    return f"; {rate:.1%} of the {attacked:,} with enough ratings"
+    what = "likes" if published.manifest.scale.unary else "ratings"
+    return f"; {rate:.1%} of the {attacked:,} with enough {what}"
 
 
 def _blindly(attack: ReleaseAttack) -> str:

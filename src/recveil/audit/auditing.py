@@ -23,7 +23,7 @@ from recveil.audit import durations
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_opened
 from recveil.audit.controls import Check, check_attack
-from recveil.audit.figures import Figure, draw_figures
+from recveil.audit.figures import Figure, draw_figures, plain_figure
 from recveil.audit.opening import open_release
 from recveil.audit.outcome import Outcome, run_attack
 from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
@@ -54,6 +54,7 @@ from recveil.progress import THE_REST, parts, track
 from recveil.ratings import Ratings
 from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.frame import frame_of, is_frame
+from recveil.ratings.likes import in_likes
 
 # No rate of theirs may reassure anybody who holds ratings of the same people.
 _OF_LIKES = (
@@ -110,6 +111,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON and for the page."""
         ratings = self.ratings
+        verdict = write_verdict(self.attacks, self.checks, self.sufficient)
         # What is to be published comes first; what the raw table gives away is the "before".
         released = {"release": self.published.to_dict()} if self.published else {}
         return {
@@ -125,12 +127,12 @@ class Audit:
                 "times": ratings.days is not None,
                 **self.reading.to_dict(),
             },
-            "verdict": write_verdict(self.attacks, self.checks, self.sufficient),
+            "verdict": [in_likes(each, ratings.is_unary) for each in verdict],
             "warnings": self._warnings(),
             "attacks": [outcome.to_dict() for outcome in self.attacks],
             "graph_attacks": [attack.to_dict() for attack in self.graphs],
             "deanonymized": [share.to_dict() for share in self.deanonymized],
-            "figures": [figure.to_dict() for figure in self.figures],
+            "figures": [plain_figure(each, ratings.is_unary) for each in self.figures],
             "checks": [check._asdict() for check in self.checks],
             "sufficient": [enough.to_dict() for enough in self.sufficient],
             "risk": self.risk and self.risk.to_dict(),
@@ -167,6 +169,7 @@ class Audit:
         of_likes = [_OF_LIKES] if self.ratings.is_unary else []
         of_likes += [] if self.ratings.scale.ordered else [OF_PAIRS]
         told = warnings_of(self.attacks, self.checks)
+        told = [in_likes(each, self.ratings.is_unary) for each in told]
         of_words = meaning_of_words(self.ratings.scale)
         return [*self.reading.notes, *of_words, *of_knowledge, *of_likes, *told]
 

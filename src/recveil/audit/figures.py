@@ -22,6 +22,7 @@ from recveil.audit.outcome import Outcome, run_attack
 from recveil.brief import brief
 from recveil.progress import track
 from recveil.ratings import Ratings
+from recveil.ratings.likes import in_likes
 
 # "n of m": m known entries, n of them right, as on the paper's axes.
 RIGHT_OF_KNOWN = ((2, 2), (3, 3), (4, 4), (3, 4), (6, 6), (4, 6), (8, 8), (6, 8))
@@ -329,3 +330,23 @@ def _information(ratings: Ratings) -> Figure:
         points += [Point(series, int(rank), float(information.bits[rank - 1])) for rank in ranks]
     title = "What one known item tells, by its rank in popularity"
     return Figure("7", title, "rank (1 is the most rated item)", "bits learned", points)
+
+
+def plain_figure(figure: Figure, is_unary: bool) -> dict[str, Any]:
+    """Return a figure as plain data, whose words speak of likes where those were attacked.
+
+    Examples
+    --------
+    >>> plain_figure(Figure("7", "bits", "rank (1 is the most rated item)", "bits", []), True)["x"]
+    'rank (1 is the most liked item)'
+    """
+    plain: dict[str, Any] = _of_likes(figure.to_dict(), is_unary)
+    return plain
+
+
+def _of_likes(part: Any, is_unary: bool) -> Any:
+    if isinstance(part, dict):
+        return {name: _of_likes(value, is_unary) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_of_likes(value, is_unary) for value in part]
+    return in_likes(part, is_unary) if isinstance(part, str) else part

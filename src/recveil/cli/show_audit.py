@@ -54,8 +54,9 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
         f"guess finds {trials['baseline']:.2%}. Found: by the best of the attacks "
         f"({', '.join(trials['by_attack'])}); stands out: by Scoreboard-RH, so far ahead that the "
-        f"adversary may believe it. Control: of those with enough ratings, how often somebody else "
-        f"stands out where the record was taken out; so often, standing out is no proof."
+        f"adversary may believe it. Control: of those of whom enough is known, how often "
+        f"somebody else stands out where the record was taken out; so often, standing out is no "
+        f"proof."
     )
     for attack in attacks:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")

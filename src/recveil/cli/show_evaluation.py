@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from recveil.evaluate.headline import headline, predicts, say_best
+from recveil.ratings.likes import in_likes
 
 
 def show_evaluation(plain: dict[str, Any]) -> None:
@@ -17,7 +18,7 @@ def show_evaluation(plain: dict[str, Any]) -> None:
     _show_recipient(console, plain)
     _show_deviations(console, plain)
     _show_fidelity(console, plain)
-    _show_disclosure(console, plain["disclosure"])
+    _show_disclosure(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
     _show_notes(console, plain)
 
 
@@ -139,12 +140,13 @@ def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
         if rates:
             table.add_row(words, _number(plain["fidelity"][name]))
         elif name not in _OF_RATINGS:
-            of_likes = words.replace("ratings", "likes").replace("rated", "liked")
-            table.add_row(of_likes, _number(plain["fidelity"][name]))
+            table.add_row(in_likes(words), _number(plain["fidelity"][name]))
     console.print(table)
 
 
-def _show_disclosure(console: Console, disclosure: dict[str, Any] | None) -> None:
+def _show_disclosure(
+    console: Console, disclosure: dict[str, Any] | None, *, is_unary: bool
+) -> None:
     """Print what adversaries still find in the release."""
     if disclosure is None:
         return
@@ -154,11 +156,12 @@ def _show_disclosure(console: Console, disclosure: dict[str, Any] | None) -> Non
         console.print(escape(sentence))
     if disclosure["links"] is not None:
         links = disclosure["links"]
-        console.print(
+        told = (
             f"That an item stands in a row makes it {_number(links['mean'], 2)} probable on "
             f"average, and {_number(links['highest'], 2)} at most, that a given member rated it, "
             f"if people rate independently of each other."
         )
+        console.print(in_likes(told, is_unary))
 
 
 def _show_found(console: Console, disclosure: dict[str, Any]) -> None:

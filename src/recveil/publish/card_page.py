@@ -7,7 +7,7 @@ above what they measured.
 import re
 from collections.abc import Iterable
 
-from recveil.publish.measured import Measured
+from recveil.publish.findings import Findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.manifest import Manifest
@@ -26,7 +26,7 @@ _NAMED = {
 
 
 def card_page(
-    manifest: Manifest, sha256: str, name: str, card: PublisherCard, found: Measured
+    manifest: Manifest, sha256: str, name: str, card: PublisherCard, found: Findings
 ) -> str:
     """Return the description of a release as Markdown: always the same for the same parts.
 
@@ -38,7 +38,7 @@ def card_page(
     name : str
         What the folder is called.
     card : PublisherCard
-    found : Measured
+    found : Findings
         What the publisher measured.
     """
     own = data_card(manifest, manifest.ratings_file or "")

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from recveil.publish.card_page import left_out
-from recveil.publish.measured import Measured
+from recveil.publish.findings import Findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest
@@ -84,7 +84,7 @@ def croissant(
     name: str,
     base: str,
     card: PublisherCard,
-    found: Measured,
+    found: Findings,
 ) -> str:
     """Return the description of a release as JSON: always the same for the same release and card.
 
@@ -101,7 +101,7 @@ def croissant(
     base : str
         What stands before the name of each file: an address, or the name of the folder.
     card : PublisherCard
-    found : Measured
+    found : Findings
         What the publisher measured.
     """
     content_name = manifest.ratings_file or ""

@@ -9,7 +9,7 @@ from recveil.io.pipes import is_standard, refuse_no_path
 from recveil.io.write import refuse_to_replace
 from recveil.publish.card_page import card_page
 from recveil.publish.croissant import croissant
-from recveil.publish.measured import measured
+from recveil.publish.findings import read_findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.form import known_manifest
 from recveil.release.manifest import MANIFEST, FileEntry
@@ -103,7 +103,7 @@ def describe(
         )
     manifest = known_manifest(folder)
     files_of = (None if file is None else Path(file) for file in (audit, evaluation))
-    found = measured(manifest, folder.name, *files_of, column_names=column_names)
+    found = read_findings(manifest, folder.name, *files_of, column_names=column_names)
     result = verify(folder)
     if not result.holds:
         raise RecveilError(

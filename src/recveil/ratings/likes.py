@@ -1,5 +1,7 @@
 """Likes: who chose what, and nothing more; and ratings that are all equal, which tell no more."""
 
+import re
+
 from recveil.errors import RecveilError, quoted
 from recveil.ratings.ratings import Ratings
 
@@ -9,6 +11,36 @@ PUBLISHED = (
     "rated everything, and other rows that whole groups did"
 )
 PREDICTED = "any prediction of them is right, so that no error tells a good release from a bad one"
+# "No ratings are known" is as true of likes, and a rate is a share.
+_OF_RATINGS = re.compile(
+    r"(?<!no )(?<!without )(?<!neither )\b(unrated|ratings?|rated|(?<=people )rate)\b"
+)
+_OF_LIKES = {
+    **{"rating": "like", "ratings": "likes", "rated": "liked", "unrated": "not liked"},
+    "rate": "like",
+}
+
+
+def in_likes(text: str, is_unary: bool = True) -> str:
+    """Say of likes what a sentence says of ratings.
+
+    Parameters
+    ----------
+    text : str
+        It may speak of rates, which stay as they are.
+    is_unary : bool
+        Whether likes are meant; else it stays as it is.
+
+    Examples
+    --------
+    >>> print(in_likes("People with too few ratings count as not found, so that rates are higher"))
+    People with too few likes count as not found, so that rates are higher
+    >>> in_likes("items that nobody rated; no ratings are known")
+    'items that nobody liked; no ratings are known'
+    """
+    if not is_unary:
+        return text
+    return _OF_RATINGS.sub(lambda found: _OF_LIKES[found.group()], text)
 
 
 def refuse_unordered(ratings: Ratings, what: str) -> None:

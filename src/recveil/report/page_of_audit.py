@@ -12,6 +12,7 @@ from recveil.attack.stronger import MEMBERSHIP
 from recveil.audit.audit_charts import draw_adversaries, draw_release, draw_risk, meaning_of
 from recveil.beside import write_beside
 from recveil.charts import draw_curves
+from recveil.ratings.likes import in_likes
 
 _SECTIONS = (
     "data",
@@ -80,8 +81,9 @@ def audit_page(result: dict[str, Any]) -> str:
         "release": draw_release(sections["release"]),
     }
     about = meaning_of(sections["release"])
+    what = "likes" if (sections["data"] or {}).get("scale") == "likes" else "ratings"
     return environment.get_template("audit_page.html.jinja").render(
-        **sections | tables, charts=charts, about=about, weak_test=MEMBERSHIP
+        **sections | tables, charts=charts, about=about, what=what, weak_test=MEMBERSHIP
     )
 
 
@@ -155,7 +157,7 @@ def as_count(number: float | None, digits: int = 0) -> str:
     return "–" if number is None or not math.isfinite(number) else f"{number:,.{digits}f}"
 
 
-def _describe_knowledge(attack: dict[str, Any]) -> str:
+def _describe_knowledge(attack: dict[str, Any], what: str = "ratings") -> str:
     """Say in a few words what an adversary knows.
 
     Examples
@@ -184,4 +186,6 @@ def _describe_knowledge(attack: dict[str, Any]) -> str:
     parts += [] if attack["pool"] == "all" else [attack["pool"]]
     if activity is not None:
         parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
-    return "; ".join(parts)
+    if what == "likes":  # that they are without ratings goes without saying
+        parts.remove("items without ratings")
+    return in_likes("; ".join(parts), what == "likes")

@@ -1,4 +1,4 @@
-"""Measured: what an audit and an evaluation found of a release, for whoever describes it.
+"""Findings: what an audit and an evaluation found of a release, for whoever describes it.
 
 Their JSON is the publisher's own, and bears the SHA-256 of the release.json that was attacked, or
 judged: figures of another release are refused, however alike its settings are.
@@ -18,6 +18,10 @@ from recveil.release.manifest import Manifest
 
 _LONGEST = 5_000
 _ROLES = ("user", "item", "rating", "time")
+_COMMANDS = {
+    "an audit": "recveil audit RATINGS --release {name} --json FILE",
+    "an evaluation": "recveil evaluate --train FILE --test FILE --release {name} --json FILE",
+}
 _MADE_ANEW = (
     "Judged by another release: {share:.0%} of everybody's {what} were held out, and it was made "
     "of the rest in the same way."
@@ -26,7 +30,7 @@ _JUDGED = "Judged by {cells:,} {what} that were held out of what it was made fro
 
 
 @dataclass(frozen=True)
-class Measured:
+class Findings:
     """What was measured, and what it was measured on, a sentence each.
 
     Parameters
@@ -42,14 +46,14 @@ class Measured:
     origin: tuple[str, ...] = ()
 
 
-def measured(
+def read_findings(
     manifest: Manifest,
     name: str,
     audit: Path | None,
     evaluation: Path | None,
     *,
     column_names: bool = False,
-) -> Measured:
+) -> Findings:
     """Read what was measured of a release.
 
     Parameters
@@ -60,7 +64,7 @@ def measured(
     audit, evaluation : Path or None
         What ``recveil audit --release --json`` and ``recveil evaluate --release --json`` wrote.
     column_names : bool
-        Whether to tell what the owner's table calls its columns, and its format, too.
+        Whether to tell what the owner's table calls its columns, too.
 
     Raises
     ------
@@ -69,9 +73,8 @@ def measured(
     """
     risk, origin, utility = [], [], []
     if audit is not None:
-        verb = "audit RATINGS"
-        told = _read(audit, "an audit", verb, name)
-        with _meaning(audit, "an audit", verb, name):
+        told = _read(audit, "an audit", name)
+        with _meaning(audit, "an audit", name):
             release = told["release"]
             sha256 = release["sha256"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
@@ -79,9 +82,8 @@ def measured(
             origin = _origin(told["data"], column_names=column_names)
         _refuse_another(audit, "audit", sha256, manifest, name)
     if evaluation is not None:
-        verb = "evaluate RATINGS --split 0.2"
-        told = _read(evaluation, "an evaluation", verb, name)
-        with _meaning(evaluation, "an evaluation", verb, name):
+        told = _read(evaluation, "an evaluation", name)
+        with _meaning(evaluation, "an evaluation", name):
             sha256 = told["release_sha256"]
             of_risk = (told.get("disclosure") or {}).get("verdict", [])
             notes = [note for note in told["notes"] if note not in of_risk]
@@ -90,23 +92,23 @@ def measured(
     for file, sentences in ((audit, (*risk, *origin)), (evaluation, utility)):
         for sentence in sentences:
             refuse_unseen(file.name if file else "", sentence, most=_LONGEST)
-    return Measured(tuple(risk), tuple(utility), tuple(origin))
+    return Findings(tuple(risk), tuple(utility), tuple(origin))
 
 
 @contextmanager
-def _meaning(file: Path, what: str, verb: str, name: str) -> Iterator[None]:
+def _meaning(file: Path, what: str, name: str) -> Iterator[None]:
     """Turn what is missing in a file, or makes no sense, into an error that names it."""
     try:
         yield
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RecveilError(
             f"{file.name}: no result of {what} of a release ({reason_of(error)}); write one: "
-            f"recveil {verb} --release {name} --json FILE"
+            f"{_COMMANDS[what].format(name=name)}"
         ) from error
 
 
-def _read(file: Path, what: str, verb: str, name: str) -> dict[str, Any]:
-    with _meaning(file, what, verb, name):
+def _read(file: Path, what: str, name: str) -> dict[str, Any]:
+    with _meaning(file, what, name):
         told = json.loads(read_whole(file))
         if not isinstance(told, dict):
             raise TypeError("no JSON object")
