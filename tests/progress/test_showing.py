@@ -46,6 +46,16 @@ def test_how_much_of_how_much(monkeypatch):
     assert "5,000 of 5,000" in shown(terminal)
 
 
+@pytest.mark.parametrize("columns", [80, 99, 100])
+def test_the_usual_width_has_room_for_it_too(monkeypatch, columns):
+    terminal = open_terminal(monkeypatch, str(columns))
+    assert list(track(iter([2_000, 3_000]), "Adding", 5_000, weigh=float)) == [2_000, 3_000]
+    assert "5,000 of 5,000" in shown(terminal)
+    lines = [line for line in re.split(r"[\r\n]", shown(terminal)) if line.strip()]
+    assert max(len(line) for line in lines) <= columns
+    assert any(line.startswith("Adding") and "100 %" in line for line in lines)
+
+
 def test_a_list_knows_its_length_and_loops_may_be_nested_in_one_bar(monkeypatch):
     terminal = open_terminal(monkeypatch)
     pairs = [(a, b) for a in track("ab", "Outer") for b in track([1, 2, 3], "Inner", share=1)]

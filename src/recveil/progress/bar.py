@@ -12,9 +12,9 @@ from rich.text import Text
 
 from recveil.progress.whole import Whole
 
-# A terminal so wide has room for a bar, and for how fast it goes; wider ones for how many of how
-# many, too.
-_WIDE, _WIDER = 60, 100
+# A terminal so wide has room for a bar, and for how fast it goes; one of the usual width for how
+# many of how many in the place of for how long; wider ones for both.
+_WIDE, _USUAL, _WIDER = 60, 80, 100
 _BAR, _LONG_BAR = 12, 24
 
 
@@ -37,10 +37,12 @@ def bar(whole: Whole) -> Iterator[None]:
 def _row(whole: Whole, width: int) -> Table:
     """Lay out the one line; on a narrow terminal, only what matters most."""
     told = [Text(f"{whole.percent} %" if whole.is_measured else "", "progress.percentage")]
-    if width >= _WIDER and whole.count is not None and whole.count.done:
-        told.append(Text(whole.count.words(), "progress.download"))
+    count = whole.count if width >= _USUAL and whole.count and whole.count.done else None
+    if count is not None:
+        told.append(Text(count.words(), "progress.download"))
     if width >= _WIDE:
         told.append(Text(_rate(whole), "progress.data.speed"))
+    if width >= (_WIDE if count is None else _WIDER):
         told.append(Text(_clock(whole.seconds), "progress.elapsed"))
     left = whole.seconds_left()
     told.append(Text("" if left is None else f"{_clock(left)} left", "progress.remaining"))
