@@ -164,7 +164,7 @@ def likes(run, tmp_path):
     return "likes.csv"
 
 
-NEVER_RATED = "Here the wrong entries are items that the target never rated"
+NEVER_RATED = "Here the wrong entries are items that the target never liked"
 
 
 def test_likes(run, likes):
