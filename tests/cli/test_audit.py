@@ -164,7 +164,7 @@ def likes(run, tmp_path):
     return "likes.csv"
 
 
-NEVER_RATED = "Here the wrong entries are items that the target never liked"
+NEVER_LIKED = "Here the wrong entries are items that the target never liked"
 
 
 def test_likes(run, likes):
@@ -173,7 +173,7 @@ def test_likes(run, likes):
     result = json.loads(out)
     kinds = {attack["name"]: attack["wrong_kind"] for attack in result["attacks"]}
     assert [name for name, kind in kinds.items() if kind == "item"] == ["paper", "film-buff"]
-    assert NEVER_RATED in run("audit", likes, "--targets", 9, "--no-curves")[1]
+    assert NEVER_LIKED in run("audit", likes, "--targets", 9, "--no-curves")[1]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_what_the_table_makes_impossible_falls_back(run, likes, options):
     code, out, err = run("audit", likes, "--no-curves", *options, "--json", "-")
     assert (code, err) == (0, "")
     (attack,) = json.loads(out)["attacks"]
-    assert NEVER_RATED in attack["description"]
+    assert NEVER_LIKED in attack["description"]
     assert (attack["wrong_kind"], attack["known"], attack["right"]) == ("item", 8, 6)
     assert attack["targets_attacked"] > 0
 
@@ -245,7 +245,7 @@ def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):
     code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")
     assert (code, err) == (0, "")
     attacks = json.loads(out)["release"]["attacks"]
-    changed = [attack["name"] for attack in attacks if NEVER_RATED in attack["description"]]
+    changed = [attack["name"] for attack in attacks if NEVER_LIKED in attack["description"]]
     assert changed == ["paper", "film-buff"]
 
 
@@ -257,9 +257,9 @@ def test_dates_are_no_help_against_a_release(run):
     code, out, err = run("audit", "ratings.csv", *options)
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert NEVER_RATED not in result["attacks"][0]["description"]
+    assert NEVER_LIKED not in result["attacks"][0]["description"]
     (attack,) = result["release"]["attacks"]
-    expected = f"{NEVER_RATED}: they know neither ratings nor dates."
+    expected = f"{NEVER_LIKED}: they know neither ratings nor dates."
     assert "Here no dates are known: homogenized records carry none." in attack["description"]
     assert expected in attack["description"]
 

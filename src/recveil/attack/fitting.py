@@ -73,6 +73,7 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
     if reason is None:
         return adversary
     note = f"Here the wrong entries are items that the target never rated: {reason}."
+    note = in_likes(note, ratings.is_unary)
     return replace(_noted(adversary, note), wrong_kind="item")
 
 
