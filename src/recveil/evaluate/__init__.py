@@ -1,5 +1,6 @@
 """What a release is still worth, side by side with the original."""
 
+from recveil.evaluate.bootstrap import FEWEST_JUDGED, TOO_SMALL, Measured, is_share_told
 from recveil.evaluate.carried import CarryOver, carry_over, kendall_tau
 from recveil.evaluate.deviations import (
     Deviation,
@@ -14,13 +15,9 @@ from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.gain import (
-    FEWEST_JUDGED,
-    TOO_SMALL,
     Kept,
-    Measured,
     gain_interval,
     gain_kept,
-    is_share_told,
     kept,
     lists_gain_kept,
     lists_interval,

@@ -1,17 +1,27 @@
 """Evaluation: what was found out about one release, and its JSON."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from recveil.audit.attacked import AttackedRelease
 from recveil.brief import Grid, brief
+from recveil.evaluate.as_json import (
+    chosen_told,
+    disclosure_told,
+    fields_of,
+    figure_told,
+    lists_told,
+    plain,
+    share_told,
+    taken_told,
+    utility_told,
+    whole_told,
+)
+from recveil.evaluate.bootstrap import Measured, is_share_told
 from recveil.evaluate.carried import CarryOver
 from recveil.evaluate.deviations import Deviation
-from recveil.evaluate.gain import Kept, Measured, is_share_told
-from recveil.evaluate.recipient import AVERAGES, POPULARITY, Served, Utility
+from recveil.evaluate.gain import Kept
+from recveil.evaluate.recipient import AVERAGES, POPULARITY, Served
 from recveil.evaluate.similar_users import SelfRank
 from recveil.evaluate.whole_table import Fidelity
 from recveil.verify.link_posterior import LinkPosterior
@@ -125,19 +135,19 @@ class Evaluation:
             ``fidelity``; ``disclosure`` (or None); ``people``, ``served``, ``absent``,
             ``test_cells``, ``filled_share`` and ``notes``.
         """
-        plain: dict[str, Any] = _plain(
+        told: dict[str, Any] = plain(
             {
-                "target_deviation": _of(self.target_deviation),
-                "similar_user_deviation": _of(self.similar_user_deviation),
+                "target_deviation": fields_of(self.target_deviation),
+                "similar_user_deviation": fields_of(self.similar_user_deviation),
                 "self_rank_first": self.self_rank and self.self_rank.first_share,
                 "self_rank_common_first": self.self_rank_common
                 and self.self_rank_common.first_share,
-                "self_rank": _of(self.self_rank),
-                "self_rank_common": _of(self.self_rank_common),
+                "self_rank": fields_of(self.self_rank),
+                "self_rank_common": fields_of(self.self_rank_common),
                 "recipient": self._recipient(),
-                "carry_over": _of(self.carry_over),
-                "fidelity": _of(self.fidelity),
-                "disclosure": self._disclosure(),
+                "carry_over": fields_of(self.carry_over),
+                "fidelity": fields_of(self.fidelity),
+                "disclosure": disclosure_told(self.disclosure, self.links),
                 "people": self.n_people,
                 "served": self.n_served,
                 "absent": self.n_absent,
@@ -146,29 +156,32 @@ class Evaluation:
                 "notes": self.notes,
             }
         )
-        return plain
+        return told
 
     def _recipient(self) -> dict[str, Any]:
         absent = None
         if self.raw_absent is not None and self.release_absent is not None:
-            absent = {"raw": _chosen(self.raw_absent), "release": _chosen(self.release_absent)}
+            absent = {
+                "raw": chosen_told(self.raw_absent),
+                "release": chosen_told(self.release_absent),
+            }
         return {
-            "raw": _chosen(self.raw),
-            "release": _chosen(self.release),
-            "averages": _utility(AVERAGES, self.raw.of_averages),
-            "popularity": _utility(POPULARITY, self.raw.utilities[POPULARITY]),
+            "raw": chosen_told(self.raw),
+            "release": chosen_told(self.release),
+            "averages": utility_told(AVERAGES, self.raw.of_averages),
+            "popularity": utility_told(POPULARITY, self.raw.utilities[POPULARITY]),
             "lists": {
-                "raw": _lists(self.raw),
-                "release": _lists(self.release),
-                "best_raw": _utility(
+                "raw": lists_told(self.raw),
+                "release": lists_told(self.release),
+                "best_raw": utility_told(
                     self.raw.best_ranker, self.raw.utilities[self.raw.best_ranker]
                 ),
             },
             "chosen": self._taken(best=False),
             "best": self._taken(best=True),
-            "raw_gain": _whole(self.raw_gain, "n_judged"),
-            "raw_lists": _whole(self.raw_lists, "n_ranked"),
-            "release_gain": _figure(self.release_gain, "n_judged"),
+            "raw_gain": whole_told(self.raw_gain, "n_judged"),
+            "raw_lists": whole_told(self.raw_lists, "n_ranked"),
+            "release_gain": figure_told(self.release_gain, "n_judged"),
             "kept": {
                 "chosen": self._parts(self.kept),
                 "best": self._parts(self.best_kept),
@@ -178,8 +191,8 @@ class Evaluation:
             "gain_high": self.kept.ratings.high,
             "recommenders": {
                 name: {
-                    "raw": _utility(name, self.raw.utilities[name]),
-                    "release": _utility(name, self.release.utilities[name]),
+                    "raw": utility_told(name, self.raw.utilities[name]),
+                    "release": utility_told(name, self.release.utilities[name]),
                 }
                 for name in self.raw.utilities
             },
@@ -192,43 +205,12 @@ class Evaluation:
             "lists": (kept.lists, self.raw_lists, "n_ranked"),
             "lists_gain": (kept.lists_gain, self.raw_lists, "n_ranked"),
         }
-        return {
-            name: {
-                **_figure(share, people),
-                "is_told": whole.is_told and is_share_told(share.value, share.low, share.high),
-            }
-            for name, (share, whole, people) in parts.items()
-        }
+        return {name: share_told(*part) for name, part in parts.items()}
 
     def _taken(self, *, best: bool) -> dict[str, Any]:
         return {
-            "raw": _taken(self.raw, best=best),
-            "release": _taken(self.release, best=best),
-        }
-
-    def _disclosure(self) -> dict[str, Any] | None:
-        if self.disclosure is None:
-            return None
-        if not self.disclosure.attacks:  # no record is anybody's, so that nobody was looked for
-            return {**self.disclosure.to_dict(), "worst": None, "links": None}
-        adversary, worst = max(self.disclosure.attacks, key=lambda pair: pair[1].person_found.rate)
-        links = self.links and {
-            "mean": self.links.mean,
-            "highest": self.links.highest,
-            "uncovered_share": self.links.uncovered_share,
-        }
-        return {
-            **self.disclosure.to_dict(),
-            "worst": {
-                "adversary": adversary.name,
-                "attack": worst.attack,
-                "person_found": worst.person_found._asdict(),
-                "group_found": worst.group_found._asdict(),
-                "bound": worst.bound,
-                "targets_requested": worst.requested,
-                "targets_attacked": worst.requested - worst.skipped,
-            },
-            "links": links,
+            "raw": taken_told(self.raw, best=best),
+            "release": taken_told(self.release, best=best),
         }
 
     def _facts(self) -> dict[str, object]:
@@ -274,66 +256,3 @@ def _told(share: Measured, whole: Measured) -> str:
     if share.value >= 1:
         return f"as good as raw ({min(1, share.low):.1%} at least)"
     return f"{share.value:.1%} ({share.low:.1%} to {min(1, share.high):.1%})"
-
-
-def _chosen(served: Served) -> dict[str, Any]:
-    return _utility(served.chosen, served.of_chosen)
-
-
-def _lists(served: Served) -> dict[str, Any]:
-    return _utility(served.ranker or served.chosen, served.of_ranker)
-
-
-def _taken(served: Served, *, best: bool) -> dict[str, Any]:
-    """Return who would predict ratings and who would make lists, and how well."""
-    name = served.best if best else served.chosen
-    ranker = served.best_ranker if best else served.ranker or served.chosen
-    lists = served.utilities[ranker]
-    return {
-        "recommender": name,
-        "rmse": served.utilities[name].rmse,
-        "ranker": ranker,
-        f"ndcg@{lists.n}": lists.ndcg,
-    }
-
-
-def _figure(told: Measured, people: str) -> dict[str, Any]:
-    return {"value": told.value, "low": told.low, "high": told.high, people: told.n_people}
-
-
-def _whole(told: Measured, people: str) -> dict[str, Any]:
-    why = told.why_not_told
-    return {**_figure(told, people), "is_told": not why, "why_not_told": why or None}
-
-
-def _utility(name: str, utility: Utility) -> dict[str, Any]:
-    n = utility.n
-    return {
-        "recommender": name,
-        "rmse": utility.rmse,
-        "mae": utility.mae,
-        f"ndcg@{n}": utility.ndcg,
-        f"recall@{n}": utility.recall,
-        f"coverage@{n}": utility.coverage,
-        "setting": utility.setting,
-        "inner_rmse": utility.inner_rmse,
-        "inner_ndcg": utility.inner_ndcg,
-    }
-
-
-def _of(found: Any) -> dict[str, Any] | None:
-    """Return a NamedTuple's fields, if there is one."""
-    return None if found is None else dict(found._asdict())
-
-
-def _plain(value: Any) -> Any:
-    """Turn arrays and tuples into lists, numpy's numbers into Python's, and nan into None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

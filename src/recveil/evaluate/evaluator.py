@@ -14,6 +14,7 @@ from recveil.attack import PRESETS, Anonymizer
 from recveil.audit import durations
 from recveil.audit.attacked import AttackedRelease
 from recveil.errors import RecveilError
+from recveil.evaluate.bootstrap import Measured
 from recveil.evaluate.carried import carry_over
 from recveil.evaluate.deviations import (
     Deviation,
@@ -30,7 +31,7 @@ from recveil.evaluate.disclosure import (
     disclose_links,
 )
 from recveil.evaluate.evaluation import Evaluation
-from recveil.evaluate.gain import Measured, kept, raw_gain, raw_lists, release_gain
+from recveil.evaluate.gain import kept, raw_gain, raw_lists, release_gain
 from recveil.evaluate.recipient import Served, fit_all, serve
 from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.similar_users import SelfRank, find_similar_users, self_rank
