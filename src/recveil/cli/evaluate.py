@@ -61,6 +61,7 @@ def evaluate(
             help="Measure whether an adversary can tell who was in the data.",
         ),
     ] = True,
+    liked: options.Liked = None,
     seed: Annotated[int, options.seed_of("numbers")] = 0,
     json: Json = None,
     **reading: Any,
@@ -70,7 +71,8 @@ def evaluate(
     Example: `recveil evaluate --train train.csv --test test.csv --release out`
     """
     from recveil.cli.show import describe, show_read, write_json
-    from recveil.cli.show_evaluation import show_evaluation, show_words_told
+    from recveil.cli.show_evaluation import show_evaluation
+    from recveil.cli.show_words import show_words
     from recveil.evaluate import evaluate
 
     if release is None:
@@ -86,6 +88,7 @@ def evaluate(
         targets=targets,
         seed=seed,
         with_membership=with_membership,
+        liked=liked,
         **reading,
     )
     plain = {"data": describe(result.train), **result.to_json()}
@@ -93,7 +96,7 @@ def evaluate(
         for read in result.readings:
             show_read(read)
         if "words_told" in plain:
-            show_words_told(plain)
+            show_words(plain)
         else:
             show_evaluation(plain)
 

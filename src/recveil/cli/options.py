@@ -182,6 +182,14 @@ Words = Annotated[
         "those in the table.",
     ),
 ]
+Liked = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        help="Of words without an order: those that mean that somebody liked the item, such as "
+        "up,love. Then lists are judged, too.",
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(

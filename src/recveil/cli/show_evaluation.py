@@ -6,26 +6,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from recveil.evaluate.headline import headline, predicts, say_best
+from recveil.evaluate.headline import headline, predicts, say_best, what_of
 from recveil.ratings.likes import in_likes
 
 
 def show_evaluation(plain: dict[str, Any]) -> None:
     """Print the headline, the tables, and what they mean."""
     console = Console()
-    _say_ground(console, plain)
+    say_ground(console, plain)
     console.print(f"[bold]{escape(headline(plain))}[/]")
     _show_recipient(console, plain)
     _show_deviations(console, plain)
     _show_fidelity(console, plain)
-    _show_disclosure(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
-    _show_notes(console, plain)
+    show_disclosure(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
+    show_notes(console, plain)
 
 
-def _say_ground(console: Console, plain: dict[str, Any]) -> None:
+def say_ground(console: Console, plain: dict[str, Any]) -> None:
     """Say which release is judged, and by what."""
     name = escape(plain["release"])
-    what = "ratings" if predicts(plain["recipient"]) else "likes"
+    what = what_of(plain["recipient"])
     if plain["made_anew"]:
         console.print(
             f"{plain['split']:.0%} of everybody's {what} were held out. {name} may have seen "
@@ -144,8 +144,8 @@ def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _show_disclosure(
-    console: Console, disclosure: dict[str, Any] | None, *, is_unary: bool
+def show_disclosure(
+    console: Console, disclosure: dict[str, Any] | None, *, is_unary: bool = False
 ) -> None:
     """Print what adversaries still find in the release."""
     if disclosure is None:
@@ -183,7 +183,7 @@ def _show_found(console: Console, disclosure: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _show_notes(console: Console, plain: dict[str, Any]) -> None:
+def show_notes(console: Console, plain: dict[str, Any]) -> None:
     """Print what else is to be known, but for what was said above."""
     said = plain["disclosure"]["verdict"] if plain["disclosure"] else []
     for note in plain["notes"]:
@@ -197,22 +197,3 @@ def _number(value: float | None, digits: int = 4) -> str:
 
 def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
-
-
-def show_words_told(plain: dict[str, Any]) -> None:
-    """Print how many words without an order a release tells rightly."""
-    told = plain["words_told"]
-    rows = {
-        "in the row": "right",
-        "the item's commonest word": "commonest",
-        "the difference": "gain",
-    }
-    table = Table("held-out words told rightly by", "share", "95 % interval")
-    for words, name in rows.items():
-        each = told[name]
-        table.add_row(words, f"{each['mean']:.1%}", f"{each['low']:.1%} to {each['high']:.1%}")
-    console = Console()
-    console.print(table)
-    console.print(f"{told['cells']:,} words of {told['right']['trials']:,} people.")
-    for note in plain["notes"]:
-        console.print(note)

@@ -1,6 +1,7 @@
 """Disclosure: the audit's attacks on a release, whatever form it is given in."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -13,9 +14,11 @@ from recveil.anonymize.methods import same_again
 from recveil.attack import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
 from recveil.attack.fitting import with_likes, with_wrong_items, without_ratings
 from recveil.attack.on_release import without_unpublished
+from recveil.attack.word_pairs import OfPairs, pairs_of, released_pairs
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacked_drawn import attack_drawn
 from recveil.audit.attacking import attack_table
+from recveil.audit.paired import who_know_words
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.real_links import link_disclosure
@@ -171,15 +174,44 @@ def disclose(
     )
 
 
+def disclose_words(
+    train: Ratings,
+    opened: Opened,
+    n_targets: int,
+    seed: int,
+    anonymizer: Anonymizer | None,
+) -> AttackedRelease | None:
+    """Attack a release of words without an order, by equality; the parameters are `disclose`'s.
+
+    Whoever knows words knows which item has which word, and nothing of how far two are apart: so
+    it is attacked as likes of pairs of an item and a word. See `recveil.attack.word_pairs`.
+    """
+    if opened.released is None:
+        return None
+    pairs = pairs_of(train)
+    return attack_table(
+        pairs,
+        released_pairs(opened.released, train),
+        replace(opened.manifest, scale=pairs.scale),
+        fitted_presets(pairs, who_know_words(None, PRESETS.values())),
+        choose_targets(train.n_users, n_targets, seed),
+        seed,
+        name=opened.name,
+        anonymizer=None if anonymizer is None else OfPairs(anonymizer, train),
+        lone_share=opened.lone_share,
+    )
+
+
 def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
     """Return an anonymizer with the release's public settings, if they name one of recveil's."""
     manifest = opened.manifest
     return None if manifest.known_method is None else same_again(manifest, seed)
 
 
-def fitted_presets(train: Ratings) -> list[Adversary]:
-    """Return the preset adversaries, knowing and mistaking no more than they can of this table."""
-    known = [with_wrong_items(train, with_likes(train, each)) for each in PRESETS.values()]
+def fitted_presets(train: Ratings, presets: Iterable[Adversary] | None = None) -> list[Adversary]:
+    """Return preset adversaries, knowing and mistaking no more than they can of this table."""
+    chosen = PRESETS.values() if presets is None else presets
+    known = [with_wrong_items(train, with_likes(train, each)) for each in chosen]
     return [without_unpublished(train, without_ratings(train, each)) for each in known]
 
 

@@ -1,6 +1,6 @@
 """evaluate: from files to what a release is worth, and gives away, in one call."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +12,10 @@ from recveil.evaluate.deviations import NullRule
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.headline import headline
+from recveil.evaluate.liked_lists import liked_words
 from recveil.evaluate.split import Matched, Split, match_held_out, split_ratings
-from recveil.evaluate.words_told import WordsTold, tell_words, told_headline
+from recveil.evaluate.words_evaluation import WordsEvaluation
+from recveil.evaluate.words_evaluator import WordsEvaluator
 from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
@@ -34,7 +36,7 @@ class Evaluated(NamedTuple):
 
     Attributes
     ----------
-    evaluation : Evaluation or WordsTold
+    evaluation : Evaluation or WordsEvaluation
         The latter of words without an order.
     train : Ratings
         What the evaluated release was made from.
@@ -52,7 +54,7 @@ class Evaluated(NamedTuple):
         Of the folder's release.json.
     """
 
-    evaluation: Evaluation | WordsTold
+    evaluation: Evaluation | WordsEvaluation
     train: Ratings
     readings: tuple[Reading, ...]
     release: str
@@ -70,9 +72,8 @@ class Evaluated(NamedTuple):
             "also_in_training": self.matched.also_in_training,
         }
         plain = self.evaluation.to_json()
-        said = told_headline(plain) if "words_told" in plain else headline(plain)
         return {
-            "headline": said,
+            "headline": headline(plain),
             "release": self.release,
             "release_sha256": self.sha256,
             "made_anew": self.share is not None,
@@ -87,7 +88,7 @@ class Evaluated(NamedTuple):
         return self.evaluation._facts()
 
     def _tables(self) -> list[Grid]:
-        return [] if isinstance(self.evaluation, WordsTold) else self.evaluation._tables()
+        return self.evaluation._tables()
 
 
 def evaluate(
@@ -101,6 +102,7 @@ def evaluate(
     targets: int = 1_000,
     seed: int = 0,
     with_membership: bool = True,
+    liked: str | Sequence[str] | None = None,
     **reading: Any,
 ) -> Evaluated:
     r"""Judge a release folder by ratings that were held out.
@@ -128,6 +130,9 @@ def evaluate(
         Draws all that is drawn.
     with_membership
         See `Evaluator`.
+    liked : str or sequence of str, optional
+        Of words without an order: those that mean that somebody liked the item, such as
+        "up,love". Then lists are judged, too, by the held-out items with such a word.
     **reading
         Passed to `understand`, for all tables. The scale is the release's own if not given.
 
@@ -157,6 +162,12 @@ def evaluate(
     refuse_two_standard_inputs(source=source, train=train, test=test)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
+    named = liked_words(liked, manifest.scale)
+    if null_rule != "zero" and not manifest.scale.ordered:
+        raise RecveilError(
+            f"null_rule (--null-rule) is {null_rule}, but of words without an order no error is "
+            f"told: a cell without a word counts as wrong; leave it out"
+        )
     # A release that cannot be made again is refused before any work.
     anonymizer = None if split is None else _made_like(manifest, folder, seed)
     with parts(
@@ -176,14 +187,16 @@ def evaluate(
         begin(_MAKING)
         judged = folder if anonymizer is None else anonymizer.anonymize(divided.train)
         begin(THE_REST)
-        found: Evaluation | WordsTold
+        evaluator: Evaluator | WordsEvaluator
         if manifest.scale.ordered:
             evaluator = Evaluator(
                 divided, null_rule, targets, seed, with_membership=with_membership
             )
-            found = evaluator.evaluate(judged, anonymizer=anonymizer)
         else:
-            found = tell_words(divided, judged)
+            evaluator = WordsEvaluator(
+                divided, targets, seed, with_membership=with_membership, liked=named
+            )
+        found = evaluator.evaluate(judged, anonymizer=anonymizer)
     name, sha256 = folder.name, manifest.sha256
     return Evaluated(found, divided.train, readings, name, split, matched, seed, sha256)
 

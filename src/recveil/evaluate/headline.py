@@ -39,6 +39,8 @@ mean + user bias.
 0.0400 in RMSE (0.0300 to 0.0500)
     """
     told = plain["recipient"]
+    if what_of(told) == "words":
+        return f"{_words(told)} {'' if plain['liked'] is None else _lists(told)}".rstrip()
     if not predicts(told):
         return _lists(told).rstrip()
     chosen, averages = told["chosen"], told["averages"]
@@ -55,10 +57,41 @@ def predicts(told: dict[str, Any]) -> bool:
     return told["averages"]["rmse"] is not None
 
 
+def what_of(told: dict[str, Any]) -> str:
+    """Say what people gave: ratings, likes, or words without an order."""
+    if "tellers" in told:
+        return "words"
+    return "ratings" if predicts(told) else "likes"
+
+
+def _words(told: dict[str, Any]) -> str:
+    """Say how many words are told rightly, and what is left of the gain."""
+    raw, release, floor = (told[side] for side in ("raw", "release", "averages"))
+    gain, share = told["raw_gain"], told["kept"]["chosen"]["ratings"]
+    high = told["release_gain"]["high"]
+    figures = (
+        f"{raw['right']:.1%} with the raw words ({raw['recommender']}), {release['right']:.1%} "
+        f"with the release ({release['recommender']}), {floor['right']:.1%} with each item's "
+        f"commonest word, which takes no release."
+    )
+    if high is not None and high < 0:
+        kept = "The release tells fewer words rightly than each item's commonest word does"
+    elif not gain["is_told"]:
+        kept = (
+            f"What raw words gain over each item's commonest word cannot be told, since "
+            f"{gain['why_not_told']}"
+        )
+    elif not share["is_told"]:
+        kept = f"What the release keeps of the gain in words told rightly is not told{_ends(share)}"
+    else:
+        kept = f"The release {_kept(share, 'of the gain in words told rightly')}"
+    return f"{kept}: {figures}"
+
+
 def _lists(told: dict[str, Any]) -> str:
     """Say what becomes of the lists."""
     raw, release = told["best"]["raw"], told["chosen"]["release"]
-    what = "ratings" if predicts(told) else "likes"
+    what = what_of(told)
     numbers = (
         f"{_number(raw['ndcg@10'])} with the raw {what} ({raw['ranker']}, the best), "
         f"{_number(release['ndcg@10'])} with the release ({release['ranker']})."

@@ -128,8 +128,7 @@ def _ground(told: dict[str, Any], manifest: Manifest) -> str:
     what = "likes" if manifest.scale.unary else "ratings"
     if told["made_anew"]:
         return _MADE_ANEW.format(share=told["split"], what=what)
-    cells = told["words_told"]["cells"] if "words_told" in told else told["test_cells"]
-    return _JUDGED.format(cells=cells, what=what)
+    return _JUDGED.format(cells=told["test_cells"], what=what)
 
 
 def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:
