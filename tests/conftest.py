@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from recveil.anonymize import methods
+from recveil.anonymize import anonymize, methods
 from recveil.anonymize.drawing_options import (
     catalogue_given,
     check_drawing,
@@ -24,7 +24,7 @@ from recveil.anonymize.drawing_options import (
 )
 from recveil.anonymize.methods import Maker, forget, maker_of, register
 from recveil.datasets import make_ratings
-from recveil.publish import Release
+from recveil.publish import Release, convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.release import registry
 from recveil.release.claim import Claim
@@ -67,6 +67,40 @@ def fans_of_two_blocks() -> np.ndarray:
 def invented() -> Ratings:
     """Three hundred invented people, with times."""
     return make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
+
+
+@pytest.fixture(scope="session")
+def word_numbers() -> Ratings:
+    """A hundred and twenty people, half of forty items rated, from 1 to 4."""
+    scale = RatingScale(1, 4, 1)
+    return make_ratings(n_users=120, n_items=40, n_ratings=2_400, seed=5, scale=scale)
+
+
+@pytest.fixture(scope="session")
+def words(word_numbers) -> Ratings:
+    """The same in words, from hate to love."""
+    return word_numbers.with_scale(RatingScale.of_words(("hate", "dislike", "like", "love")))
+
+
+@pytest.fixture(scope="session")
+def words_file(tmp_path_factory, words) -> Path:
+    """The same as a file."""
+    file = tmp_path_factory.mktemp("tables") / "words.csv"
+    convert(words, file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def words_made(tmp_path_factory, words, words_file) -> Path:
+    """Releases of it, one a folder."""
+    folder = tmp_path_factory.mktemp("words")
+    for name, options in {
+        "padded": {},
+        "simple": {"homogenize": "simple"},
+        "sparse": {"method": "sparse"},
+    }.items():
+        anonymize(words_file, folder / name, k=5, seed=1, scale=words.scale, **options)
+    return folder
 
 
 class DrawnByShares:

@@ -286,6 +286,13 @@ class TestCompare:
         assert found.worth == "lists"
         assert all(row.rmse is None for row in found.rows)
 
+    def test_there_is_an_answer_and_it_speaks_of_lists_alone(self, likes, tmp_path):
+        options = {"methods": ["sparse", "raw"], "ks": [5], "targets": 20, "min_k": 5}
+        choice = compare(likes, tmp_path / "out", **options).choice()
+        assert choice.row.title == "sparse, k = 5"
+        assert "lists" in choice.sentence
+        assert "RMSE" not in " ".join([choice.sentence, choice.advice])
+
     def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
         with pytest.raises(RecveilError, match=r"^worth \(--for\) is ratings, but these are likes"):
             compare(likes, tmp_path / "out", ks=[5], targets=20, worth="ratings")

@@ -353,12 +353,12 @@ class TestMethods:
         assert release.published.claim.k == k
 
     def test_all_of_likes_is_what_takes_them(self):
-        assert choose_methods(["all"], likes=True) == [
+        assert choose_methods(["all"], of="likes") == [
             *("k-corating-likes", "sparse", "synthetic-10", "synthetic-3", "synthetic-1", "raw")
         ]
-        assert choose_methods(["synthetic-20"], likes=True) == ["synthetic-20"]
+        assert choose_methods(["synthetic-20"], of="likes") == ["synthetic-20"]
         with pytest.raises(RecveilError, match=r"^method 'simple': not of likes; expected all, or"):
-            choose_methods(["simple"], likes=True)
+            choose_methods(["simple"], of="likes")
         with pytest.raises(RecveilError, match=r"^method 'k-corating-likes': not of ratings"):
             choose_methods(["k-corating-likes"])
 

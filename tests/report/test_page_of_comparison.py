@@ -9,7 +9,7 @@ import pytest
 
 from recveil.compare import Row
 from recveil.compare.comparison import Comparison
-from recveil.compare.frontier_chart import UTILITIES, draw_frontier, looks_of
+from recveil.compare.frontier_chart import draw_frontier, looks_of, utilities_of
 from recveil.errors import RecveilError
 from recveil.io import Reading
 from recveil.release.registry import all_variants
@@ -193,7 +193,7 @@ def test_every_setting_with_a_risk_answers_the_mouse_where_it_is_drawn(page, res
     assert {target for target, _ in links} <= set(identifiers)
 
 
-@pytest.mark.parametrize("utility", UTILITIES, ids=lambda utility: utility.name)
+@pytest.mark.parametrize("utility", utilities_of([]), ids=lambda utility: utility.name)
 def test_spots_stand_upon_the_points_of_the_drawing(result, utility):
     """The drawing moves each mark to its place; all groups around it add their own moves."""
     chart, spots = draw_frontier(result["rows"], utility, None)

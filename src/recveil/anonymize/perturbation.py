@@ -39,6 +39,8 @@ class Baseline(ABC):
     """
 
     method: ClassVar[str]
+    # Whether words without an order can be published so, because no value is worked out.
+    takes_unordered: ClassVar[bool] = False
     seed: int | None
 
     def anonymize(self, ratings: Ratings) -> Release:
@@ -76,7 +78,7 @@ class Baseline(ABC):
         check_seed(self.seed)
         if not ratings.n_users:
             raise RecveilError("there are no users; expected at least one")
-        check_everybody_rated(ratings)
+        check_everybody_rated(ratings, takes_unordered=self.takes_unordered)
 
 
 class GlobalItemMeans(Baseline):
@@ -181,6 +183,7 @@ class RawRelease(SameCells):
     """
 
     method = "names removed"
+    takes_unordered = True
 
     def __init__(self, *, seed: int | None = None) -> None:
         self.seed = seed

@@ -293,7 +293,7 @@ def audit(
         words, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
         is_paired = ratings is not words
         if is_paired:
-            refuse_beside_pairs(against=against, catalogue=catalogue, aux=aux, shadows=shadows)
+            refuse_beside_pairs(against=against, catalogue=catalogue, aux=aux)
             adversaries = who_know_words(adversaries, PRESETS.values())
         if ratings.scale.words:  # other files have the same words, by the same numbers
             reading = {**reading, "scale": ratings.scale}
@@ -328,7 +328,7 @@ def audit(
                 begin(durations.SHADOWS)
                 shadowed = None
                 if shadows is not None:
-                    shadowed = shadow_published(ratings, release, shadows, seed)
+                    shadowed = shadow_published(words, release, shadows, seed)
                 begin(durations.RELEASE)
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)

@@ -25,6 +25,7 @@ from recveil.attack.likelihood_ratio import (
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.shadow_scores import ShadowScorer, learn_population
 from recveil.attack.statistics import Interval
+from recveil.attack.word_pairs import OfPairs, pairs_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.progress import track
@@ -221,7 +222,7 @@ def attack_by_shadows(
     Parameters
     ----------
     ratings : Ratings
-        The owner's people.
+        The owner's people. Words without an order are told as pairs of an item and a word.
     make : callable
         Takes a seed, and returns what makes a release; another one for each release.
     n : int
@@ -254,6 +255,13 @@ def attack_by_shadows(
     True
     """
     check_shadows(n)
+    if not ratings.scale.ordered:  # people are told by which word they gave to what
+        words, make_of_words = ratings, make
+        ratings = pairs_of(words)
+
+        def make(seed: int) -> Anonymizer:
+            return OfPairs(make_of_words(seed), words)
+
     if ratings.n_users < 2 * _FEWEST_PEOPLE:
         raise RecveilError(
             f"shadows (--shadows): {ratings.n_users} people are too few for halves to be told "

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from recveil.compare import Comparison
 
 _LIMITS = "Question"
+# What "all" stands for differs with what the table holds, which is read later.
+_OTHERS: dict[str, Literal["likes", "words"]] = {
+    "likes": "likes",
+    "words without an order": "words",
+}
 
 
 @reading_options
@@ -92,6 +97,7 @@ def compare(
         ),
     ] = None,
     allow_large: options.AllowLarge = False,
+    liked: options.Liked = None,
     json: Json = None,
     **reading: Any,
 ) -> None:
@@ -105,17 +111,19 @@ def compare(
     from recveil.cli.show import show_read, write_json
     from recveil.cli.show_comparison import show_comparison
     from recveil.compare import compare
-    from recveil.compare.asked import choose_methods
+    from recveil.compare.asked import usual_methods
     from recveil.compare.cells import PAGE
     from recveil.report.page_of_comparison import write_compare_page
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if "all" in names:
-        chosen, of_likes = choose_methods(names), choose_methods(["all"], likes=True)
+        usual = usual_methods()
+        others = "; ".join(
+            f"of {what}: {', '.join(usual_methods(of=kind))}" for what, kind in _OTHERS.items()
+        )
         print(
-            f"Comparing {len(chosen)} methods: {', '.join(chosen)} (of likes: "
-            f"{', '.join(of_likes)}). Fewer take less time (--methods); Ctrl-C keeps what is "
-            f"finished.",
+            f"Comparing {len(usual)} methods: {', '.join(usual)} ({others}). Fewer take less time "
+            f"(--methods); Ctrl-C keeps what is finished.",
             file=sys.stderr,
         )
 
@@ -137,6 +145,7 @@ def compare(
         worth=worth,
         risk=risk,
         shadows=shadows,
+        liked=liked,
         stopped=show_so_far,
         **reading,
     )

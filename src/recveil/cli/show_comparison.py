@@ -7,6 +7,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from recveil.compare import Axis, Comparison, Row, Share, axis_named, percent, shares_of
+from recveil.compare.worth import judges_lists, judges_ratings
+
+# What each share that is kept stands beside, and what 0 % of it is.
+_FIGURES = {"lists": "nDCG", "ratings": "RMSE", "words": "what is told rightly"}
+_FLOORS = {
+    "lists": "",
+    "ratings": "; 0 % of ratings is no better than averages",
+    "words": "; 0 % of words is no better than each item's commonest word",
+}
 
 
 def show_comparison(comparison: Comparison, plain: dict[str, Any]) -> None:
@@ -26,20 +35,21 @@ def _show_settings(console: Console, comparison: Comparison, frontier: list[str]
     """Print what was measured, a row for each setting."""
     table, axis = Table(), axis_named(comparison.risk)
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
-    likes = comparison.reading.ratings.is_unary  # of which there are no ratings to keep
-    kept = ("lists kept\nnDCG@10",) if likes else ("lists kept\nnDCG@10", "ratings kept\nRMSE")
+    kept = _kept_heads(comparison.rows)
     for name in ("setting", "promises", *_risk_heads(axis), *kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
-        cells = _cells(row, axis, is_on_frontier=row.title in frontier)
-        table.add_row(*(cells[:-1] if likes and not row.problem else cells))
+        table.add_row(*_cells(row, axis, list(kept), is_on_frontier=row.title in frontier))
     console.print(table)
-    averages = "; 0 % of ratings is no better than averages"
-    figures = "nDCG is that of the one" if likes else "nDCG and RMSE are those of the recommenders"
+    averages = "".join(_FLOORS[name] for name in kept)
+    names = " and ".join(_FIGURES[name] for name in kept)
+    figures = (
+        f"{names} are those of the recommenders" if len(kept) > 1 else f"{names} is by the one"
+    )
     console.print(
         "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
         "interval, and the most that is proven (≤), where it ends. Kept: 100 % (as raw) serves as "
-        f"well as the raw data{'' if likes else averages}. Its interval is about "
+        f"well as the raw data{averages}. Its interval is about "
         f"the people judged, on this one split; {figures} that a recipient would choose. "
         "★: no setting that promises anything is both safer and better."
     )
@@ -56,7 +66,18 @@ def _show_settings(console: Console, comparison: Comparison, frontier: list[str]
         )
 
 
-def _cells(row: Row, axis: Axis, *, is_on_frontier: bool) -> tuple[str, ...]:
+def _kept_heads(rows: list[Row]) -> dict[str, str]:
+    """Return the heads of the columns of what is kept: of what was judged in any setting."""
+    done = [row for row in rows if row.problem is None]
+    lists = {"lists": "lists kept\nnDCG@10"}
+    if any(row.words_right is not None for row in done):
+        words = {"words": "words kept\ntold rightly"}
+        return {**lists, **words} if any(judges_lists(row) for row in done) else words
+    rates = not done or any(judges_ratings(row) for row in done)
+    return {**lists, "ratings": "ratings kept\nRMSE"} if rates else lists
+
+
+def _cells(row: Row, axis: Axis, kept: list[str], *, is_on_frontier: bool) -> tuple[str, ...]:
     """Return a row of the table."""
     if row.problem:
         return row.title, row.promise, f"[red]no result:[/] {escape(row.problem)}"
@@ -68,9 +89,20 @@ def _cells(row: Row, axis: Axis, *, is_on_frontier: bool) -> tuple[str, ...]:
         *_asked_risk(row, axis),
         ("[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval)
         + ("" if row.bound is None else f"\n≤ {percent(row.bound)}"),
-        _kept(shares_of(row).lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}"),
-        _kept(shares_of(row).ratings) + ("" if row.rmse is None else f"\n{row.rmse:.4f}"),
+        *(_kept_cell(row, name) for name in kept),
     )
+
+
+def _kept_cell(row: Row, name: str) -> str:
+    """Return what a setting keeps of one thing, and the figure that this is a share of."""
+    if name == "lists":
+        return _kept(shares_of(row).lists) + ("" if row.ndcg is None else f"\n{row.ndcg:.3f}")
+    figure = percent(row.words_right) if name == "words" else _number(row.rmse)
+    return _kept(shares_of(row).ratings) + (f"\n{figure}" if figure else "")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
 
 
 def _risk_heads(axis: Axis) -> list[str]:

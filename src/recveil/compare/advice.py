@@ -2,7 +2,14 @@
 
 from recveil.compare.risk_axes import PERSON, Axis
 from recveil.compare.rows import Row
-from recveil.compare.worth import Worth, percent, say_ratings, shares_of
+from recveil.compare.worth import (
+    Worth,
+    judges_lists,
+    judges_ratings,
+    percent,
+    say_ratings,
+    shares_of,
+)
 from recveil.evaluate import is_share_told
 
 
@@ -28,7 +35,8 @@ def say_advice(row: Row, worth: Worth = "both", axis: Axis = PERSON) -> str:
 them from popular items alone), ratings 90% of the raw gain; the price is that “insider” finds 12% \
 of the people (10% to 14%; proven: at most 20%).
     """
-    kept = [_lists(row), say_ratings(row)]
+    kept = [_lists(row)] if judges_lists(row) else []
+    kept += [say_ratings(row)] if judges_ratings(row) else []
     if worth == "ratings":
         kept.reverse()
     bound = axis.bound_of(row)

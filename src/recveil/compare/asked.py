@@ -1,46 +1,70 @@
 """Asked: which methods somebody wants compared."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from recveil.errors import RecveilError
+from recveil.ratings import Ratings
 from recveil.release.registry import all_variants
 
+# What a table holds, as far as methods differ in what they take.
+Of = Literal["ratings", "likes", "words"]
+_FITTING: dict[Of, tuple[str, ...]] = {
+    "ratings": ("ratings", "both", "any"),
+    "likes": ("likes", "both", "any"),
+    "words": ("words", "any"),
+}
 
-def usual_methods(*, likes: bool = False) -> list[str]:
+
+def kind_of(ratings: Ratings) -> Of:
+    """Return what a table holds: words are those without an order.
+
+    Examples
+    --------
+    >>> kind_of(Ratings.from_columns([1, 2], [7, 7], [4, 5]))
+    'ratings'
+    """
+    if not ratings.scale.ordered:
+        return "words"
+    return "likes" if ratings.is_unary else "ratings"
+
+
+def usual_methods(*, of: Of = "ratings") -> list[str]:
     """Return what "all" stands for: one of each kind, and what needs to stand beside it.
 
     Parameters
     ----------
-    likes : bool
-        Of likes, rather than ratings.
+    of : {"ratings", "likes", "words"}
+        What the table holds.
 
     Examples
     --------
     >>> usual_methods()[:4]
     ['padded', 'padded-bisecting', 'simple', 'simple-bisecting']
-    >>> usual_methods(likes=True)
+    >>> usual_methods(of="likes")
     ['k-corating-likes', 'sparse', 'synthetic-10', 'synthetic-3', 'synthetic-1', 'raw']
+    >>> usual_methods(of="words")
+    ['words', 'words-shares', 'raw']
     """
-    known = variants_of(likes=likes)
+    known = variants_of(of)
     return [
         name for name, (_, variant) in all_variants().items() if variant.in_all and name in known
     ]
 
 
-def variants_of(*, likes: bool) -> list[str]:
-    """Return the names of those that can be made of likes, or of ratings."""
-    fitting = ("both", "likes" if likes else "ratings")
-    return [name for name, (_, variant) in all_variants().items() if variant.of in fitting]
+def variants_of(of: Of) -> list[str]:
+    """Return the names of those that can be made of ratings, of likes, or of words."""
+    return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
 
 
-def choose_methods(names: Iterable[str], *, likes: bool = False) -> list[str]:
+def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
     """Return the names of methods, "all" spelled out, each once.
 
     Parameters
     ----------
     names : iterable of str
-    likes : bool
-        Whether releases are to be made of likes, rather than ratings.
+    of : {"ratings", "likes", "words"}
+        What releases are to be made of.
 
     Raises
     ------
@@ -55,17 +79,40 @@ def choose_methods(names: Iterable[str], *, likes: bool = False) -> list[str]:
     ['padded', 'padded-bisecting', 'simple']
     """
     known = ", ".join(all_variants())
-    fitting = variants_of(likes=likes)
+    fitting = variants_of(of)
     chosen: dict[str, None] = {}
     for name in names:
         if name != "all" and name not in all_variants():
             raise RecveilError(f"method {name!r}: expected all, or some of {known}")
         if name != "all" and name not in fitting:
             raise RecveilError(
-                f"method {name!r}: not of {'likes' if likes else 'ratings'}; expected all, or some "
-                f"of {', '.join(fitting)}"
+                f"method {name!r}: not of {_WORDS_OF[of]}; expected all, or some of "
+                f"{', '.join(fitting)}"
             )
-        chosen |= dict.fromkeys(usual_methods(likes=likes) if name == "all" else [name])
+        chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
     if not chosen:
         raise RecveilError(f"no method given; expected all, or some of {known}")
     return list(chosen)
+
+
+def refuse_unknown(names: Iterable[str]) -> list[str]:
+    """Return the methods as far as they are known before the table is; refuse unknown names.
+
+    Examples
+    --------
+    >>> refuse_unknown(["words", "raw"])
+    ['words', 'raw']
+    """
+    chosen: dict[str, None] = {}
+    for name in names:
+        kinds = (kind for kind in _FITTING if name in variants_of(kind))
+        of: Of = next(kinds, "ratings")
+        chosen |= dict.fromkeys(choose_methods([name], of=of))
+    return list(chosen) or choose_methods([])
+
+
+_WORDS_OF: dict[Of, str] = {
+    "ratings": "ratings",
+    "likes": "likes",
+    "words": "words without an order",
+}

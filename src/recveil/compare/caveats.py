@@ -12,13 +12,17 @@ from recveil.compare.worth import (
     Share,
     Shares,
     Worth,
+    judges_lists,
+    judges_ratings,
     percent,
+    say_figures,
     say_interval,
     say_lists,
     say_ratings,
     say_share,
     shares_of,
     wanted,
+    what_of,
 )
 from recveil.evaluate import FEWEST_JUDGED
 from recveil.release.registry import undone_of, variant_of
@@ -130,8 +134,9 @@ def say_kept(row: Row, worth: Worth, decided: Worth | None) -> str:
     decided : {"both", "ratings", "lists"} or None
         Which shares decided; see `recveil.compare.worth.deciding`.
     """
-    lists, ratings = say_lists(row), say_ratings(row)
-    told = f"{ratings}, {lists}" if worth == "ratings" else f"{lists}, {ratings}"
+    parts = [say_lists(row)] if judges_lists(row) else []
+    parts += [say_ratings(row)] if judges_ratings(row) else []
+    told = ", ".join(parts[::-1] if worth == "ratings" else parts)
     if decided is None:
         return f"which setting keeps most cannot be told; “{row.title}” is the safest: {told}"
     if all(share is not None and _is_nothing(share) for share in wanted(row, worth)):
@@ -248,11 +253,12 @@ def say_uncertainty(row: Row, tied: list[str], worth: Worth, decided: Worth | No
         caveats.append(_WIDE)
     if decided != worth and decided is not None:
         caveats.append(f"So only {decided} decide here.")
-    caveats += _measured_on_one_split(shares)
+    caveats += _measured_on_one_split(row, shares)
     if shares.ratings is None and row.raw_gain is not None:
         caveats.append(
             f"A share of a gain is told only if at least {FEWEST_JUDGED} people are judged, and "
-            f"the gain's own 95 % interval lies above 0 and is not wider than the gain. In RMSE, "
+            f"the gain's own 95 % interval lies above 0 and is not wider than the gain. In "
+            f"{'RMSE' if what_of(row) == 'ratings' else 'the share of words told rightly'}, "
             f"that of the raw table is {row.raw_gain:.4f}"
             f"{_ends(row.raw_gain_low, row.raw_gain_high)}."
         )
@@ -263,10 +269,10 @@ def say_uncertainty(row: Row, tied: list[str], worth: Worth, decided: Worth | No
     return [*caveats, *_by_whom(row)]
 
 
-def _measured_on_one_split(shares: Shares) -> list[str]:
+def _measured_on_one_split(row: Row, shares: Shares) -> list[str]:
     intervals = [
         f"{name} {say_interval(share)}"
-        for name, share in (("lists", shares.lists), ("ratings", shares.ratings))
+        for name, share in (("lists", shares.lists), (what_of(row), shares.ratings))
         if share is not None and say_interval(share)
     ]
     if not intervals:
@@ -290,11 +296,13 @@ def _by_whom(row: Row) -> list[str]:
         )
     if row.rmse is not None:
         told.append(f"ratings by “{row.recommender}” (RMSE {row.rmse:.4f})")
+    if row.words_right is not None:
+        told.append(f"words by “{row.recommender}” ({say_figures(row)})")
     best = [
         f"{name} {say_share(Share(share, None, None))}"
         for name, share in (
             ("lists", row.best_ndcg_kept if row.is_ndcg_told else None),
-            ("ratings", row.best_gain_kept if row.is_gain_told else None),
+            (what_of(row), row.best_gain_kept if row.is_gain_told else None),
         )
         if share is not None
     ]

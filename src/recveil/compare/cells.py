@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from recveil.anonymize.methods import make_variant
 from recveil.attack.attacks import ATTACKS
@@ -20,10 +20,14 @@ from recveil.compare.cell import Cell, Counted, Setting
 from recveil.devices import read_whole, refuse_traps
 from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
+from recveil.evaluate.words_evaluator import WordsEvaluator
 from recveil.memory import lacks_memory, not_enough
 from recveil.progress import THE_REST, parts
 from recveil.publish import write_release
 from recveil.release.registry import variant_of
+
+# Who judges the releases: of ratings and likes, or of words without an order.
+Judge: TypeAlias = Evaluator | WordsEvaluator
 
 _FORMAT = "recveil-cell-9"
 CELLS, WORK = "cells", ".work-"
@@ -48,6 +52,8 @@ class Ground(NamedTuple):
     seed, targets : int
     allow_large : bool
         Whether releases may have more than 100 labels for each rating.
+    liked : tuple of str
+        Of words without an order, those that count as liked.
     """
 
     data: str
@@ -55,6 +61,7 @@ class Ground(NamedTuple):
     seed: int
     targets: int
     allow_large: bool = False
+    liked: tuple[str, ...] = ()
 
     def key(self, setting: Setting) -> str:
         """Return what identifies the result of a setting: 64 hexadecimal digits."""
@@ -138,7 +145,7 @@ def save_cell(out: Path, cell: Cell) -> None:
     write_beside(target, lambda path: path.write_text(text, "utf-8", "replace"))
 
 
-def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) -> Cell:
+def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> Cell:
     """Make the release of a setting from the training ratings, verify it, attack it, judge it.
 
     What the data decide to go wrong is told in the cell, and stops nothing else.
@@ -149,7 +156,7 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Evaluator) 
         The comparison's folder, in which the release is written for a moment, to be verified.
     setting : Setting
     ground : Ground
-    evaluator : Evaluator
+    evaluator : Evaluator or WordsEvaluator
         The same for all cells.
 
     Returns
@@ -183,9 +190,7 @@ def _refuse_to_keep(error: Exception, setting: Setting) -> None:
         ) from error
 
 
-def _judge(
-    out: Path, setting: Setting, ground: Ground, evaluator: Evaluator, watch: "_Watch"
-) -> Cell:
+def _judge(out: Path, setting: Setting, ground: Ground, evaluator: Judge, watch: "_Watch") -> Cell:
     with parts(setting.title, _COSTS) as begin:
         return _judge_by_parts(out, setting, ground, evaluator, watch, begin)
 
@@ -194,7 +199,7 @@ def _judge_by_parts(
     out: Path,
     setting: Setting,
     ground: Ground,
-    evaluator: Evaluator,
+    evaluator: Judge,
     watch: "_Watch",
     begin: Callable[[str], None],
 ) -> Cell:
@@ -244,7 +249,7 @@ def lacks_shadows(cell: Cell, n: int | None) -> bool:
     return cell.shadows is None or cell.shadows["n"] != n
 
 
-def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Evaluator) -> Cell:
+def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Judge) -> Cell:
     """Measure membership by shadow releases of a finished setting, for all on the same halves."""
     watch, (method, k) = _Watch(), cell.setting
     told: dict[str, Any] = {"n": n}

@@ -8,10 +8,11 @@ from typing import Any
 
 from recveil.anonymize.methods import has_k
 from recveil.attack.likelihood_ratio import check_shadows
-from recveil.compare.asked import choose_methods, variants_of
+from recveil.compare.asked import choose_methods, kind_of, refuse_unknown
 from recveil.compare.cell import Cell, Setting
 from recveil.compare.cells import (
     Ground,
+    Judge,
     lacks_shadows,
     load_cell,
     open_folder,
@@ -26,13 +27,15 @@ from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError
 from recveil.evaluate.evaluator import Evaluator
-from recveil.evaluate.split import split_ratings
+from recveil.evaluate.liked_lists import liked_words
+from recveil.evaluate.split import Split, split_ratings
+from recveil.evaluate.words_evaluator import WordsEvaluator
 from recveil.io import understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path
 from recveil.progress import THE_REST, parts
 from recveil.ratings import Ratings
-from recveil.ratings.likes import PREDICTED, refuse_likes, refuse_unordered
+from recveil.ratings.likes import PREDICTED, refuse_likes
 
 _READING = "Reading ratings"
 # What a shadow release takes beside a setting, about.
@@ -54,6 +57,7 @@ def compare(
     risk: str | None = None,
     shadows: int | None = None,
     allow_large: bool = False,
+    liked: str | Sequence[str] | None = None,
     stopped: Callable[[Comparison], object] | None = None,
     so_far: Callable[[Comparison], object] | None = None,
     **reading: Any,
@@ -99,6 +103,9 @@ def compare(
         as so many releases; what was found is kept with the other results.
     allow_large : bool
         Make releases of more than 100 labels for each rating, too; see `Release.write`.
+    liked : str or sequence of str, optional
+        Of words without an order: those that mean that somebody liked the item, such as
+        "up,love". Without them lists are not judged, and words alone decide.
     stopped : callable, optional
         Is given what is finished, if a KeyboardInterrupt ends the run; the table holds it, too.
     so_far : callable, optional
@@ -134,7 +141,7 @@ def compare(
     60 users cannot form a group of k = 99; lower k, or add users
     """
     refuse_unknown_keywords("compare", reading, "k", "people_in", "times")
-    _settings(_known(methods), ks)
+    _settings(refuse_unknown(methods), ks)
     # A mistyped question should not cost the work.
     cheapest([], max_risk, min_k, worth, risk or PERSON.name)
     _check_shadows(shadows, risk)
@@ -149,13 +156,13 @@ def compare(
         # Released rows carry no times, so that bad ones need not stop anybody.
         read = understand(source, times=False, **reading).settled()
         ratings = read.ratings
-        refuse_unordered(ratings, "a comparison")
-        settings = _settings(choose_methods(methods, likes=ratings.is_unary), ks)
-        worth = _worth_of(ratings, worth)
+        named = liked_words(liked, ratings.scale)
+        settings = _settings(choose_methods(methods, of=kind_of(ratings)), ks)
+        worth = _worth_of(ratings, worth, named)
         divided = split_ratings(ratings, split, seed)
         open_folder(out)
-        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large)
-        evaluator = Evaluator(divided, n_targets=targets, seed=seed)
+        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, named)
+        evaluator = _evaluator(divided, targets, seed, named)
 
         def write(cells: list[Cell], computed: int) -> Comparison:
             rows = [to_row(cell) for cell in cells]
@@ -185,15 +192,27 @@ def compare(
         return write(*_fill(out, settings, ground, evaluator, shadows, *told))
 
 
-def _known(methods: Sequence[str]) -> list[str]:
-    """Refuse names that no method has, of ratings or of likes, before anything is read."""
-    names = [name for name in methods if name == "all" or name in variants_of(likes=False)]
-    likes = [name for name in methods if name not in names]
-    return choose_methods(names) if not likes else choose_methods(likes, likes=True)
+def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> Judge:
+    """Return who judges releases of such a table."""
+    if parts.train.scale.ordered:
+        return Evaluator(parts, n_targets=targets, seed=seed)
+    return WordsEvaluator(parts, targets, seed, liked=liked)
 
 
-def _worth_of(ratings: Ratings, worth: Worth) -> Worth:
-    """Return by what settings are chosen: of likes, by lists, as there are no ratings."""
+def _worth_of(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) -> Worth:
+    """Return by what settings are chosen, where a table cannot be judged by all of it.
+
+    Likes are judged by lists, as there are no ratings; words without an order by words, which stand
+    in the place of ratings, unless somebody said which of them are liked.
+    """
+    if not ratings.scale.ordered and not liked:
+        if worth == "lists":
+            raise RecveilError(
+                "worth (--for) is lists, but these are words without an order, and nobody said "
+                "which of them count as liked; name them (--liked up,love)"
+            )
+        refuse_likes(ratings, PREDICTED)
+        return "ratings"
     if not ratings.is_unary:
         refuse_likes(ratings, PREDICTED)
         return worth
@@ -236,7 +255,7 @@ def _fill(
     out: Path,
     settings: list[Setting],
     ground: Ground,
-    evaluator: Evaluator,
+    evaluator: Judge,
     shadows: int | None,
     stop_with: Callable[[list[Cell]], None],
     go_on_with: Callable[[list[Cell]], None],

@@ -15,7 +15,7 @@ from recveil.compare.choice import Choice, cheapest, frontier
 from recveil.compare.measured import MEASURES
 from recveil.compare.risk_axes import PERSON, axis_named
 from recveil.compare.rows import Row
-from recveil.compare.worth import Share, Worth, shares_of
+from recveil.compare.worth import Share, Worth, judges_lists, shares_of
 from recveil.errors import RecveilError, quoted
 from recveil.io import Reading
 from recveil.ratings import Ratings
@@ -44,6 +44,15 @@ class Reference(TypedDict):
 _OF_LIKES = (
     "These are likes: there are no ratings to be kept, and no error is told; settings are chosen "
     "by lists. Where ratings are spoken of, likes are meant."
+)
+_OF_WORDS = (
+    "These are words without an order, and a word is told rightly or not: where ratings are spoken "
+    "of, words are meant, where averages are, each item's commonest word, and where likes are, an "
+    "item with the very word that somebody gave."
+)
+_NO_LISTS = (
+    "Lists are not judged, as nobody said which words count as liked (--liked): settings are "
+    "chosen by words alone."
 )
 
 
@@ -142,6 +151,7 @@ class Comparison:
             "warnings": [
                 *self._left(),
                 *([_OF_LIKES] if ratings.is_unary else []),
+                *self._of_words(),
                 *meaning_of_words(ratings.scale),
                 *self.reading.notes,
                 *warnings_of(self.rows, axis_named(self.risk)),
@@ -162,6 +172,13 @@ class Comparison:
             f"This comparison was stopped: {self.unfinished:,} of its settings are not in it; run "
             f"it again to go on."
         ]
+
+    def _of_words(self) -> list[str]:
+        """Say what is meant by the words of this comparison, where a table is of others."""
+        if self.ratings.scale.ordered:
+            return []
+        judged = any(judges_lists(row) for row in self.rows if row.problem is None)
+        return [_OF_WORDS, *([] if judged else [_NO_LISTS])]
 
     def to_table(self) -> pa.Table:
         """Return one row a setting, a column for each value of `Row`."""
@@ -197,12 +214,12 @@ class Comparison:
         RecveilError
             If there is no such chart, or nothing to be drawn.
         """
-        from recveil.compare.frontier_chart import UTILITIES, draw_frontier  # altair loads slowly
+        from recveil.compare.frontier_chart import draw_frontier, utilities_of  # altair is slow
 
-        utilities = {utility.name: utility for utility in UTILITIES}
+        plain = self.to_dict()
+        utilities = {utility.name: utility for utility in utilities_of(plain["rows"])}
         if upward not in utilities:
             raise RecveilError(f"chart {quoted(upward)}: expected one of {', '.join(utilities)}")
-        plain = self.to_dict()
         chosen = plain["answer"] and plain["answer"]["row"]
         drawn = draw_frontier(plain["rows"], utilities[upward], chosen, axis_named(self.risk))
         if drawn is None:

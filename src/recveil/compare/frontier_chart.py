@@ -57,10 +57,25 @@ class Upward(NamedTuple):
     whole: str
 
 
-UTILITIES = (
-    Upward("lists", "Lists", "no list holds anything right", "the best on raw data"),
-    Upward("ratings", "Ratings", "no better than averages", "the raw data’s gain"),
-)
+_LISTS = Upward("lists", "Lists", "no list holds anything right", "the best on raw data")
+_RATINGS = Upward("ratings", "Ratings", "no better than averages", "the raw data’s gain")
+_WORDS = Upward("ratings", "Words", "no better than commonest words", "the raw data’s gain")
+
+
+def utilities_of(rows: Iterable[dict[str, Any]]) -> tuple[Upward, ...]:
+    """Return what was judged: of likes no ratings, of words lists only if some count as liked.
+
+    Examples
+    --------
+    >>> words = {"words_right": 0.6, "rmse": None, "ndcg": None}
+    >>> [[each.title for each in utilities_of(rows)] for rows in ([words], [])]
+    [['Words'], ['Lists', 'Ratings']]
+    """
+    names = "words_right", "rmse", "ndcg"
+    told = {name for row in rows for name in names if row.get(name) is not None}
+    if "words_right" in told:
+        return (_LISTS, _WORDS) if "ndcg" in told else (_WORDS,)
+    return (_LISTS,) if told == {"ndcg"} else (_LISTS, _RATINGS)
 
 
 def looks_of(rows: Iterable[dict[str, Any]]) -> list[Style]:

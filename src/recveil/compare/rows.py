@@ -86,6 +86,9 @@ class Row:
     raw_gain_high: float | None
     raw_rmse: float | None
     averages_rmse: float | None
+    words_right: float | None
+    raw_words_right: float | None
+    commonest_right: float | None
     recommender: str | None
     rmse: float | None
     best_gain_kept: float | None

@@ -39,7 +39,8 @@ def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PE
 
 def is_candidate(row: Row, axis: Axis = PERSON) -> bool:
     """Tell whether a row has a result, with this risk measured, and promises something."""
-    is_judged = getattr(row, axis.high) is not None and row.rmse is not None
+    utilities = (row.rmse, row.ndcg, row.words_right)  # of likes there is no error, nor of words
+    is_judged = getattr(row, axis.high) is not None and any(u is not None for u in utilities)
     return row.problem is None and is_promise(row.promise) and is_judged
 
 

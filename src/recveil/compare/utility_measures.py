@@ -21,6 +21,21 @@ def _fidelity(key: str) -> Callable[[Cell], Any]:
     return lambda cell: cell.told("fidelity", key)
 
 
+def _words(side: str, key: str) -> Callable[[Cell], Any]:
+    """Take what is told rightly of words without an order; None of any other table."""
+    return lambda cell: (cell.told("recipient", side) or {}).get(key)
+
+
+def _in_row(what: str, key: str) -> Callable[[Cell], Any]:
+    """Take what people's own rows hold of their held-out words; None of any other table."""
+
+    def take(cell: Cell) -> Any:
+        told = (cell.evaluation or {}).get("words_told")
+        return None if told is None else told[what][key]
+
+    return take
+
+
 def _is_below_averages(cell: Cell) -> bool | None:
     high = cell.told("recipient", "release_gain", "high")
     return None if high is None else high < 0
@@ -33,6 +48,69 @@ _OF_LISTS_RAW = (
     Line("popularity", ("popularity", "ndcg@10")),
 )
 
+_OF_WORDS_RAW = (
+    Line("raw data", ("raw", "right")),
+    Line("each item’s commonest word", ("averages", "right")),
+)
+
+_OF_WORDS = (
+    Measure(
+        "words_right",
+        "Of words without an order: the share of people's held-out words that a recipient of the "
+        "release tells rightly, from their own other words",
+        float,
+        _words("release", "right"),
+        "%",
+        "up",
+        Panel("Words told rightly", ".0%", _OF_WORDS_RAW),
+    ),
+    Measure(
+        "words_right_low",
+        "The lower end of its 95 % interval over the people judged",
+        float,
+        _words("release", "low"),
+        "%",
+        "up",
+    ),
+    Measure("words_right_high", "The upper end", float, _words("release", "high"), "%"),
+    Measure(
+        "raw_words_right", "The same from the raw data", float, _words("raw", "right"), "%", "up"
+    ),
+    Measure(
+        "commonest_right",
+        "The same by each item's commonest word, which takes no release",
+        float,
+        _words("averages", "right"),
+        "%",
+        "up",
+    ),
+    Measure(
+        "words_in_row",
+        "The share of people's held-out words that stand in their own row, a cell without any "
+        "word counted as wrong",
+        float,
+        _in_row("right", "mean"),
+        "%",
+        "up",
+    ),
+    Measure(
+        "words_in_row_gain",
+        "How much more that is than each item's commonest word tells",
+        float,
+        _in_row("gain", "mean"),
+        "%",
+        "up",
+    ),
+    Measure(
+        "words_in_row_gain_low",
+        "The lower end of its 95 % interval",
+        float,
+        _in_row("gain", "low"),
+        "%",
+        "up",
+    ),
+    Measure("words_in_row_gain_high", "The upper end", float, _in_row("gain", "high"), "%"),
+)
 _OF_RATINGS = (
     Measure(
         "gain_kept",
@@ -287,4 +365,4 @@ _OF_THE_TABLE = (
         "down",
     ),
 )
-UTILITY_MEASURES = _OF_RATINGS + _OF_LISTS + _OF_THE_TABLE
+UTILITY_MEASURES = _OF_RATINGS + _OF_WORDS + _OF_LISTS + _OF_THE_TABLE

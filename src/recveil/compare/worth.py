@@ -194,29 +194,74 @@ def say_ratings(row: Row) -> str:
     ('ratings as good as raw', 'ratings no better than averages')
     >>> say_ratings(row._replace(gain_kept=0.85))
     'ratings 85% of the raw gain'
+    >>> say_ratings(row._replace(gain_kept=0.0, words_right=0.5))
+    "words no better than each item's commonest word"
     """
-    share = shares_of(row).ratings
-    worse = "ratings worse than averages"
+    share, of = shares_of(row).ratings, what_of(row)
+    averages = "each item's commonest word" if of == "words" else "averages"
+    worse = f"{of} worse than {averages}"
     if share is None:
         why = row.gain_not_told or TOO_SMALL
         gain = "the gain of the raw table itself is too small to tell"
         told = (
-            f"for ratings, {gain if why == TOO_SMALL else f'a share cannot be told, since {why}'} "
-            f"(RMSE {_number(row.rmse)}; raw {_number(row.raw_rmse)}, averages "
-            f"{_number(row.averages_rmse)})"
+            f"for {of}, {gain if why == TOO_SMALL else f'a share cannot be told, since {why}'} "
+            f"({say_figures(row)})"
         )
         return f"{worse}; {told}" if row.is_below_averages else told
     if row.is_below_averages or (share.high is not None and share.high < 0):
         return worse
     if share.value <= 0 and (share.high is None or share.high <= 0):
-        return "ratings no better than averages"
+        return f"{of} no better than {averages}"
     if share.value <= 0:
-        return f"ratings not told from averages ({say_interval(share)} of the raw gain)"
+        return f"{of} not told from {averages} ({say_interval(share)} of the raw gain)"
     if not share.is_told:
-        return f"ratings not told ({say_interval(share)} of the raw gain)"
+        return f"{of} not told ({say_interval(share)} of the raw gain)"
     if share.value >= 1:
-        return "ratings as good as raw"
-    return f"ratings {_only(share)}{percent(share.value)} of the raw gain"
+        return f"{of} as good as raw"
+    return f"{of} {_only(share)}{percent(share.value)} of the raw gain"
+
+
+def what_of(row: Row) -> str:
+    """Say what is predicted beside lists: ratings, or words without an order.
+
+    Examples
+    --------
+    >>> what_of(Row("words", 5, "k-anonymity", None, words_right=0.6))
+    'words'
+    """
+    return "ratings" if row.words_right is None else "words"
+
+
+def say_figures(row: Row) -> str:
+    """Say how large errors are, or how many words are told rightly, beside raw and averages.
+
+    Examples
+    --------
+    >>> print(say_figures(Row("words", 5, "k-anonymity", None, words_right=0.6,
+    ...                       raw_words_right=0.62, commonest_right=0.59)))
+    60% told rightly; raw 62%, each item's commonest word 59%
+    """
+    if row.words_right is not None:
+        return (
+            f"{percent(row.words_right)} told rightly; raw {percent(row.raw_words_right)}, each "
+            f"item's commonest word {percent(row.commonest_right)}"
+        )
+    return (
+        f"RMSE {_number(row.rmse)}; raw {_number(row.raw_rmse)}, averages "
+        f"{_number(row.averages_rmse)}"
+    )
+
+
+def judges_lists(row: Row) -> bool:
+    """Tell whether lists were judged: not of words, if nobody said which of them are liked."""
+    return row.words_right is None or row.ndcg is not None
+
+
+def judges_ratings(row: Row) -> bool:
+    """Tell whether ratings or words were predicted: of likes there are none."""
+    return row.ndcg is None or any(
+        figure is not None for figure in (row.gain_kept, row.rmse, row.words_right)
+    )
 
 
 def say_share(share: Share | None) -> str:

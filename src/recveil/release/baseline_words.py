@@ -19,7 +19,7 @@ def _variant(name: str, description: str, **options: object) -> Variant:
         in_all=True,
         is_attacked=name not in _NOT_UNDONE,
         is_control=name == "raw",
-        of="both" if name == "raw" else "ratings",
+        of="any" if name == "raw" else "ratings",
     )
 
 

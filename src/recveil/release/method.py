@@ -137,8 +137,9 @@ class Variant:
         Whether the attacks know what to undo. Where they do not, low rates say nothing.
     is_control : bool
         Whether it is the raw table: there the attacks must find people.
-    of : {"ratings", "likes", "both", "words"}
-        Of what such releases can be made.
+    of : {"ratings", "likes", "both", "words", "any"}
+        Of what such releases can be made: both are ratings and likes; words are those that have no
+        order, and others count as ratings.
     """
 
     name: str
@@ -150,7 +151,7 @@ class Variant:
     in_all: bool = False
     is_attacked: bool = True
     is_control: bool = False
-    of: Literal["ratings", "likes", "both", "words"] = "ratings"
+    of: Literal["ratings", "likes", "both", "words", "any"] = "ratings"
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name, "claim": self.claim}

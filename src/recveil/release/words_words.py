@@ -10,6 +10,20 @@ UNDONE = (
     "release tells."
 )
 
+
+def _variant(name: str, description: str, **options: object) -> Variant:
+    return Variant(
+        name=name,
+        description=description,
+        options=options,
+        claim="identical-rows",
+        kind="words",
+        colour="#117733",
+        in_all=True,
+        of="words",
+    )
+
+
 WORDS = Method(
     name="words",
     title="words by shares",
@@ -37,14 +51,16 @@ WORDS = Method(
         ),
     ),
     variants=(
-        Variant(
-            name="words",
-            description="Groups of at least k people get, for each item, the word with the largest "
-            "share in their rows; empty cells count by how likely each word is.",
-            claim="identical-rows",
-            kind="words",
-            colour="#117733",
-            of="words",
+        _variant(
+            "words",
+            "Groups of at least k people get, for each item, the word with the largest share in "
+            "their rows; empty cells count by how likely each word is.",
+        ),
+        _variant(
+            "words-shares",
+            "Groups of at least k people get, for each item, a word drawn by its share in their "
+            "rows; empty cells count by how likely each word is.",
+            homogenize="shares",
         ),
     ),
     first_format=7,

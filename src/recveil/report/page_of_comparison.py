@@ -10,11 +10,11 @@ from recveil.attack.stronger import MEMBERSHIP
 from recveil.beside import write_beside
 from recveil.charts import Chart
 from recveil.compare.frontier_chart import (
-    UTILITIES,
     draw_frontier,
     draw_panel,
     kinds_of,
     looks_of,
+    utilities_of,
 )
 from recveil.compare.measure import Line, Measure
 from recveil.compare.measured import MEASURES, measure_named
@@ -50,7 +50,8 @@ def compare_page(result: dict[str, Any]) -> str:
     axis = axis_named((result.get("settings") or {}).get("risk", PERSON.name))
     answer = _headline(result, axis)
     chosen = answer["row"] if answer else None
-    drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in UTILITIES]
+    utilities = utilities_of(rows)
+    drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in utilities]
     return environment.get_template("compare_page.html.jinja").render(
         data=result.get("data"),
         settings=result.get("settings"),
@@ -74,6 +75,8 @@ def compare_page(result: dict[str, Any]) -> str:
         whole=(result.get("reference") or {}).get("raw_gain"),
         raw_ranker=(result.get("reference") or {}).get("raw", {}).get("ranker"),
         panels=_panels(rows, result.get("reference")),
+        of_words=any(utility.title == "Words" for utility in utilities),
+        judged=[utility.name for utility in utilities],
         beyond_attack=[
             row["title"] for row in rows if not row["problem"] and row[axis.value] is None
         ],

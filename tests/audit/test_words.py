@@ -1,0 +1,97 @@
+"""Audits of ratings that are words, and of releases of such."""
+
+import json
+
+import pytest
+
+from recveil.anonymize import anonymize
+from recveil.attack.adversary import PRESETS
+from recveil.audit import audit
+from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
+from recveil.report import audit_page
+
+WORDS = ("hate", "dislike", "like", "love")
+SCALE = RatingScale.of_words(WORDS)
+NUMBERS = RatingScale(1, 4, 1)
+
+
+class TestAudit:
+    @pytest.mark.parametrize("name", ["padded", "simple", "sparse"])
+    def test_the_promise_holds(self, words_file, words_made, name):
+        told = audit(
+            words_file, release=words_made / name, targets=60, curves=False, scale=SCALE
+        ).to_dict()
+        assert told["data"]["words"] == list(WORDS)
+        assert told["data"]["ordered"] is True
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["low"] <= attack["bound"] == 0.2
+
+    def test_without_a_release_people_are_found_as_by_numbers(self, words, word_numbers):
+        found = [audit(each, targets=120, curves=False, seed=1) for each in (words, word_numbers)]
+        rates = [[one.found.rate for one in each.attacks] for each in found]
+        assert rates[0] == rates[1]
+        assert max(rates[0]) > 0.5  # planted people are found
+
+    def test_nobody_is_found_where_everybody_has_one_row(self, words, tmp_path):
+        anonymize(words, tmp_path / "out", k=words.n_users, seed=1)
+        told = audit(words, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
+
+    @pytest.mark.parametrize("scale", [RatingScale.of_words(WORDS[::-1]), NUMBERS], ids=str)
+    def test_another_order_would_reassure_for_nothing(self, word_numbers, words_made, scale):
+        with pytest.raises(RecveilError, match=r"holds ratings on the scale .*order \(--order\)"):
+            audit(
+                word_numbers.with_scale(scale),
+                release=words_made / "simple",
+                targets=9,
+                curves=False,
+            )
+
+    def test_what_somebody_knows_has_the_same_words(self, words_file, words, tmp_path):
+        user = words.users[int(words.activity.argmax())]
+        rows = [row for row in words.to_arrow().to_pylist() if row["user_id"] == user][:12]
+        lines = [f"eve,{row['item_id']},{row['rating']}" for row in rows]
+        (tmp_path / "aux.csv").write_text("\n".join(["target,item,rating", *lines, ""]))
+        found = audit(words_file, aux=tmp_path / "aux.csv", targets=9, curves=False, scale=SCALE)
+        assert found.suspects[0].users[0] == str(rows[0]["user_id"])
+        likes = "\n".join(["user,item", *(f"eve,{row['item_id']}" for row in rows), ""])
+        (tmp_path / "likes.csv").write_text(likes)
+        found = audit(words_file, aux=tmp_path / "likes.csv", targets=9, curves=False, scale=SCALE)
+        assert found.suspects[0].known == 12
+
+
+class TestWithoutAnOrder:
+    """People are looked for by equality alone."""
+
+    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+
+    def test_planted_people_are_found_and_nobody_in_one_row(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        anonymize(unordered, tmp_path / "out", k=words.n_users, method="words", seed=1)
+        told = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
+        assert max(attack["found"]["rate"] for attack in told["attacks"]) > 0.5
+
+    def test_other_words_would_reassure_for_nothing(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
+        for other in (words, words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))):
+            with pytest.raises(RecveilError, match=r"name the same words .*words \(--words\)"):
+                audit(other, release=tmp_path / "out", targets=9, curves=False)
+
+    def test_what_an_audit_of_them_does_not_do(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        with pytest.raises(RecveilError, match=r"aux \(--aux\): not of words without an order yet"):
+            audit(unordered, aux=tmp_path / "aux.csv", targets=9)
+        with pytest.raises(RecveilError, match="they know items alone, or what was liked"):
+            audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
+        with pytest.raises(RecveilError, match=r"hide_items \(--hide-items\): not with the method"):
+            anonymize(unordered, tmp_path / "out", k=5, method="words", hide_items=True)
+
+    def test_it_has_a_page(self, words):
+        found = audit(words.with_scale(self.UNORDERED), targets=20)
+        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "dislike, hate, like, love" in page or "hate, dislike, like, love" in page

@@ -1,0 +1,135 @@
+"""Words as strangers write them, with an order and without."""
+
+import pyarrow as pa
+import pytest
+
+from recveil.cli import main
+from recveil.errors import RecveilError
+from recveil.io import understand
+from recveil.publish import convert
+from recveil.ratings import Ratings, RatingScale
+
+WORDS = ("hate", "dislike", "like", "love")
+ORDER = ",".join(WORDS)
+SCALE = RatingScale.of_words(WORDS)
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main([str(each) for each in arguments])
+    return ended.value.code or 0
+
+
+class TestReading:
+    """With an order."""
+
+    def read(self, folder, text, name="words.csv", **options):
+        (folder / name).write_text(text)
+        return understand(folder / name, **{"scale": SCALE, **options})
+
+    def test_words_between_quotes_and_with_commas(self, tmp_path):
+        scale = RatingScale.of_words(["no, really", 'so "so"', "yes"])
+        found = self.read(
+            *(tmp_path, 'user,item,rating\n1,7,"no, really"\n2,7,"so ""so"""\n3,7,yes\n'),
+            scale=scale,
+        )
+        assert found.ratings.values.tolist() == [1, 2, 3]
+        convert(found.ratings, tmp_path / "again.csv")
+        assert understand(tmp_path / "again.csv", scale=scale).ratings == found.ratings
+
+    @pytest.mark.parametrize("word", ["NA", "null", "nan", "None", "3,5", "2020-01-01", "1e3"])
+    def test_words_that_look_like_something_else(self, tmp_path, word):
+        scale = RatingScale.of_words([word, "love"])
+        quoted = f'"{word}"'
+        found = self.read(tmp_path, f"user,item,rating\n1,7,{quoted}\n2,7,love\n", scale=scale)
+        assert found.ratings.values.tolist() == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("lines", "problem"),
+        [
+            ("1,7,like\n2,7,Like\n", r"words.csv line 3: rating 'Like' is none .*but 'like' is"),
+            ("1,7,like\n2,7,\n", r"words.csv line 3: the rating is missing"),
+            ('1,7,like\n2,7,""\n', r"words.csv line 3: rating '' is none"),
+            ("1,7,like\n2,7,=1+1\n", r"words.csv line 3: rating '=1\+1' is none"),
+            ("1,7,like\n2,7,4\n", r"words.csv line 3: rating '4' is none"),
+        ],
+    )
+    def test_what_is_no_word_is_named_by_its_line(self, tmp_path, lines, problem):
+        with pytest.raises(RecveilError, match=problem):
+            self.read(tmp_path, f"user,item,rating\n{lines}")
+
+    def test_a_first_row_of_words_is_not_lost(self, tmp_path):
+        text = "ann,heat,like\nben,heat,love\n"
+        options = {"user": 1, "item": 2, "rating": 3}
+        with pytest.raises(RecveilError, match=r"its first line, with 'like' in it"):
+            self.read(tmp_path, text, **options)
+        found = self.read(tmp_path, text, format="csv-plain", **options)
+        assert found.ratings.n_ratings == 2
+
+    def test_a_matrix_holds_numbers(self, tmp_path):
+        with pytest.raises(RecveilError, match=r"wide \(--wide\) is given, but the cells"):
+            self.read(tmp_path, "user,heat\nann,like\n", wide=True)
+
+    def test_json_and_frames(self, tmp_path):
+        lines = (
+            '{"user": 1, "item": 7, "rating": "like"}\n{"user": 2, "item": 7, "rating": "hate"}\n'
+        )
+        found = self.read(tmp_path, lines, "words.jsonl").ratings
+        frame = pa.table({"user": [1, 2], "item": [7, 7], "rating": ["like", "hate"]})
+        assert found == Ratings.from_frame(frame, scale=SCALE)
+
+    def test_it_can_be_said_in_three_ways(self, tmp_path):
+        text = "user,item,rating\n1,7,like\n2,7,hate\n"
+        found = [
+            self.read(tmp_path, text, **{"scale": None, **said}).ratings
+            for said in ({"scale": SCALE}, {"order": ORDER}, {"order": list(WORDS)})
+        ]
+        assert found[0] == found[1] == found[2]
+
+    @pytest.mark.parametrize("said", [{"likes": True}, {"counts": "log"}], ids=str)
+    def test_they_are_one_thing(self, tmp_path, said):
+        with pytest.raises(RecveilError, match=r"^order \(--order\) is hate < dislike"):
+            self.read(tmp_path, "user,item,rating\n1,7,like\n", **said)
+
+    def test_words_that_look_like_one_are_told(self, tmp_path):
+        scale = RatingScale.of_words("like,Like,love")
+        found = self.read(tmp_path, "user,item,rating\n1,7,like\n2,7,Like\n", scale=scale)
+        assert any("differ in capital letters or spaces alone" in note for note in found.notes)
+        assert found.ratings.values.tolist() == [1, 2]
+
+
+class TestWithoutAnOrder:
+    """Named, or as many as the table has."""
+
+    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+
+    @pytest.mark.parametrize("named", ["all", "hate,dislike,like,love"])
+    def test_they_are_read_inspected_and_converted(self, words_file, tmp_path, named, capsys):
+        found = understand(words_file, words=named)
+        assert not found.ratings.scale.ordered
+        assert found.ratings.scale.words == (tuple(sorted(WORDS)) if named == "all" else WORDS)
+        assert found.scale_given == (named != "all")
+        assert run("convert", words_file, tmp_path / "out.csv", "--words", named) == 0
+        assert "words without an order" in capsys.readouterr().out
+        assert (tmp_path / "out.csv").read_text() == words_file.read_text()
+
+    def test_a_word_is_no_like(self, words_file):
+        with pytest.raises(RecveilError, match="is not a number; if ratings are words"):
+            understand(words_file, likes=True)
+
+    @pytest.mark.parametrize(
+        ("words", "problem"),
+        [
+            ([f"w{at}" for at in range(101)], "101 different words.*is this a column of comments"),
+            (["up"], "all ratings are 'up'.*leave that column out"),
+            (["up", "=1+1"], "row 1: rating '=1.1': a spreadsheet would run it"),
+            (["up", ""], "row 1: rating '': it is empty"),
+            (["up", None], "row 1: the rating is missing"),
+            (["up", "x" * 41], "has 41 characters, more than 40; is this a column of comments"),
+        ],
+        ids=["comments", "one", "formula", "empty", "missing", "long"],
+    )
+    def test_what_cannot_be_words(self, words, problem):
+        frame = pa.table({"user": range(len(words)), "item": range(len(words)), "rating": words})
+        with pytest.raises(RecveilError, match=problem):
+            understand(frame, words="all")

@@ -1,0 +1,42 @@
+"""Words in files that are written: releases, and tables that are converted."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import understand
+from recveil.publish import convert
+from recveil.publish.written_release import WrittenRelease
+from recveil.ratings import RatingScale
+
+WORDS = ("hate", "dislike", "like", "love")
+SCALE = RatingScale.of_words(WORDS)
+
+
+class TestReadingBack:
+    def test_rows_hold_words_and_matrices_their_places(self, words_made):
+        release = WrittenRelease(words_made / "simple")
+        table = release.to_arrow(people=True)
+        assert table.schema.field("rating").type == pa.string()
+        matrix = release.to_csr(people=True)
+        assert [WORDS[int(at) - 1] for at in matrix.data] == table["rating"].to_pylist()
+
+    @pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.inter", "out.csv.gz"])
+    def test_what_is_converted_comes_back(self, words_made, words, tmp_path, target):
+        convert(words_made / "simple", tmp_path / target)
+        found = understand(tmp_path / target, scale=SCALE).ratings
+        assert found.n_ratings == WrittenRelease(words_made / "simple").to_csr(people=True).nnz
+        convert(words, tmp_path / f"raw-{target}")
+        assert understand(tmp_path / f"raw-{target}", scale=SCALE).ratings == words
+
+    def test_folders_of_other_libraries(self, words, tmp_path):
+        convert(words, tmp_path / "lk", target_format="lenskit")
+        assert set(pq.read_table(tmp_path / "lk" / "rating.parquet")["rating"].to_pylist()) <= set(
+            WORDS
+        )
+        convert(words, tmp_path / "rb", target_format="recbole")
+        header = (tmp_path / "rb" / "rb.inter").read_text().splitlines()[0]
+        assert header.split("\t")[:3] == ["user_id:token", "item_id:token", "rating:token"]
+        with pytest.raises(RecveilError, match="surprise reads numbers, and these ratings are"):
+            convert(words, tmp_path / "out.txt", target_format="surprise")
