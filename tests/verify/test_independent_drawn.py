@@ -9,12 +9,11 @@ import independent
 import independent_drawn
 import pytest
 import targets
+from drawn_cases import check_forged, refused, refused_by_both
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.errors import RecveilError
 from recveil.release.ledger import delta_of, epsilon_of
-from recveil.verify import verify
 
 OLD = Path(__file__).parent / "format_3"
 CORPUS = Path(targets.__file__).parent / "corpus" / "release"
@@ -36,55 +35,7 @@ def copy_of(tmp_path):
     return copied
 
 
-def refused(folder):
-    try:
-        return not verify(folder).holds
-    except RecveilError:
-        return True
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_what_nobody_changed_holds_by_both(copy_of, name):
-    folder = copy_of(name)
-    assert (refused(folder), list(independent.problems(folder))) == (False, [])
-    forging.forge(folder, lambda told: None)
-    assert (refused(folder), list(independent.problems(folder))) == (False, [])
-
-
-def check_forged(folder):
-    assert refused(folder)
-    assert list(independent.problems(folder)), "the second checker holds it"
-
-
-@pytest.mark.parametrize("name", NOISY)
-@pytest.mark.parametrize("change", forging.OF_A_PROMISE)
-def test_a_false_promise_is_refused_by_both(copy_of, name, change):
-    folder = copy_of(name)
-    forging.forge(folder, forging.OF_A_PROMISE[change])
-    check_forged(folder)
-
-
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("change", forging.OF_DRAWN)
-def test_what_is_no_part_of_drawn_people_is_refused_by_both(copy_of, name, change):
-    folder = copy_of(name)
-    forging.forge(folder, forging.OF_DRAWN[change])
-    check_forged(folder)
-
-
-@pytest.mark.parametrize("change", forging.OF_EXACT)
-def test_false_sums_are_refused_by_both(copy_of, change):
-    folder = copy_of("synthetic-exact")
-    forging.forge(folder, forging.OF_EXACT[change])
-    check_forged(folder)
-
-
-@pytest.mark.parametrize("name", ["synthetic-users", "drawn"])
-@pytest.mark.parametrize("change", forging.OF_DRAWN_ROWS)
-def test_changed_people_are_refused_by_both(copy_of, name, change):
-    folder = copy_of(name)
-    forging.forge_rows(folder, forging.OF_DRAWN_ROWS[change])
-    check_forged(folder)
+TestRefusedByBoth = refused_by_both(NOISY, "synthetic-exact", ["synthetic-users", "drawn"])
 
 
 @pytest.mark.parametrize("claim", ["certified", "nothing", "unknown", None, 7, ["co-rated"]])
