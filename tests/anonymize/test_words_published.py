@@ -188,8 +188,17 @@ class TestWithoutAnOrder:
         with pytest.raises(RecveilError, match="all 3 ratings are 'up': likes"):
             anonymize(frame, tmp_path / "out", k=2, **options)
 
-    @pytest.mark.parametrize("variant", ["padded", "simple", "k-corating-mean", "sparse", "raw"])
+    @pytest.mark.parametrize(
+        "variant", ["padded", "simple", "k-corating-mean", "sparse", "item-means"]
+    )
     def test_anonymizers_refuse_them_in_memory_too(self, words, variant):
         unordered = words.with_scale(self.UNORDERED)
         with pytest.raises(RecveilError, match=r"words \(--words\) without an order"):
-            make_variant(variant, None if variant == "raw" else 5, 1).anonymize(unordered)
+            make_variant(variant, None if variant == "item-means" else 5, 1).anonymize(unordered)
+
+    def test_the_raw_release_of_a_comparison_holds_them_as_they_are(self, words):
+        unordered = words.with_scale(self.UNORDERED)
+        release = make_variant("raw", None, 1).anonymize(unordered)
+        given = Counter(unordered.values.tolist())
+        shown = Counter(at for block in release.published.blocks() for at in block.values.tolist())
+        assert shown == given

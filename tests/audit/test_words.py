@@ -95,3 +95,11 @@ class TestWithoutAnOrder:
         found = audit(words.with_scale(self.UNORDERED), targets=20)
         page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
         assert "dislike, hate, like, love" in page or "hate, dislike, like, love" in page
+
+    def test_shadow_releases_are_made_of_words(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
+        found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
+        told = found.published.shadows.by_known["all"]
+        assert told.told.auc.low > 0.5
+        assert abs(told.null_auc.rate - 0.5) < 0.2

