@@ -27,7 +27,7 @@ SCRIPTS = (
     *("thesis_figure_3_5", "thesis_figure_4_1", "thesis_figure_4_2", "thesis_figure_4_4"),
     *("thesis_figure_6_1", "thesis_figure_6_2"),
     *("k_corating_table_2", "k_corating_table_3", "k_corating_figures_1_2", "k_corating_figure_3"),
-    "likes",
+    *("likes", "words"),
 )
 SCRIPTS_1M = (
     *("narayanan_figure_1", "narayanan_figures_2_3", "narayanan_figure_7", "narayanan_figure_8"),
