@@ -56,8 +56,8 @@ def liked_words(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[
         )
     if len(set(named)) == len(scale.words):
         raise RecveilError(
-            "liked (--liked) names all words, so that lists would be of whatever was rated, of "
-            "which rows of all items tell nothing; name some of the words, or leave it out"
+            "liked (--liked) names all words, so that lists would be of whatever was rated, and "
+            "all rows of shared words hold the same items; name some of the words, or leave it out"
         )
     return tuple(word for word in scale.words if word in named)
 

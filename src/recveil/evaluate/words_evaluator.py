@@ -4,6 +4,7 @@ from functools import cached_property
 
 from recveil.attack import PRESETS, Anonymizer
 from recveil.audit import durations
+from recveil.audit.paired import OF_PAIRS
 from recveil.errors import RecveilError
 from recveil.evaluate.disclosure import (
     Opened,
@@ -31,8 +32,9 @@ _NO_ERROR = (
     "somebody's row has no word counts as wrong."
 )
 _NO_LISTS = (
-    f"Lists are not judged: {UNNAMED}. Lists of whatever somebody gives a word are none either: "
-    f"rows of shared words hold every item, so that they say nothing of who chose what."
+    f"Lists are not judged: {UNNAMED}. Nor are lists of whatever somebody gives a word: all rows "
+    f"of shared words hold the same items, so that there is nothing to learn such lists from. That "
+    f"is no promise that nobody can tell who chose what."
 )
 _UNKNOWN = (
     "Nobody knows whose rows these are ({why}), so that what stands in people's own rows, attacks "
@@ -129,6 +131,7 @@ class WordsEvaluator:
                 chosen = anonymizer_of(opened, self.seed)
             attacked = disclose_words(train, opened, self.n_targets, self.seed, chosen)
         notes = [_NO_ERROR, *([] if self.liked else [_NO_LISTS])]
+        notes += [] if attacked is None else [OF_PAIRS]
         if opened.released is None:
             notes.append(_UNKNOWN.format(why=opened.unknown))
         elif self.with_membership and chosen is None:
