@@ -26,6 +26,7 @@ class TestATableThatIsDropped:
         found = browser.bench.project.result(audited)
         page = browser.get("/risk").text
         assert f"<h1>{found['verdict'][0]}</h1>" in page
+        assert f"<strong>{found['verdict'][0]}</strong>" in browser.get("/data").text
         assert "--no-curves" in page
 
     def test_lies_in_the_project_for_its_owner_alone(self, browser, small_table):

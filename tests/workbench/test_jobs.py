@@ -1,5 +1,6 @@
 """Work in processes of its own: it is told of, cancelled, and outlives nobody."""
 
+import io
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import time
 
 import pytest
 
+from recveil.workbench import jobs
 from recveil.workbench.project import Project
 
 
@@ -26,6 +28,21 @@ def long_work(bench, tmp_path):
     generate(tmp_path / "ratings.csv", users=6_000, items=900, ratings=300_000, seed=1)
     settings = {"source": str(tmp_path / "ratings.csv"), "reading": {}, "curves": True}
     return bench.jobs.start("risk", "audit", settings, command="recveil audit")
+
+
+class Killed:
+    """A process that said something, and was killed."""
+
+    returncode = -9
+
+    def __init__(self, said):
+        self.stdin, self.stdout = io.BytesIO(), io.BytesIO(said)
+
+    def wait(self, seconds=None):
+        pass
+
+    def kill(self):
+        pass
 
 
 def is_alive(process):
@@ -76,16 +93,16 @@ def test_a_spare_process_takes_the_next_work(tmp_path):
     from recveil.workbench.jobs import Jobs
 
     project = Project(tmp_path / "spare")
-    jobs = Jobs(project, has_spare=True)
-    spare = jobs._spare
-    job = jobs.start("x", "inspect", {"source": str(tmp_path / "none.csv"), "reading": {}})
-    assert jobs.running(job.id).process is spare
-    assert jobs._spare is not None
-    assert jobs._spare is not spare
-    until(lambda: jobs.running(job.id) is None)
+    own = Jobs(project, has_spare=True)
+    spare = own._spare
+    job = own.start("x", "inspect", {"source": str(tmp_path / "none.csv"), "reading": {}})
+    assert own.running(job.id).process is spare
+    assert own._spare is not None
+    assert own._spare is not spare
+    until(lambda: own.running(job.id) is None)
     assert "none.csv" in project.job(job.id).error
-    waiting = jobs._spare
-    jobs.close()
+    waiting = own._spare
+    own.close()
     assert not is_alive(waiting)
     project.close()
 
@@ -118,6 +135,16 @@ class TestWithoutProcesses:
         browser.wait("data", "risk")
         assert browser.get("/jobs/999/events").status_code == 400
         assert browser.send("/jobs/999/cancel").status_code == 400
+
+
+def test_an_end_that_is_told_in_half_is_an_end(bench, monkeypatch):
+    """A worker that is killed while it tells something."""
+    lines = b'{"far": [0.5, "Reading", null]}\n{"told": {"half": 1\n{"ended": ["do'
+    process = Killed(lines)
+    monkeypatch.setattr(jobs, "_open_worker", lambda: process)
+    job = bench.jobs.start("x", "inspect", {})
+    until(lambda: bench.jobs.running(job.id) is None)
+    assert bench.project.job(job.id).state == "failed"
 
 
 def test_results_are_plain(bench, tmp_path):

@@ -12,7 +12,7 @@ from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.commands import command_of
 from recveil.workbench.places import place_of
 from recveil.workbench.project import Input, Job
-from recveil.workbench.risk_room import start_auditing
+from recveil.workbench.risk_room import job_of_risk, start_auditing
 from recveil.workbench.said import COLUMNS, said_in
 from recveil.workbench.uploads import LONGEST_NAME, receive
 
@@ -24,12 +24,16 @@ async def _page(request: Request) -> Response:
     project = bench.project
     chosen = project.chosen_input()
     job = None if chosen is None else project.last_job(_ROOM, chosen.id)
+    audited = None if chosen is None else job_of_risk(bench, chosen)
+    verdict = (project.result(audited) or {}).get("verdict")
     return bench.page(
         request,
         "data.html.jinja",
         job=job,
         running=None if job is None else bench.jobs.running(job.id),
         found=project.result(job),
+        verdict=verdict[0] if verdict else "",
+        auditing=None if audited is None else bench.jobs.running(audited.id),
         said={} if chosen is None else chosen.reading,
         inputs=project.inputs(),
         columns=COLUMNS,

@@ -154,25 +154,16 @@ class Jobs:
         return process
 
     def _watch(self, running: Running, then: Callable[[Job], object] | None) -> None:
-        """Hear what a worker tells until it ends."""
-        ended: list[str] | None = None
-        for line in running.process.stdout or ():
-            told = json.loads(line)
-            if "far" in told:
-                running.far = HowFar(*told["far"])
-            elif "ended" in told:
-                ended = told["ended"]
-            else:
-                running.told += told.items()
+        """Hear what a worker tells until it ends, and note how it ended."""
+        ended = _hear(running)
         running.process.wait()
         _let_go(running.process.stdin)
         _let_go(running.process.stdout)
         state, error = ended or self._died(running)
-        with self._lock:
-            if state == "cancelled" and not running.is_cancelled:
-                state = "stopped"
-            self._project.end_job(running.job.id, state, error)
+        if state == "cancelled" and not running.is_cancelled:
+            state = "stopped"
         try:
+            self._project.end_job(running.job.id, state, error)
             if state == "done" and then is not None:
                 with suppress(RecveilError):  # nothing new is begun while all is being closed
                     then(running.job)
@@ -191,6 +182,23 @@ class Jobs:
             f"the process that worked on it ended {how} and said nothing; if memory is short, "
             f"close other programs; run it again"
         )
+
+
+def _hear(running: Running) -> list[str] | None:
+    """Note what a worker tells; return how it ended, if it says so."""
+    ended: list[str] | None = None
+    for line in running.process.stdout or ():
+        try:
+            told = json.loads(line)
+        except ValueError:  # it was cut off in the middle of a line
+            continue
+        if "far" in told:
+            running.far = HowFar(*told["far"])
+        elif "ended" in told:
+            ended = ended or told["ended"]
+        else:
+            running.told += told.items()
+    return ended
 
 
 def _open_worker() -> "subprocess.Popen[bytes]":

@@ -316,8 +316,8 @@ _JOBS = "SELECT id, room, task, settings, command, input, state, error, began, e
 
 
 def _input(row: tuple[Any, ...]) -> Input:
-    *plain, reading = row
-    return Input(*plain, json.loads(reading))
+    number, name, place, digest, reading = row
+    return Input(number, name, place, digest, json.loads(reading))
 
 
 def _job(row: tuple[Any, ...]) -> Job:

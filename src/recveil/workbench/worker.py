@@ -7,6 +7,7 @@ lines of JSON.
 
 import json
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -47,11 +48,19 @@ class Wire:
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write, self._lock = write, threading.Lock()
         self.is_cut = False
+        self._has_ended_work = False
+
+    def cut(self) -> None:
+        """End the work, once: what tidies up must not be interrupted again."""
+        self.is_cut = True
+        if not self._has_ended_work:
+            self._has_ended_work = True
+            raise Cancelled
 
     def tell(self, what: str, value: Any) -> None:
-        """Tell one thing; once nobody listens any more, end the work."""
+        """Tell one thing; if nobody listens any more, end the work."""
         if self.is_cut:
-            raise Cancelled
+            self.cut()
         with self._lock:
             self._write(json.dumps({what: value}))
 
@@ -88,7 +97,6 @@ def work(wire: Wire, asked: dict[str, Any]) -> None:
 
 
 def _tell_the_end(wire: Wire, state: str, error: str) -> None:
-    wire.is_cut = False
     wire.tell("ended", [state, error])
 
 
@@ -107,13 +115,10 @@ def _told(error: Exception) -> str:
     )
 
 
-def _end_with(wire: Wire) -> None:
-    """End the work when nobody holds the other end of standard input any more."""
-    import signal
-
+def _end_with_input() -> None:
+    """Interrupt the work when nobody holds the other end of standard input any more."""
     while os.read(0, 4_096):
         pass
-    wire.is_cut = True
     os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -136,7 +141,9 @@ def main() -> None:
     wire = Wire(write)
     if hasattr(os, "nice"):
         os.nice(_POLITE)
-    threading.Thread(target=_end_with, args=(wire,), daemon=True).start()
+    # An interruption that Python ignores, as in `__del__`, ends the work at its next report.
+    signal.signal(signal.SIGINT, lambda *_: wire.cut())
+    threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         work(wire, asked)
     except KeyboardInterrupt:  # between two steps of ours
