@@ -88,7 +88,7 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
     >>> rows_of([row._asdict() | {"title": row.title, "kept": {}}]) == [row]
     True
     """
-    names = Row._fields  # type: ignore[misc]
+    names = Row._fields
     return [Row(**{name: each[name] for name in names if name in each}) for each in plain]
 
 

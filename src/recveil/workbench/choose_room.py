@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from recveil.anonymize.methods import has_k
 from recveil.compare.risk_axes import AXES, SHADOWS, usual_axis
+from recveil.compare.worth import Worth
 from recveil.errors import RecveilError, quoted
 from recveil.workbench.answer import answer, rows_of, warnings_for
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
@@ -37,7 +38,7 @@ async def _page(request: Request) -> Response:
     bench = bench_of(request)
     chosen = bench.project.chosen_input()
     job = None if chosen is None else _job_of_choice(bench, chosen)
-    told = _so_far(bench, job)
+    told = _so_far(bench, chosen)
     asked = dict(request.query_params)
     parts = _parts(bench, told, asked, chosen)
     if request.headers.get("hx-target") == "answer":
@@ -94,11 +95,14 @@ def _usual_question(
     """Return what is asked where nobody says anything: what was asked last, or the usual."""
     kept = None if chosen is None else bench.project.kept(_question_of(chosen))
     if kept is not None:
-        return Question(**kept)
+        titles = [] if comparison is None else [row["title"] for row in comparison["rows"]]
+        return Question(
+            **{**kept, "setting": kept["setting"] if kept["setting"] in titles else None}
+        )
     if comparison is None:
         return Question()
     axis = usual_axis(rows_of(comparison["rows"]))
-    worth = "lists" if comparison["settings"]["worth"] == "lists" else "both"
+    worth: Worth = "lists" if comparison["settings"]["worth"] == "lists" else "both"
     return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
 
 
@@ -133,7 +137,7 @@ async def _take(request: Request) -> Response:
     """Take a setting; what was asked and answered is written into the log."""
     bench, form = bench_of(request), form_of(request)
     chosen = _needed(bench)
-    told = _so_far(bench, _job_of_choice(bench, chosen))
+    told = _so_far(bench, chosen)
     comparison = (told or {}).get("comparison")
     if comparison is None:
         raise RecveilError("nothing is compared yet; begin it on the page Choose")
@@ -172,19 +176,21 @@ def _job_of_choice(bench: Bench, table: Input) -> Job | None:
     return job if job is not None and job.settings["reading"] == table.reading else None
 
 
-def _so_far(bench: Bench, job: Job | None) -> dict[str, Any] | None:
-    """Return what is finished of a comparison, whether it runs, has ended or was stopped."""
-    if job is None:
-        return None
-    found = bench.project.result(job)
-    if found is not None:
-        return found
-    try:
-        text = (bench.project.job_folder(job.id) / SO_FAR).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    told: dict[str, Any] = json.loads(text)
-    return told
+def _so_far(bench: Bench, table: Input | None) -> dict[str, Any] | None:
+    """Return what is finished of a table's comparison, whether it runs, has ended or was stopped.
+
+    A run that has just begun finds in a moment what earlier ones have finished.
+    """
+    for job in [] if table is None else bench.project.jobs():
+        if (job.room, job.input, job.settings.get("reading")) != (_ROOM, table.id, table.reading):
+            continue
+        found = bench.project.result(job)
+        file = bench.project.job_folder(job.id) / SO_FAR
+        if found is None and file.is_file():
+            found = json.loads(file.read_text(encoding="utf-8"))
+        if found is not None:
+            return found
+    return None
 
 
 def _started(job: Job | None) -> dict[str, Any]:

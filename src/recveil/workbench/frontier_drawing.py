@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from recveil.brief import brief
 from recveil.charts import Style
 from recveil.compare.frontier_chart import UTILITIES, Upward, looks_of
 from recveil.compare.risk_axes import Axis
@@ -28,6 +29,7 @@ class Tick(NamedTuple):
     label: str
 
 
+@brief
 class Dot(NamedTuple):
     """A setting in the drawing.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from recveil.brief import brief
 from recveil.devices import refuse_devices
 from recveil.errors import RecveilError, reason_of
 from recveil.release.form import known_manifest
@@ -18,6 +19,7 @@ _READABLE = 0o100644 << 16
 _PACKED_ALREADY = (".parquet",)
 
 
+@brief
 class Zipped(NamedTuple):
     """A file that is to be sent.
 

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import time
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZipFile
@@ -68,6 +67,7 @@ def _compare(page, *methods, k="4", wait=True):
     page.wait_for_selector(".job")
     if wait:
         page.wait_for_selector(".job", state="detached")
+        page.fill("#min_k", k)
         _answer_for(page, 100)
         page.wait_for_selector("#take")
 
@@ -207,14 +207,12 @@ def test_work_can_be_cancelled_in_the_middle(page, served, done, table):
     page.goto(f"{served.base}/choose")
     page.click("summary:has-text('Compare other settings')")
     _compare(page, "raw", "sparse", "padded", "k-corating-similarity", k="4,6,9", wait=False)
-    begun = time.monotonic()
     page.goto(f"{served.base}/log")  # pages answer while work runs
     assert page.is_visible("text=compare")
     page.goto(f"{served.base}/choose")
     page.click("button:has-text('Cancel')")
     page.wait_for_selector("text=Cancelled. Settings that were finished are kept")
     assert page.query_selector("#take")  # what was finished before is still there
-    assert time.monotonic() > begun
     assert _state_of_last(served, "compare") == "cancelled"
 
 
