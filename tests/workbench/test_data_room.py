@@ -207,3 +207,82 @@ def test_what_came_half_is_forgotten(tmp_path):
     forget_halves(folder)
     assert list(folder.iterdir()) == []
     project.close()
+
+
+def triples(rating):
+    return "".join(
+        f"ann{who},film{at},{rating(who + at)}\n" for who in range(30) for at in range(6)
+    )
+
+
+WORDS = ("hate", "like", "love")
+KINDS = {
+    "likes": ("user,item\n" + triples(lambda _: "").replace(",\n", "\n"), {}),
+    "words": (
+        "user,item,rating\n" + triples(lambda n: WORDS[n % 3]),
+        {"order": "hate,like,love"},
+    ),
+    "words without an order": (
+        "user,item,rating\n" + triples(lambda n: WORDS[n % 3]),
+        {"words": "all"},
+    ),
+    "counts": ("user,item,plays\n" + triples(lambda n: 1 + n**3), {"counts": "log"}),
+    "a matrix": (
+        "user,a,b,c\n" + "".join(f"ann{who},{1 + who % 5},{who % 3},99\n" for who in range(30)),
+        {"wide": "on", "null": "99"},
+    ),
+    "JSON": (
+        "\n".join(
+            json.dumps({"user": f"ann{at % 9}", "item": at // 9, "rating": 1 + at % 5})
+            for at in range(90)
+        ),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_is_understood_and_audited(browser, kind):
+    content, said = KINDS[kind]
+    browser.drop("table.txt", content.encode())
+    browser.wait("data")
+    browser.send("/data/reading", **said)
+    (job,) = browser.wait("data")
+    assert (job.state, job.error) == ("done", "")
+    (audited,) = browser.wait("risk")
+    assert (audited.state, audited.error) == ("done", "")
+    for place in ("/data", "/risk"):
+        assert browser.get(place).status_code == 200
+    assert "What is in this table?" in browser.get("/data").text
+
+
+def test_a_dropped_database_is_asked_for_its_table(browser, tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "shop.db") as shop:
+        for name in ("rated", "other"):
+            shop.execute(f"CREATE TABLE {name} (user TEXT, item TEXT, rating INTEGER)")
+        rows = [(f"ann{at % 6}", f"film{at // 6}", 1 + at % 5) for at in range(30)]
+        shop.executemany("INSERT INTO rated VALUES (?, ?, ?)", rows)
+    shop.close()
+    pytest.importorskip("adbc_driver_sqlite")
+    browser.drop("shop.db", (tmp_path / "shop.db").read_bytes())
+    (job,) = browser.wait("data")
+    assert job.state == "failed"
+    assert "--table" in job.error
+    assert 'name="table"' in browser.get("/data").text
+    browser.send("/data/reading", table="rated")
+    (job,) = browser.wait("data")
+    assert (job.state, job.error) == ("done", "")
+    assert "--table rated" in job.command
+
+
+def test_a_table_with_several_ratings_of_a_pair_says_what_to_choose(browser):
+    browser.drop("ratings.csv", ("user,item,rating\n" + 2 * triples(lambda n: 1 + n % 5)).encode())
+    browser.wait("data", "risk")
+    assert "--duplicates" in browser.get("/data").text
+    assert "It did not work" in browser.get("/risk").text
+    browser.send("/data/reading", user="user", item="item", rating="rating", duplicates="last")
+    (job,) = browser.wait("data")
+    (audited,) = browser.wait("risk")
+    assert (job.state, audited.state) == ("done", "done")

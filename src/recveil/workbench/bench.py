@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from recveil.errors import printable
 from recveil.report.page_of_audit import as_count, as_percent
@@ -48,7 +48,9 @@ class Bench:
         # Names and labels come from users' data: everything is escaped, and what would turn or
         # hide text is written out.
         self._pages = Environment(
-            loader=PackageLoader("recveil.workbench"),
+            loader=ChoiceLoader(
+                [PackageLoader("recveil.workbench"), PackageLoader("recveil.report", "")]
+            ),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
