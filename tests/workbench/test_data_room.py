@@ -198,6 +198,41 @@ def test_two_tables_are_chosen_between(browser, small_table):
     assert browser.bench.project.chosen_input() == first
 
 
+def test_a_table_that_is_removed_is_gone(browser, small_table, tmp_path):
+    browser.drop("first.csv", small_table)
+    browser.wait("data", "risk", "page of the audit")
+    (first,) = browser.bench.project.inputs()
+    (tmp_path / "named.csv").write_bytes(small_table)
+    browser.send("/data/name", place=str(tmp_path / "named.csv"))
+    browser.wait("data", "risk")
+    named = browser.bench.project.chosen_input()
+    browser.send("/data/forget", input=str(first.id))
+    assert browser.bench.project.inputs() == [named]
+    assert list((browser.bench.project.folder / "inputs").iterdir()) == []
+    assert {job.input for job in browser.bench.project.jobs()} <= {named.id, None}
+    browser.send("/data/forget", input=str(named.id))
+    assert browser.bench.project.chosen_input() is None
+    assert (tmp_path / "named.csv").read_bytes() == small_table, "it is nobody's but its owner's"
+    left = [each for each in browser.bench.project.folder.rglob("*") if each.is_file()]
+    person = small_table.split(b"\n")[1].split(b",")[0]
+    assert not [each for each in left if each.name in ("result.json", "audit.html")], person
+    page = browser.get("/data").text
+    assert "Which table is it about?" in page
+    assert browser.get("/risk").status_code == 200
+    assert "removed first.csv" in [each["what"] for each in browser.bench.project.log()][1]
+    assert browser.send("/data/forget", input="99").status_code == 400
+
+
+def test_a_table_can_be_removed_while_it_is_worked_on(browser, small_table):
+    browser.drop("first.csv", small_table)
+    (first,) = browser.bench.project.inputs()
+    browser.send("/data/forget", input=str(first.id))
+    browser.wait("data", "risk", "page of the audit")
+    assert browser.bench.project.inputs() == []
+    assert browser.get("/data").status_code == 200
+    assert browser.get("/log").status_code == 200
+
+
 def test_what_came_half_is_forgotten(tmp_path):
     from recveil.workbench.uploads import forget_halves
 

@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -81,12 +82,26 @@ async def _read_so(request: Request) -> Response:
 
 
 async def _choose(request: Request) -> Response:
-    bench = bench_of(request)
-    number = form_of(request).get("input", "")
-    if not number.isdecimal() or len(number) > 9:
-        raise RecveilError("expected the number of a table; choose one of the list")
-    bench.project.choose_input(int(number))
+    bench_of(request).project.choose_input(_number_in(request))
     return go_to("/data")
+
+
+async def _forget(request: Request) -> Response:
+    """Remove a table from the project, and all that was found of it."""
+    bench = bench_of(request)
+    table = bench.project.input(_number_in(request))
+    await run_in_threadpool(bench.jobs.end_all_of, table.id)
+    await run_in_threadpool(bench.project.forget_input, table.id)
+    bench.project.note(f"removed {table.name} from the project")
+    return go_to("/data")
+
+
+def _number_in(request: Request) -> int:
+    """Return the number of the table that a form names."""
+    number = form_of(request).get("input", "")
+    if not (number.isascii() and number.isdecimal()) or len(number) > 9:
+        raise RecveilError("expected the number of a table; choose one of the list")
+    return int(number)
 
 
 def start_inspecting(bench: Bench, table: Input) -> Job:
@@ -114,4 +129,5 @@ ROUTES = [
     Route("/data/name", _name, methods=["POST"]),
     Route("/data/reading", _read_so, methods=["POST"]),
     Route("/data/choose", _choose, methods=["POST"]),
+    Route("/data/forget", _forget, methods=["POST"]),
 ]

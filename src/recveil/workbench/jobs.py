@@ -122,6 +122,17 @@ class Jobs:
             for running in [each for each in self._running.values() if each.job.room == room]:
                 self.cancel(running.job.id)
 
+    def end_all_of(self, input: int) -> None:
+        """Ask what runs for an input to end, and wait until it has."""
+        while found := self._running_of(input):  # what was done last may have begun the next
+            for running in found:
+                self.cancel(running.job.id)
+                running.has_ended.wait(2 * _PATIENCE)
+
+    def _running_of(self, input: int) -> list[Running]:
+        with self._lock:
+            return [each for each in self._running.values() if each.job.input == input]
+
     def close(self) -> None:
         """Ask all jobs to end, and wait until they have tidied up."""
         with self._lock:

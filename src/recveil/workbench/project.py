@@ -3,6 +3,7 @@
 import getpass
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -197,6 +198,24 @@ class Project:
                 "UPDATE inputs SET reading = ? WHERE id = ?", (json.dumps(reading), number)
             )
 
+    def forget_input(self, number: int) -> None:
+        """Remove a table and all that was found of it; what lies elsewhere, and releases, stay."""
+        table = self.input(number)
+        jobs = [job for job in self.jobs() if job.input == number]
+        with self._changing():
+            self._database.execute("DELETE FROM jobs WHERE input = ?", (number,))
+            self._database.execute("DELETE FROM inputs WHERE id = ?", (number,))
+            if self.kept("input") == number:
+                self._database.execute("DELETE FROM kept WHERE key = 'input'")
+        for job in jobs:
+            shutil.rmtree(self.folder / "jobs" / str(job.id), ignore_errors=True)
+        shutil.rmtree(self.folder / "comparisons" / str(number), ignore_errors=True)
+        copy = Path(table.place)
+        if self.folder / "inputs" in copy.parents:
+            copy.unlink(missing_ok=True)
+            with suppress(OSError):  # the same bytes under another name
+                copy.parent.rmdir()
+
     # Jobs
 
     def begin_job(
@@ -283,6 +302,8 @@ class Project:
 
     def _prepare(self) -> None:
         with self._guard:
+            # What is forgotten is not to be read in what is left of the file.
+            self._database.execute("PRAGMA secure_delete = ON")
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
                 raise sqlite3.DatabaseError(f"version {version}, expected {_VERSION}")

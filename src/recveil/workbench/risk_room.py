@@ -68,7 +68,8 @@ def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
 
     def draw_next(job: Job) -> None:
         place = str(bench.project.job_folder(job.id))
-        bench.jobs.start(_DRAWING, "draw audit", {"folder": place, "result": RESULT})
+        settings = {"folder": place, "result": RESULT}
+        bench.jobs.start(_DRAWING, "draw audit", settings, input=table.id)
 
     bench.project.note(f"audited {table.name}{' with all curves' if curves else ''}")
     return bench.jobs.start(
