@@ -181,7 +181,9 @@ def _so_far(bench: Bench, table: Input | None) -> dict[str, Any] | None:
 
     A run that has just begun finds in a moment what earlier ones have finished.
     """
-    for job in [] if table is None else bench.project.jobs():
+    if table is None:
+        return None
+    for job in bench.project.jobs():
         if (job.room, job.input, job.settings.get("reading")) != (_ROOM, table.id, table.reading):
             continue
         found = bench.project.result(job)

@@ -25,7 +25,7 @@ def methods_to_choose(*, likes: bool) -> dict[str, bool]:
     Examples
     --------
     >>> list(methods_to_choose(likes=True))[:3]
-    ['raw', 'sparse', 'synthetic-50']
+    ['raw', 'sparse', 'synthetic-exact']
     """
     usual = [
         name
