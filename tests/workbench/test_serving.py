@@ -60,6 +60,31 @@ def test_it_listens_on_this_machine_alone(served):
             assert asked.connect_ex((other, port)) != 0, other
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator can become somebody else")
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells whose connection it is")
+@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6"])
+def test_no_other_user_gets_in_even_with_the_token(served, family):
+    """A program of theirs that the browser was led to gets the cookie: ports share cookies."""
+    address, _ = served
+    host, port, query = re.search(r"http://([^:]+):(\d+)(/.*)", address).groups()
+    to = (host, int(port)) if family == "AF_INET" else (f"::ffff:{host}", int(port))
+    asks = (
+        "import socket\n"
+        f"asked = socket.socket(socket.{family})\n"
+        f"asked.connect({to!r})\n"
+        f"asked.sendall(b'GET {query} HTTP/1.1\\r\\nHost: {host}:{port}\\r\\n\\r\\n')\n"
+        "print(asked.recv(4_096).decode())\n"
+    )
+    command = ["/usr/bin/env", "python3", "-c", asks]
+    theirs = subprocess.run(command, capture_output=True, text=True, user=65_534, group=65_534)
+    if "Permission denied" in theirs.stderr:
+        pytest.skip("other users may run no Python here")
+    assert " 403 " in theirs.stdout, theirs.stderr
+    assert "set-cookie" not in theirs.stdout
+    ours = subprocess.run(command, capture_output=True, text=True)
+    assert " 200 " in ours.stdout, ours.stderr
+
+
 def test_the_extra_is_named_where_it_is_missing(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "starlette", None)
     with pytest.raises(RecveilError, match=r"pip install 'recveil\[workbench\]'"):

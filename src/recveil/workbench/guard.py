@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+from recveil.workbench.peers import is_of_somebody_else
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -93,6 +95,7 @@ class Guard:
     def __init__(self, application: Application, keys: Keys, port: int) -> None:
         self._application, self._keys = application, keys
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self._port = port
         # Cookies do not tell ports apart: another workbench on this machine has its own.
         self._cookie = f"recveil-{port}"
 
@@ -116,6 +119,7 @@ class Guard:
 
     async def _let_in(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         headers = _headers_of(scope)
+        self._check_peer(scope)
         self._check_place(scope, headers)
         if scope["method"] not in _READING + _CHANGING:
             raise RefusedError(405, "Pages are read and sent, and nothing else.")
@@ -129,6 +133,12 @@ class Guard:
         if scope["method"] in _CHANGING:
             receive = await self._check_change(scope, receive, headers)
         await self._application(scope, receive, answer.send)
+
+    def _check_peer(self, scope: Scope) -> None:
+        """Refuse other users of this machine, whatever they have come by."""
+        host, port = scope.get("client") or ("", 0)
+        if host == "127.0.0.1" and is_of_somebody_else(port, self._port):
+            raise RefusedError(403, "The workbench is another user's; start one of your own.")
 
     def _check_place(self, scope: Scope, headers: dict[str, str]) -> None:
         """Refuse requests under another name, and from pages that are not ours."""
