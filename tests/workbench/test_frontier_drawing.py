@@ -1,7 +1,8 @@
-import pytest
-
+from recveil.compare.frontier_chart import utilities_of
 from recveil.compare.risk_axes import AXES, PERSON
 from recveil.workbench.frontier_drawing import draw
+
+LISTS, RATINGS = utilities_of([])
 
 
 def setting(method="sparse", k=5, risk=0.1, share=0.8, **more):
@@ -21,7 +22,7 @@ def setting(method="sparse", k=5, risk=0.1, share=0.8, **more):
 
 def test_safer_is_left_and_better_is_up():
     safe, good = draw(
-        [setting(risk=0.01, share=0.5), setting(risk=0.5, share=0.9)], "lists", PERSON
+        [setting(risk=0.01, share=0.5), setting(risk=0.5, share=0.9)], LISTS, PERSON
     ).dots
     assert safe.x < good.x
     assert safe.y > good.y  # downwards in SVG
@@ -30,7 +31,7 @@ def test_safer_is_left_and_better_is_up():
 
 def test_all_stands_within_the_plot():
     rows = [setting(risk=risk, share=share) for risk in (0, 1e-9, 1) for share in (-56.0, 0, 1)]
-    drawn = draw(rows, "lists", PERSON, max_risk=0.01)
+    drawn = draw(rows, LISTS, PERSON, max_risk=0.01)
     for dot in drawn.dots:
         assert drawn.left <= dot.low <= dot.x <= dot.high <= drawn.right
         assert drawn.top <= dot.y <= drawn.bottom
@@ -44,19 +45,19 @@ def test_what_has_no_place_is_named():
         setting(k=10, kept={"lists": None, "ratings": None}),
         setting(k=11, kept={"lists": {"value": 0.5, "is_told": False}, "ratings": None}),
     ]
-    drawn = draw(rows, "lists", PERSON)
+    drawn = draw(rows, LISTS, PERSON)
     assert [dot.row["k"] for dot in drawn.dots] == [5]
     assert drawn.left_out == ["sparse, k = 9", "sparse, k = 10", "sparse, k = 11"]
 
 
 def test_an_unknown_end_of_an_interval_is_the_widest():
-    (dot,) = (drawn := draw([setting(risk_low=None, risk_high=None)], "lists", PERSON)).dots
+    (dot,) = (drawn := draw([setting(risk_low=None, risk_high=None)], LISTS, PERSON)).dots
     assert (dot.low, dot.high) == (drawn.left, drawn.right)
 
 
 def test_a_method_with_several_points_gets_a_line_from_the_safest_on():
     rows = [setting(k=2, risk=0.4), setting(k=9, risk=0.1), setting("padded", 5, 0.2)]
-    ((look, points),) = draw(rows, "lists", PERSON).lines
+    ((look, points),) = draw(rows, LISTS, PERSON).lines
     assert look.series == "sparse"
     first, second = (float(point.partition(",")[0]) for point in points.split())
     assert first < second
@@ -64,21 +65,21 @@ def test_a_method_with_several_points_gets_a_line_from_the_safest_on():
 
 def test_the_frontier_leads_through_the_best_alone():
     rows = [setting(k=2, risk=0.4), setting(k=9, risk=0.1), setting("padded", 5, 0.2)]
-    drawn = draw(rows, "lists", PERSON, best=["sparse, k = 9", "sparse, k = 2", "not drawn"])
+    drawn = draw(rows, LISTS, PERSON, best=["sparse, k = 9", "sparse, k = 2", "not drawn"])
     assert len(drawn.frontier.split()) == 2
-    assert draw(rows, "lists", PERSON, best=["sparse, k = 9"]).frontier == ""
+    assert draw(rows, LISTS, PERSON, best=["sparse, k = 9"]).frontier == ""
 
 
 def test_what_promises_nothing_is_told_apart():
-    drawn = draw([setting(), setting("raw", None, promise="nothing")], "lists", PERSON)
+    drawn = draw([setting(), setting("raw", None, promise="nothing")], LISTS, PERSON)
     assert [dot.promises for dot in drawn.dots] == [True, False]
 
 
 def test_nothing_is_drawn_of_nothing():
-    drawn = draw([], "ratings", AXES["links"])
+    drawn = draw([], RATINGS, AXES["links"])
     assert (drawn.dots, drawn.lines, drawn.left_out) == ([], [], [])
 
 
-def test_there_is_no_third_share():
-    with pytest.raises(StopIteration):
-        draw([], "gold", PERSON)
+def test_of_words_it_is_told_what_is_upwards():
+    (words,) = utilities_of([{"words_right": 0.6}])
+    assert draw([], words, PERSON).up_title == "words: share of the raw data’s gain →"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recveil.evaluate.gain import TOO_SMALL
+from recveil.evaluate.bootstrap import TOO_SMALL
 
 _LOW_HIGH = "low", "high"
 

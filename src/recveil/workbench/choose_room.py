@@ -9,12 +9,14 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from recveil.anonymize.methods import has_k
+from recveil.compare.asked import Of
+from recveil.compare.frontier_chart import utilities_of
 from recveil.compare.risk_axes import AXES, SHADOWS, usual_axis
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError, quoted
 from recveil.workbench.answer import answer, rows_of, warnings_for
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
-from recveil.workbench.choosing_tasks import PAGE, SO_FAR, methods_to_choose
+from recveil.workbench.choosing_tasks import PAGE, SO_FAR, kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
 from recveil.workbench.frontier_drawing import draw
 from recveil.workbench.project import Input, Job
@@ -43,19 +45,19 @@ async def _page(request: Request) -> Response:
     parts = _parts(bench, told, asked, chosen)
     if request.headers.get("hx-target") == "answer":
         return HTMLResponse(bench.fragment("answer.html.jinja", change=bench.keys.change, **parts))
-    likes = _is_of_likes(bench, chosen)
+    what = _kind_of(bench, chosen)
     return bench.page(
         request,
         "choose.html.jinja",
         job=job,
         running=None if job is None else bench.jobs.running(job.id),
-        methods=methods_to_choose(likes=likes),
-        takes_k={name: has_k(name) for name in methods_to_choose(likes=likes)},
+        methods=methods_to_choose(of=what),
+        takes_k={name: has_k(name) for name in methods_to_choose(of=what)},
         started=_started(job),
         n_shadows=_N_SHADOWS,
         is_inspected=_is_inspected(bench, chosen),
         has_page=job is not None and (bench.project.job_folder(job.id) / PAGE).is_file(),
-        likes=likes,
+        what=what,
         **parts,
     )
 
@@ -69,11 +71,11 @@ def _parts(
     usual = _usual_question(bench, chosen, comparison)
     question = Question.read(asked, usual)
     answered = answer(rows, question)
-    upwards = ("lists", "ratings") if question.worth == "both" else (question.worth,)
+    all_rows = comparison["rows"] if comparison else []
     drawings = [
-        draw(comparison["rows"], upward, question.axis, answered.best, question.max_risk)
-        for upward in upwards
-        if comparison
+        draw(all_rows, utility, question.axis, answered.best, question.max_risk)
+        for utility in utilities_of(all_rows)
+        if question.worth in ("both", utility.name)
     ]
     return {
         "question": question,
@@ -109,7 +111,7 @@ def _usual_question(
 async def _start(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = _needed(bench)
-    names = methods_to_choose(likes=_is_of_likes(bench, chosen))
+    names = methods_to_choose(of=_kind_of(bench, chosen))
     methods = [name for name in names if form.get(f"method-{name}")]
     if not methods:
         raise RecveilError("no method is marked; mark at least one to be compared")
@@ -206,11 +208,10 @@ def _started(job: Job | None) -> dict[str, Any]:
     }
 
 
-def _is_of_likes(bench: Bench, table: Input | None) -> bool:
-    """Tell whether a table was found to hold likes."""
+def _kind_of(bench: Bench, table: Input | None) -> Of:
+    """Tell what a table was found to hold."""
     last = None if table is None else bench.project.last_job("data", table.id)
-    found = bench.project.result(last)
-    return found is not None and found["data"]["scale"] == "likes"
+    return kind_of_table(bench.project.result(last))
 
 
 def _is_inspected(bench: Bench, table: Input | None) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from recveil.beside import write_beside
 from recveil.compare import Comparison
-from recveil.compare.asked import usual_methods, variants_of
+from recveil.compare.asked import Of, usual_methods, variants_of
 from recveil.release.registry import variant_of
 from recveil.workbench.assignment import Assignment
 from recveil.workbench.said import keywords_of
@@ -19,20 +19,37 @@ SO_FAR, PAGE = "so_far.json", "comparison.html"
 _QUICK = ("sparse", "synthetic", "simple", "k-corating, averaged", "k-corating, likes", "padded")
 
 
-def methods_to_choose(*, likes: bool) -> dict[str, bool]:
+def kind_of_table(found: dict[str, Any] | None) -> Of:
+    """Return what a table was found to hold, as `inspect` told it; ratings if nothing is known.
+
+    Examples
+    --------
+    >>> kind_of_table({"data": {"scale": "likes"}, "scale": None})
+    'likes'
+    >>> kind_of_table({"data": {"scale": "1:2:1"}, "scale": {"ordered": False, "words": []}})
+    'words'
+    """
+    if found is None:
+        return "ratings"
+    if found["data"]["scale"] == "likes":
+        return "likes"
+    return "ratings" if (found["scale"] or {}).get("ordered", True) else "words"
+
+
+def methods_to_choose(*, of: Of) -> dict[str, bool]:
     """Return the names of the methods that can be compared, and whether each is usual.
 
     Examples
     --------
-    >>> list(methods_to_choose(likes=True))[:3]
+    >>> list(methods_to_choose(of="likes"))[:3]
     ['raw', 'sparse', 'synthetic-exact']
     """
     usual = [
         name
-        for name in usual_methods(likes=likes)
+        for name in usual_methods(of=of)
         if variant_of(name).is_control or variant_of(name).about_claim.is_published
     ]
-    names = variants_of(likes=likes)
+    names = variants_of(of)
     return {name: name in usual for name in sorted(names, key=_order)}
 
 

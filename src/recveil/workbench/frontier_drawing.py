@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from recveil.brief import brief
 from recveil.charts import Style
-from recveil.compare.frontier_chart import UTILITIES, Upward, looks_of
+from recveil.compare.frontier_chart import Upward, looks_of
 from recveil.compare.risk_axes import Axis
 from recveil.release.claim import is_promise
 
@@ -93,7 +93,7 @@ class Drawing(NamedTuple):
 
 def draw(
     rows: list[dict[str, Any]],
-    upward: str,
+    utility: Upward,
     axis: Axis,
     best: Iterable[str] = (),
     max_risk: float | None = None,
@@ -104,8 +104,8 @@ def draw(
     ----------
     rows : list of dict
         As in `recveil.compare.Comparison.to_dict`.
-    upward : {"lists", "ratings"}
-        Which share is drawn upwards.
+    utility : Upward
+        What is drawn upwards; `utilities_of` tells what was judged.
     axis : Axis
         The risk, to the right.
     best : iterable of str
@@ -119,11 +119,11 @@ def draw(
     >>> kept = {"lists": {"value": 0.8, "is_told": True}, "ratings": None}
     >>> row = {"method": "sparse", "k": 5, "title": "sparse, k = 5", "promise": "k-anonymity",
     ...        "kept": kept, "risk": 0.1, "risk_low": 0.05, "risk_high": 0.2}
-    >>> drawn = draw([row, row | {"title": "other", "risk": None}], "lists", PERSON)
+    >>> lists = Upward("lists", "Lists", "nothing right", "the best on raw data")
+    >>> drawn = draw([row, row | {"title": "other", "risk": None}], lists, PERSON)
     >>> drawn.dots[0].x, drawn.left_out
     (434.0, ['other'])
     """
-    utility = next(each for each in UTILITIES if each.name == upward)
     placed = [row for row in rows if _has_place(row, utility, axis)]
     looks = {look.series: look for look in looks_of(rows)}
     lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in placed)]))

@@ -15,7 +15,7 @@ from recveil.release.manifest import twin_name
 from recveil.release.registry import all_variants
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
-from recveil.workbench.choosing_tasks import methods_to_choose
+from recveil.workbench.choosing_tasks import kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
 from recveil.workbench.project import Input, Job
 from recveil.workbench.releasing_tasks import ATTACKED
@@ -191,11 +191,10 @@ def _needed(bench: Bench) -> Input:
 def _methods(bench: Bench, table: Input) -> dict[str, bool]:
     """Return the methods whose releases can be published, and whether each takes a k."""
     last = bench.project.last_job("data", table.id)
-    found = bench.project.result(last)
-    likes = found is not None and found["data"]["scale"] == "likes"
+    what = kind_of_table(bench.project.result(last))
     return {
         name: has_k(name)
-        for name in methods_to_choose(likes=likes)
+        for name in methods_to_choose(of=what)
         if all_variants()[name][1].about_claim.is_published
     }
 
