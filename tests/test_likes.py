@@ -193,7 +193,7 @@ class TestDrawn:
             def anonymize(self, _likes):
                 return TestDrawn.exact(self.seed).anonymize(others)
 
-        found = attack_by_shadows(likes, OfOthers, n=16).by_known["all"]
+        found = attack_by_shadows(likes, OfOthers, n=8).by_known["all"]
         assert found.told.auc.low <= 0.5 <= found.told.auc.high
 
     @staticmethod

@@ -140,8 +140,11 @@ def expected(plain, tmp_path_factory):
     return results("path", lambda: plain / "ratings.csv", plain, tmp_path_factory.mktemp("path"))
 
 
-# Other ways to write a path or a sparse matrix, which need not go through every verb again.
-SPELLINGS = ("text", "csc matrix", "coo matrix", "dok array")
+# Other ways to give what another kind gives, which need not go through every verb again.
+SPELLINGS = (
+    *("text", "csc matrix", "coo matrix", "dok array", "surprise training set"),
+    *("pyarrow table", "pyarrow batch", "arrow array", "interchange", "polars"),
+)
 
 
 class TestEveryKind:

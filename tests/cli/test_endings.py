@@ -313,4 +313,6 @@ class TestNowhereToWrite:
             "error: standard output: cannot be written (No space left on device); make room where "
             "it leads, or lead it somewhere else\n"
         )
+
+    def test_a_full_disk_that_takes_no_errors_changes_no_code(self, ratings):
         assert self.end(("verify", "absent.csv", "--k", 2), "2>/dev/full") == (2, "", "")

@@ -196,8 +196,10 @@ def test_too_little_data_is_told_as_too_few_addresses_are(tmp_path, data):
     assert "of data (ulimit -d)" in found.stderr
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-@pytest.mark.parametrize("files", [5, 6, 7, 8, 10])
+@pytest.mark.parametrize(
+    ("form", "files"),
+    [("csv", 5), ("csv", 6), ("parquet", 6), ("parquet", 7), ("parquet", 8), ("parquet", 10)],
+)
 def test_too_few_files_are_told(tmp_path, form, files):
     """Before, the input was blamed."""
     path = tmp_path / f"r.{form}"

@@ -267,11 +267,12 @@ def test_every_verb_takes_an_address(server, tmp_path):
         "IS NOT NULL",
     ],
 )
-def test_a_signal_ends_a_long_query(number, slow, server):
+def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
     query = f'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM {slow}'
-    command = [sys.executable, "-m", "recveil", "convert", server, "--query", query, "out.csv"]
-    # Whoever runs us in the background hears no Ctrl-C, and neither do those whom we start.
-    hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-m", "recveil", "convert", server, "--query", query]
+    command.append(str(tmp_path / "out.csv"))
+    # Whoever runs us in the background may hear none of them, and neither do those whom we start.
+    hears = partial(signal.signal, number, signal.SIG_DFL)
     streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
         for _ in range(600):

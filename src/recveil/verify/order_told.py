@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, rankdata
 
 # A random order is taken for one that tells something once in so many times, with all tests.
 FALSE_ALARMS = 1e-6
 _TESTS = 3
-_FAR = float(norm.isf(FALSE_ALARMS / _TESTS / 2))
+_FAR = -NormalDist().inv_cdf(FALSE_ALARMS / _TESTS / 2)
 # In fewer places not even the numbers from 1 on in a row are that unlikely.
 FEWEST = math.ceil(_FAR**2) + 1
 
@@ -57,7 +57,7 @@ def order_told(values: NDArray[np.float64]) -> str:
     n = values.size
     if n < FEWEST:
         return ""
-    ranks = rankdata(values) - (n + 1) / 2
+    ranks = _mean_ranks(values) - (n + 1) / 2
     spread = float((ranks**2).sum())
     if spread == 0:
         return ""
@@ -90,7 +90,7 @@ def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str
         return ""
     _, unit_of, sizes = np.unique(unit_of, return_inverse=True, return_counts=True)
     places = _centred(np.arange(float(unit_of.size)), unit_of, sizes)
-    ranks = _centred(rankdata(values), unit_of, sizes)
+    ranks = _centred(_mean_ranks(values), unit_of, sizes)
     told = float(places @ ranks)
     # Over all orders within each unit, exactly.
     spreads = np.bincount(unit_of, places**2) * np.bincount(unit_of, ranks**2)
@@ -98,6 +98,14 @@ def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str
     if spread == 0 or abs(told) <= _FAR * math.sqrt(spread):
         return ""
     return "they rise with it" if told > 0 else "they fall with it"
+
+
+def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of each value; equal ones share the mean of theirs."""
+    from scipy.stats import rankdata  # loading it takes half a second, and most verdicts need none
+
+    ranks: NDArray[np.float64] = rankdata(values)
+    return ranks
 
 
 def _centred(
