@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -22,7 +22,9 @@ from recveil.datasets import make_ratings
 _ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
 _ROOMS = ("data", "risk", "choose", "release", "check")
 _MINUTES = 60_000
-_METHODS = ("raw", "sparse", "simple", "padded", "k-corating-mean", "synthetic-10")
+_WIDE = {"width": 1120, "height": 760}
+_TALL = {"width": 1120, "height": 1230}  # for the drawing
+_METHODS = ("raw", "sparse", "simple", "padded", "synthetic-10")
 _LEAST_K, _LIMIT = 5, 30
 
 
@@ -33,9 +35,12 @@ def main() -> None:
     parser.add_argument("--look", action="store_true", help="narrow, dark and on paper, too")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
+    project = Path(gettempdir(), "film-club-project")  # its place is seen on the pages
+    if project.exists():
+        parser.error(f"{project} exists; remove it first")
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         table = _table(Path(folder, "film-club.csv"))
-        command = ["-m", "recveil", "workbench", f"{folder}/project", "--no-open-browser"]
+        command = ["-m", "recveil", "workbench", str(project), "--no-open-browser"]
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, *command],
             stdout=subprocess.PIPE,
@@ -46,7 +51,7 @@ def main() -> None:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=list(_ARGUMENTS)
             )
-            page = browser.new_page(viewport={"width": 1280, "height": 860})
+            page = browser.new_page(viewport=_WIDE)
             page.set_default_timeout(10 * _MINUTES)
             page.goto(address)
             page.wait_for_url("**/data")
@@ -56,6 +61,7 @@ def main() -> None:
         finally:
             process.terminate()
             process.wait()
+            shutil.rmtree(project, ignore_errors=True)
 
 
 def _table(file: Path) -> Path:
@@ -113,6 +119,7 @@ def _take(page: Page, address: str, out: Path, *, look: bool) -> None:
         page.goto(f"{address.partition('/?')[0]}/{room}")
         page.wait_for_load_state()
         page.wait_for_selector(".job", state="detached")
+        page.set_viewport_size(_TALL if room == "choose" else _WIDE)
         page.screenshot(path=out / f"{room}.png")
         if look:
             _look(page, out, room)
@@ -123,7 +130,7 @@ def _look(page: Page, out: Path, room: str) -> None:
     page.screenshot(path=out / f"{room}-whole.png", full_page=True)
     page.set_viewport_size({"width": 420, "height": 860})
     page.screenshot(path=out / f"{room}-narrow.png", full_page=True)
-    page.set_viewport_size({"width": 1280, "height": 860})
+    page.set_viewport_size(_WIDE)
     page.emulate_media(color_scheme="dark")
     page.screenshot(path=out / f"{room}-dark.png", full_page=True)
     page.emulate_media(color_scheme="light", media="print")
