@@ -3,6 +3,7 @@
 import http.client
 import signal
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -51,12 +52,13 @@ def test_another_origin_is_refused(served, origin):
 
 def _status(served, headers):
     host = served.base.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=30)
-    connection.putrequest("GET", f"/?{served.address.partition('?')[2]}", skip_host=True)
-    for name, value in ({"Host": host} | headers).items():
-        connection.putheader(name, value)
-    connection.endheaders()
-    return connection.getresponse().status
+    with closing(http.client.HTTPConnection(host, timeout=30)) as connection:
+        connection.putrequest("GET", f"/?{served.address.partition('?')[2]}", skip_host=True)
+        for name, value in ({"Host": host} | headers).items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        with connection.getresponse() as answer:
+            return answer.status
 
 
 class _Foreign(BaseHTTPRequestHandler):
