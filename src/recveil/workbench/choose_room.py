@@ -44,7 +44,8 @@ async def _page(request: Request) -> Response:
     asked = dict(request.query_params)
     parts = _parts(bench, told, asked, chosen)
     if request.headers.get("hx-target") == "answer":
-        return HTMLResponse(bench.fragment("answer.html.jinja", change=bench.keys.change, **parts))
+        parts |= {"change": bench.keys.change, "is_part": True}
+        return HTMLResponse(bench.fragment("answer.html.jinja", **parts).encode("utf-8", "replace"))
     what = _kind_of(bench, chosen)
     return bench.page(
         request,
@@ -58,6 +59,7 @@ async def _page(request: Request) -> Response:
         is_inspected=_is_inspected(bench, chosen),
         has_page=job is not None and (bench.project.job_folder(job.id) / PAGE).is_file(),
         what=what,
+        is_part=False,
         **parts,
     )
 

@@ -31,7 +31,7 @@ def done(open_tab, table, tmp_path_factory):
     with open_tab() as page:
         page.set_input_files("#file", TABLE or str(table))
         page.wait_for_selector("table.sample")
-        page.click("text=How easily are these people found?")
+        page.click("nav >> text=Risk")
         page.wait_for_selector("table.cards")
         verdict = page.inner_text("h1")
         page.click("nav >> text=Choose")
