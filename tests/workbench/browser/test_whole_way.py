@@ -178,6 +178,7 @@ def test_two_tabs_are_one_project(open_tab, served, done, table, tmp_path):
     other.write_text(table.read_text(encoding="utf-8"), encoding="utf-8")
     with open_tab() as one, open_tab() as two:
         one.set_input_files("#file", str(other))
+        one.wait_for_selector(".eyebrow >> text=other.csv")
         one.wait_for_selector("table.sample")
         two.goto(f"{served.base}/data")
         two.wait_for_selector("text=other.csv")
