@@ -44,7 +44,7 @@ def put(tmp_path, text, name="recveil.toml"):
 class TestTaken:
     def test_what_is_not_typed_comes_from_the_file_and_is_said(self, run, tmp_path):
         put(tmp_path, '[anonymize]\nk = 4\noutput = "out"\nhomogenize = "simple"\n')
-        code, out, err = run("anonymize", "ratings.csv")
+        code, out, err = run("anonymize", "ratings.csv", "--config", "recveil.toml")
         assert code == 0
         told = (
             'recveil.toml gives output = "out", k = 4, homogenize = "simple"; what is typed wins.'
@@ -55,7 +55,9 @@ class TestTaken:
 
     def test_what_is_typed_wins_and_is_not_said(self, run, tmp_path):
         put(tmp_path, '[anonymize]\nk = 4\nlayout = "users"\n')
-        code, _, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 6)
+        code, _, err = run(
+            *("anonymize", "ratings.csv", "-o", "out", "--k", 6, "--config", "recveil.toml")
+        )
         assert code == 0
         assert err.splitlines()[0] == 'recveil.toml gives layout = "users"; what is typed wins.'
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 6
@@ -81,13 +83,15 @@ class TestTaken:
 
     def test_json_stays_alone_on_standard_output(self, run, tmp_path):
         put(tmp_path, '[inspect]\njson = "-"\n')
-        code, out, err = run("inspect", "ratings.csv")
+        code, out, err = run("inspect", "ratings.csv", "--config", "recveil.toml")
         assert (code, json.loads(out)["input"]) == (0, "ratings.csv")
         assert "json" in err
 
     def test_lists_and_numbers_where_text_is_typed(self, run, tmp_path):
         put(tmp_path, '[audit]\npreset = ["paper", "insider"]\ntargets = 10\nuser = 1\n')
-        code, out, err = run("audit", "ratings.csv", "--no-curves", "--json", "-")
+        code, out, err = run(
+            *("audit", "ratings.csv", "--no-curves", "--json", "-", "--config", "recveil.toml")
+        )
         assert code == 0
         assert [each["name"] for each in json.loads(out)["attacks"]] == [
             *("paper", "insider"),
@@ -96,7 +100,9 @@ class TestTaken:
 
     def test_a_promise_from_the_file_is_said_before_it_is_refused(self, run, tmp_path):
         put(tmp_path, "[anonymize]\nepsilon = 3\n")
-        code, out, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 4)
+        code, out, err = run(
+            *("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--config", "recveil.toml")
+        )
         assert (code, out) == (2, "")
         assert err.startswith('recveil.toml gives epsilon = "3"')
         assert "two promises" in err
@@ -104,7 +110,7 @@ class TestTaken:
     def test_outputs_from_the_file_are_checked_as_typed_ones(self, run, tmp_path):
         put(tmp_path, '[inspect]\njson = "ratings.csv"\n')
         before = (tmp_path / "ratings.csv").read_bytes()
-        assert run("inspect", "ratings.csv")[0] == 2
+        assert run("inspect", "ratings.csv", "--config", "recveil.toml")[0] == 2
         assert (tmp_path / "ratings.csv").read_bytes() == before
 
     def test_the_file_is_an_input_that_no_output_replaces(self, run, tmp_path):
@@ -214,6 +220,8 @@ class TestWritten:
                 assert there is not option.is_secret, (verb, option.name)
                 if there:
                     assert option.help.split()[0] in section
+            refused = sum(not each.counts_found and not each.is_secret for each in options)
+            assert section.replace("\n# ", " ").count(" With --config alone.") == refused
         assert all(len(line) <= 110 for line in text.splitlines())
 
     def test_defaults_in_force_are_taken_and_are_the_defaults(self, tmp_path):
@@ -332,3 +340,93 @@ def test_only_a_file_of_options_is_replaced_by_one(run, tmp_path):
     assert (tmp_path / "ratings.csv").read_bytes() == before
     put(tmp_path, "[inspect]\nrows = 2\n", "mine.toml")
     assert run("config", "mine.toml", "--force")[0] == 0
+
+
+# A file that was found, and that nobody named, gives none of these. With those that `counts_found`
+# allows they are all that there are: a new option must be given a place here or there.
+NAMED_ALONE = {
+    "demo": "output k epsilon seed force json",
+    "inspect": "json duplicates drop-off-scale query max-memory",
+    "audit": "release against html aux catalogue shadows risk targets draws seed json preset known "
+    "right wrong-kind rating-error date-error outside-top activity-error duplicates drop-off-scale "
+    "query max-memory",
+    "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "
+    "fill trust round-fills protect crowd epsilon delta people catalogue ratings layout seed "
+    "hide-items force allow-large against dry-run json duplicates drop-off-scale query max-memory",
+    "sample": "output people seed force json max-memory",
+    "verify": "k b l claim user item rating private json max-memory",
+    "describe": "card audit force json max-memory",
+    "evaluate": "release train test split null-rule targets membership seed json duplicates "
+    "drop-off-scale query max-memory",
+    "compare": "output methods k split targets seed max-risk min-k for risk shadows allow-large "
+    "json duplicates drop-off-scale query max-memory",
+    "selftest": "seed json duplicates drop-off-scale query",
+    "convert": "force json duplicates drop-off-scale query max-memory",
+    "generate": "users items ratings seed scale format force json",
+}
+OF_A_TABLE = [
+    *("format", "scale", "user", "item", "rating", "time", "time-format", "delimiter", "decimal"),
+    *("wide", "null", "table", "sheet", "likes", "counts", "order", "words"),
+]
+HARMLESS = {
+    "inspect": ["rows"],
+    "audit": ["curves"],
+    "verify": ["links"],
+    "anonymize": ["file-format"],
+    "sample": ["file-format"],
+    "convert": ["target-format", "times"],
+}
+NO_TABLE = {"demo", "sample", "verify", "describe", "generate"}
+
+
+class TestFound:
+    """A file that stands in the folder, and that nobody named: an archive may have brought it."""
+
+    @pytest.mark.parametrize("verb", KNOWN)
+    def test_every_option_has_its_place(self, verb):
+        counts = {each.name for each in KNOWN[verb] if each.counts_found}
+        told = {*HARMLESS.get(verb, []), *([] if verb in NO_TABLE else OF_A_TABLE)}
+        assert counts == told
+        assert {each.name for each in KNOWN[verb]} - counts == {*NAMED_ALONE[verb].split()}
+
+    @pytest.mark.parametrize(
+        ("verb", "line"),
+        [
+            ("audit", 'risk = "home.rc"'),
+            ("audit", 'html = "home.rc"'),
+            ("inspect", 'json = "home.rc"'),
+            ("verify", 'json = "home.rc"'),
+            ("inspect", 'query = "SELECT 1"'),
+            ("selftest", 'duplicates = "last"'),
+        ],
+    )
+    def test_it_replaces_nothing_and_reads_nothing_else(self, run, tmp_path, verb, line):
+        (tmp_path / "home.rc").write_text("my only one")
+        put(tmp_path, f"[{verb}]\n{line}\n")
+        code, out, err = run(verb, "ratings.csv")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        name = line.partition(" ")[0]
+        assert err.startswith(
+            f"error: recveil.toml, found in this folder: [{verb}] '{name}' counts"
+        )
+        assert "--config recveil.toml" in err
+        assert len(err) < 300
+        assert (tmp_path / "home.rc").read_text() == "my only one"
+
+    def test_it_turns_no_verdict(self, run, tmp_path):
+        put(tmp_path, '[verify]\nk = 1\nclaim = "co-rated"\n')
+        code, out, err = run("verify", "ratings.csv")
+        assert (code, out) == (2, "")
+        assert "[verify] 'k', 'claim' count only in a file that you name" in err
+        assert run("verify", "ratings.csv", "--config", "recveil.toml")[0] == 0
+        assert run("verify", "ratings.csv", "--config", "/dev/null", "--k", 2)[0] == 1
+
+    def test_it_says_what_the_table_is(self, run, tmp_path):
+        put(tmp_path, "[inspect]\nuser = 1\nrows = 1\n")
+        code, _, err = run("inspect", "ratings.csv")
+        assert (code, 'user = "1"' in err) == (0, True)
+
+    def test_what_it_may_not_give_is_not_passed_over_where_it_is_typed(self, run, tmp_path):
+        put(tmp_path, "[anonymize]\nk = 2\n")
+        assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 2
+        assert not (tmp_path / "out").exists()

@@ -22,7 +22,8 @@ def config(
 ) -> None:
     """Write a file with all options of all verbs, and what each does; none of them is in force.
 
-    Verbs that run in its folder take from it what you then put into force, and say so.
+    Verbs that run in its folder take from it what you then put into force, and say so; what says
+    more than how a table is to be read counts only where --config names the file.
 
     Example: `recveil config`
     """
@@ -35,5 +36,6 @@ def config(
     verbs = config(output, known, force=force)
     typer.echo(
         f"Wrote {output}, with the options of {len(verbs)} verbs, all of them as comments. Verbs "
-        f"that run in its folder take from it what is no comment, and say so."
+        f"that run in its folder take from it what is no comment, and say so; options that are "
+        f"marked count only where --config names the file."
     )

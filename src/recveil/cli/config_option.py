@@ -11,7 +11,14 @@ import typer
 
 from recveil.brief import brief
 from recveil.cli.declare import Verb
-from recveil.cli.settings_file import FILE, Known, read_settings, refuse_of_others, taken_in_words
+from recveil.cli.settings_file import (
+    FILE,
+    Known,
+    read_settings,
+    refuse_of_others,
+    refuse_unnamed,
+    taken_in_words,
+)
 from recveil.errors import printable
 
 
@@ -72,13 +79,16 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         """Put what a file says below what is typed; this runs before other options are read."""
         if context.resilient_parsing:  # a shell completes a word
             return None
+        is_named = path is not None
         if path is None and not Path(FILE).is_file():
             return None
-        if path is None:
-            path = Path(FILE)
+        path = path or Path(FILE)
+        if not is_named:
             refuse_of_others(path)
         options = known()
         values = read_settings(path, options).get(verb.__name__, {})
+        if not is_named:
+            refuse_unnamed(path, verb.__name__, values, options[verb.__name__])
         context.default_map = {**values}
         names = {option.parameter: option.name for option in options[verb.__name__]}
         return Settings(path, values, names, context)
@@ -88,7 +98,8 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         metavar="FILE",
         is_eager=True,
         callback=read,
-        help=f"Take options that are not typed from this file; from {FILE}, if the folder has one.",
+        help=f"Take options that are not typed from this file; from {FILE}, if the folder has one, "
+        "those that say what the table is.",
     )
     signature = inspect.signature(verb)
 

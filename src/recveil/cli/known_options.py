@@ -12,6 +12,19 @@ from recveil.cli.declare import Verb
 
 # What whoever publishes keeps to themselves: it stands in no file that is passed on.
 _SECRETS = {("anonymize", "seed")}
+# Options that say what a table is, for verbs that read one, and others that change no number, as
+# (verb, parameter). These alone count in a file that nobody named: whoever made the folder may have
+# put it there, and the rest says what is read and replaced, promised, attacked or judged.
+_OF_A_TABLE = {
+    *("format", "scale", "user", "item", "rating", "time", "time_format", "delimiter", "decimal"),
+    *("wide", "null", "table", "sheet", "likes", "counts", "order", "words"),
+}
+_READING = {"inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert"}
+_HARMLESS = {
+    *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),
+    *(("anonymize", "file_format"), ("sample", "file_format"), ("convert", "target_format")),
+    ("convert", "times"),
+}
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -37,6 +50,8 @@ class KnownOption(NamedTuple):
     help, metavar : str
     is_secret : bool
         Whether no file may hold it.
+    counts_found : bool
+        Whether it counts in a file that stands in the folder, and that nobody named.
     """
 
     name: str
@@ -50,6 +65,7 @@ class KnownOption(NamedTuple):
     help: str
     metavar: str
     is_secret: bool
+    counts_found: bool
 
     @property
     def expected(self) -> str:
@@ -98,7 +114,13 @@ def _options(verb: Verb) -> Iterator[KnownOption]:
                 help=" ".join((info.help or "").split()),
                 metavar=info.metavar or "",
                 is_secret=(verb.__name__, parameter.name) in _SECRETS,
+                counts_found=_counts_found(verb.__name__, parameter.name),
             )
+
+
+def _counts_found(verb: str, parameter: str) -> bool:
+    describes = verb in _READING and parameter in _OF_A_TABLE
+    return describes or (verb, parameter) in _HARMLESS
 
 
 def _declared(info: OptionInfo) -> list[str]:

@@ -20,7 +20,7 @@ from recveil.devices import (
     owner_name,
     read_whole,
 )
-from recveil.errors import RecveilError, quoted, shortened
+from recveil.errors import RecveilError, listed, quoted, shortened
 
 FILE = "recveil.toml"
 _MOST_BYTES = 1 << 16
@@ -36,7 +36,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 _HEAD = """\
 # Options of recveil's verbs, in place of typing them. What is typed wins.
 # recveil takes this file where it is called recveil.toml and stands in the folder in which a verb
-# runs, or is named with --config; each run says which options it took from here.
+# runs, or is named with --config; each run says which options it took from here. Options marked
+# "With --config alone" are refused in a file that nobody named.
 # Take the # away before what you need. No secret belongs in here.
 """
 _WIDTH = 96
@@ -98,8 +99,8 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
 def refuse_of_others(path: Path) -> None:
     """Refuse a settings file that nobody named and that somebody else could have written.
 
-    It says what is written where. So whoever left one in a folder for several people would let
-    whoever runs a verb there replace files of their own.
+    It says how a table is read, and whoever left one in a folder for several people is not who runs
+    a verb there.
 
     Parameters
     ----------
@@ -128,8 +129,55 @@ def refuse_of_others(path: Path) -> None:
         else:
             continue
         raise RecveilError(
-            f"{path} in this folder {why}, and says what is written where; look into it, and name "
-            f"it with --config {path} if it is to count, or run in another folder"
+            f"{path} in this folder {why}; look into it, and name it with --config {path} if it is "
+            f"to count, or run in another folder"
+        )
+
+
+def refuse_unnamed(
+    path: Path, verb: str, given: Iterable[str], options: Iterable[KnownOption]
+) -> None:
+    r"""Refuse options that count only in a file that somebody named.
+
+    Whoever made a folder may have put a settings file into it, and what one unpacks or clones
+    belongs to oneself. So a file that is merely found says what the table is. What is read besides
+    and what is written or replaced, promised, attacked and judged comes from whoever types.
+
+    Parameters
+    ----------
+    path : Path
+        The file, which nobody named.
+    verb : str
+        The verb that runs.
+    given : iterable of str
+        What it calls the parameters that the file gives it.
+    options : iterable of KnownOption
+        All that it has.
+
+    Raises
+    ------
+    RecveilError
+        For the first options that do not count.
+
+    Examples
+    --------
+    >>> from recveil.cli.known_options import options_of
+    >>> from recveil.cli.verify import verify
+    >>> refuse_unnamed(Path("recveil.toml"), "verify", ["links"], options_of(verify))
+    >>> try:
+    ...     refuse_unnamed(Path("recveil.toml"), "verify", ["claim"], options_of(verify))
+    ... except RecveilError as error:
+    ...     print(str(error).partition(";")[0])
+    recveil.toml, found in this folder: [verify] 'claim' counts only in a file that you name
+    """
+    given = set(given)
+    refused = [each.name for each in options if each.parameter in given and not each.counts_found]
+    if refused:
+        count = "counts" if len(refused) == 1 else "count"
+        raise RecveilError(
+            f"{path}, found in this folder: [{verb}] {listed(refused, 100)} {count} only in a file "
+            f"that you name; look into it, and type --config {path} if it is yours, or take that "
+            f"out of it"
         )
 
 
@@ -280,7 +328,7 @@ def settings_text(known: Known) -> str:
     --------
     >>> from recveil.cli.convert import convert
     >>> from recveil.cli.known_options import options_by_verb
-    >>> print(settings_text(options_by_verb([convert])).splitlines()[5])
+    >>> print(settings_text(options_by_verb([convert])).splitlines()[6])
     [convert]
     """
     parts = [_HEAD]
@@ -292,7 +340,10 @@ def settings_text(known: Known) -> str:
 
 def _told(option: KnownOption) -> str:
     """Return an option's help and its line, which is not in force."""
-    told = textwrap.wrap(option.help, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    alone = "" if option.counts_found else " With --config alone."
+    told = textwrap.wrap(
+        f"{option.help}{alone}", _WIDTH, initial_indent="# ", subsequent_indent="# "
+    )
     if option.default:
         line = f"# {option.name} = {option.default}"
         line += f"  # {option.expected}" if option.choices else ""
