@@ -288,6 +288,18 @@ def test_a_release_by_any_name(run, tmp_path, monkeypatch, inside, name):
     assert (tmp_path / "out.private" / "risk.csv").exists()
 
 
+def test_the_risk_that_nobody_asked_for_replaces_nothing_elsewhere(run, tmp_path):
+    """An archive may bring a release and a link in its private twin."""
+    (tmp_path / "home.rc").write_text("my only one")
+    for name in ("out", "out.private"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "out.private" / "risk.csv").symlink_to("../home.rc")
+    code, out, err = run("audit", "ratings.csv", "--release", "out", "--targets", 9)
+    assert (code, out) == (2, "")
+    assert "out.private/risk.csv is a link, and nobody named it as an output" in err
+    assert (tmp_path / "home.rc").read_text() == "my only one"
+
+
 def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypatch):
     def audit(*_, **__):
         raise AssertionError("the work began")

@@ -12,7 +12,7 @@ import pytest
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.anonymize.methods import Maker, forget, has_k, make_variant, register
 from recveil.compare import Row, choose_methods, compare, usual_methods
-from recveil.compare.cells import Ground, Setting
+from recveil.compare.cells import Ground, Setting, open_folder
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
@@ -203,6 +203,16 @@ class TestFolder:
         (tmp_path / "out").mkdir(mode=0o755)
         run()
         assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize("name", ["index.html", "cells/raw.json", "cells"])
+    def test_no_link_in_it_is_followed_that_nobody_named(self, tmp_path, name):
+        """An archive may bring a folder of a comparison, in which a name leads out of it."""
+        link = tmp_path / "out" / name
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "out" if name == "cells" else tmp_path / "out" / "cells").mkdir(parents=True)
+        link.symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(RecveilError, match="holds something else than a comparison"):
+            open_folder(tmp_path / "out")
 
     @pytest.mark.parametrize("name", ["diary.txt", "index.html", "cells/photo.png"])
     def test_anything_else_in_it_is_not_touched(self, run, tmp_path, name):

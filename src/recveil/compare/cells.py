@@ -106,18 +106,20 @@ def open_folder(out: Path) -> None:
 
 
 def _others(out: Path) -> list[str]:
-    """Return what in a folder no comparison has written."""
+    """Return what in a folder no comparison has written.
+
+    No link is: nobody typed its name, and what is written there would replace a file elsewhere.
+    """
     # A page alone may be anybody's.
     own = {CELLS, PAGE, TABLE} if (out / CELLS).is_dir() else set()
-    names = [path.name for path in out.iterdir()]
-    others = [name for name in names if name not in own and not _is_ours(name)]
+    found = [(path, path.name in own) for path in out.iterdir()]
     if (out / CELLS).is_dir():
-        others += [
-            path.name
-            for path in (out / CELLS).iterdir()
-            if path.suffix != ".json" and not _is_ours(path.name)
-        ]
-    return sorted(others)
+        found += [(path, path.suffix == ".json") for path in (out / CELLS).iterdir()]
+    return sorted(
+        path.name
+        for path, is_own in found
+        if path.is_symlink() or not (is_own or _is_ours(path.name))
+    )
 
 
 def _is_ours(name: str) -> bool:
