@@ -106,10 +106,17 @@ def test_a_missing_value_is_told(tmp_path):
         understand(path)
 
 
-def test_an_id_that_a_cell_cannot_hold_is_refused(tmp_path):
-    rows = [HEAD[:3], [12345678901234567, 1, 3], [12345678901234569, 1, 4]]
+@pytest.mark.parametrize("low", [12345678901234567, 2**53, -(2**53) - 1])
+def test_an_id_that_a_cell_cannot_hold_is_refused(tmp_path, low):
+    rows = [HEAD[:3], [low, 1, 3], [low + 1, 1, 4]]
     with pytest.raises(RecveilError, match=r"row 2: an id of more digits than a cell holds"):
         understand(book(tmp_path / "shop.xlsx", ratings=rows))
+
+
+def test_the_last_one_that_a_cell_holds_is_read(tmp_path):
+    rows = [HEAD[:3], [2**53 - 1, 1, 3], [2**53 - 2, 1, 4]]
+    found = read_ratings(book(tmp_path / "shop.xlsx", ratings=rows))
+    assert found.users.tolist() == [2**53 - 2, 2**53 - 1]
 
 
 @pytest.mark.parametrize("value", [True, time(10, 30)])

@@ -17,3 +17,17 @@ def test_an_id_with_a_nul_is_refused_by_its_row(kind):
         encode_labels(column, "item", lambda row: f"row {row}")
     assert "row 1" in str(refused.value)
     assert encode_labels(column.slice(2), "item", str)[0].tolist() == ["ann"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "bits"), [(pa.float16(), 11), (pa.float32(), 24), (pa.float64(), 53)], ids=str
+)
+def test_an_id_that_may_be_another_one_s_is_refused(kind, bits):
+    """The number behind the last exact one arrives as that one: two people would be one."""
+    for low in (2**bits, -(2**bits)):
+        column = pa.chunked_array([pa.array([1.0, float(low)]).cast(kind)])
+        with pytest.raises(RecveilError, match=r"row 1.* the user is a number beyond") as refused:
+            encode_labels(column, "user", lambda row: f"row {row}")
+        assert len(str(refused.value)) < 300
+    column = pa.chunked_array([pa.array([float(2**bits - 1)]).cast(kind)])
+    assert encode_labels(column, "user", str)[0].tolist() == [2**bits - 1]

@@ -13,7 +13,8 @@ from recveil.errors import RecveilError, first_line_of, listed, quoted
 from recveil.memory import MemoryLimitError
 
 _ROWS_AT_ONCE = 1 << 16
-# Beyond, a number no longer tells neighbours apart, and two people may be one.
+# From here on a number no longer tells neighbours apart, and two people may be one: the one behind
+# it arrives as this one.
 _EXACT = 2.0**53
 # What has fewer columns or rows is no table, but a title or a note.
 _LEAST_COLUMNS, _LEAST_ROWS = 2, 2
@@ -100,7 +101,7 @@ class Workbook:
 
     def _refuse_inexact(self, block: Sequence[tuple[int, list[Any]]], at: int) -> None:
         for number, cells in block:
-            if isinstance(cells[at], float) and abs(cells[at]) > _EXACT:
+            if _is_inexact(cells[at]):
                 raise RecveilError(
                     f"{self.name} row {number}: an id of more digits than a cell holds exactly, "
                     f"so that two may be one; write ids as text where they come from"
@@ -153,6 +154,10 @@ def _looked_into(path: Path) -> tuple[str, int]:
     return next((what for name, what in _ARCHIVED.items() if name in names), _OPEN), size
 
 
+def _is_inexact(cell: Any) -> bool:
+    return isinstance(cell, float) and abs(cell) >= _EXACT
+
+
 def _text(cell: Any) -> str | None:
     """Return what is in a cell as a text file would have it; nothing for an empty one.
 
@@ -166,7 +171,7 @@ def _text(cell: Any) -> str | None:
     if isinstance(cell, bool):
         return str(cell).upper()
     if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) <= _EXACT else repr(cell)
+        return str(int(cell)) if cell.is_integer() and not _is_inexact(cell) else repr(cell)
     if isinstance(cell, datetime):
         return cell.isoformat(" ")
     if isinstance(cell, date | time):

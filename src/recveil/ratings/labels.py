@@ -15,6 +15,9 @@ from recveil.ratings.dictionaries import tidied
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
+# So many binary digits of a whole number are exact in a float of so many bits.
+_EXACT_BITS = {16: 11, 32: 24, 64: 53}
+
 
 def encode_labels(
     column: pa.ChunkedArray, role: str, locate: Locate
@@ -91,8 +94,6 @@ def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArra
         column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
     if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
         return column.cast(pa.string())  # as in a text file, whose longest numbers are text
-    if pa.types.is_float16(kind):
-        return column.cast(pa.float32())
     if pa.types.is_decimal(kind):
         # As databases write whole numbers; as text, those of any size stay what they are.
         _refuse_fractions(column, role, locate)
@@ -184,7 +185,14 @@ def _label_array(labels: pa.Array) -> NDArray[Any]:
 def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
     """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
     refuse_first(pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate)
-    # Beyond 2**53 a float no longer tells neighbours apart.
-    broken = pc.or_(pc.not_equal(column, pc.round(column)), pc.greater(pc.abs(column), 2.0**53))
+    digits = _EXACT_BITS[column.type.bit_width]
+    column = column.cast(pa.float64())
+    broken = pc.not_equal(column, pc.round(column))
     refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
+    # The first one that has two meanings is the power itself: the number behind it became it.
+    problem = (
+        f"the {role} is a number beyond what its column holds exactly, so that two may be one; "
+        f"write ids as text, or as whole numbers, where they come from"
+    )
+    refuse_first(pc.greater_equal(pc.abs(column), 2.0**digits), problem, locate)
     return column.cast(pa.int64())
