@@ -17,12 +17,15 @@ from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 from recveil.devices import refuse_traps
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, shortened
 from recveil.locks import FOR_OWNER, LOCK, abandoned, held
 
 # What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
 _Result = TypeVar("_Result")
+# How what is being written is called, and the lock beside a target: a folder of somebody's own of
+# such a name would be taken for what a killed run left.
+_OUR_NAMES = re.compile(r"\..+\.((partial|layout)-([0-9a-f]{8}|lock)|[0-9a-f]{8}\.tmp)", re.DOTALL)
 # Finishes or undoes what was begun in a folder, and says whether that is done.
 Settle: TypeAlias = Callable[[Path], bool]
 
@@ -72,6 +75,8 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
 def refuse_in_release(path: str | PathLike[str]) -> None:
     """Raise a RecveilError if a path leads into a release, which is to be published as it is.
 
+    So it does for a name that no output can have, as what is being written is called so.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -91,6 +96,11 @@ def refuse_in_release(path: str | PathLike[str]) -> None:
             f"output {target.name!a:.80}: it, or a folder above it, has a name that is no "
             f"UTF-8, which not all libraries can write to; choose another one"
         ) from None
+    if _OUR_NAMES.fullmatch(target.name):
+        raise RecveilError(
+            f"{shortened(target.name, 80)}: so recveil calls what is being written, and a later "
+            f"run would remove it; choose another output"
+        )
     for folder in target.parents:
         # Far above, somebody else may have a file of that name.
         if (folder / _SIGN).is_file() and (folder == target.parent or _is_release(folder)):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 # The file in a folder whose lock its writer holds.
 LOCK = "lock"
+# What its writer puts into it once it is locked.
+_WORD = b"locked\n"
 FOR_OWNER = 0o600
 # Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
 _YOUNG = 60.0
@@ -65,7 +67,7 @@ def held(file: Path) -> Iterator[None]:
     try:
         file.chmod(FOR_OWNER)  # some umasks take from the owner, too
         if lock(descriptor, wait=True):
-            os.write(descriptor, b"locked\n")  # not just made any more
+            os.write(descriptor, _WORD)  # not just made any more
         yield
     finally:
         os.close(descriptor)
@@ -74,6 +76,8 @@ def held(file: Path) -> Iterator[None]:
 @contextmanager
 def abandoned(path: Path) -> Iterator[bool]:
     """Say whether nobody works on a file or folder any more, and keep others off meanwhile.
+
+    A folder that holds anything, but not the lock of a writer of ours, is somebody's own.
 
     Parameters
     ----------
@@ -86,14 +90,15 @@ def abandoned(path: Path) -> Iterator[bool]:
     ...     is_abandoned
     False
     """
-    file = path / LOCK if path.is_dir() else path
+    is_folder = path.is_dir()
+    file = path / LOCK if is_folder else path
     try:
         if not _is_ours(path.lstat()):
             yield False
             return
         descriptor = os.open(file, os.O_RDWR | NOT_FOLLOWED)
     except FileNotFoundError:  # killed before it was made, or about to be made
-        yield _is_old(path)
+        yield _is_old(path) and _is_empty(path)
         return
     except OSError:  # somebody else's
         yield False
@@ -103,6 +108,7 @@ def abandoned(path: Path) -> Iterator[bool]:
             _is_ours(os.fstat(descriptor))
             and bool(lock(descriptor, wait=False))
             and (os.fstat(descriptor).st_size > 0 or _is_old(path))
+            and not (is_folder and _says_else(descriptor))
         )
     finally:
         os.close(descriptor)
@@ -111,6 +117,18 @@ def abandoned(path: Path) -> Iterator[bool]:
 def _is_ours(found: os.stat_result) -> bool:
     """Say whether something belongs to whoever runs this: others may have put a trap there."""
     return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+
+
+def _is_empty(folder: Path) -> bool:
+    with suppress(OSError):
+        return not any(folder.iterdir())
+    return False
+
+
+def _says_else(descriptor: int) -> bool:
+    """Say whether what is called like our lock holds anything but our word."""
+    content = os.pread(descriptor, len(_WORD) + 1, 0)
+    return content.strip() not in (b"", _WORD.strip())
 
 
 def _is_old(path: Path) -> bool:

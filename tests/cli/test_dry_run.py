@@ -43,6 +43,16 @@ def test_it_says_what_would_be_done_and_exits_with_0(run, tmp_path, options):
     assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
 
 
+def test_it_touches_nothing_that_a_killed_run_left(run, tmp_path):
+    left = tmp_path / ".out.partial-0123abcd"
+    left.mkdir()
+    (left / "lock").write_text("locked")
+    assert run("--k", 4, "--dry-run")[0] == 0
+    assert (left / "lock").exists()
+    assert run("--k", 4)[0] == 0
+    assert not left.exists()
+
+
 def test_json_keeps_its_contract(run, tmp_path):
     code, out, err = run("--k", 4, "--dry-run", "--json", "-")
     assert (code, err) == (0, "")

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import shutil
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer
+from recveil.beside import write_beside
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.publish import alone
@@ -118,6 +120,51 @@ class TestSomethingElseStandsThere:
         put(4)
         with pytest.raises(RecveilError, match="is something else"):
             check_target(tmp_path / "out", force=True)
+
+
+class TestWhatIsNobodysLeftover:
+    """A folder of somebody's own may be called as what a killed run leaves."""
+
+    NAME = ".out.partial-deadbeef"
+
+    def made_long_ago(self, folder):
+        for path in [*folder.rglob("*"), folder]:
+            os.utime(path, (0, 0))
+
+    @pytest.mark.parametrize("lock", [None, "", "my own notes on locks"])
+    def test_it_stays(self, put, tmp_path, lock):
+        put(2, self.NAME, f"{self.NAME}.private")
+        if lock is not None:
+            (tmp_path / self.NAME / "lock").write_text(lock)
+        self.made_long_ago(tmp_path / self.NAME)
+        before = sorted(tmp_path.rglob("*"))
+        with nullcontext() if lock != "" else pytest.raises(RecveilError, match="would be removed"):
+            check_target(tmp_path / "out", force=False)
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_what_its_owner_put_into_a_leftover_stays_and_is_named(self, put, tmp_path):
+        staging = killed(tmp_path, put, old=2, new=3)
+        (staging / "notes.txt").write_text("mine")
+        with pytest.raises(RecveilError, match=r"0123abcd .* 'notes.txt', which would be removed"):
+            check_target(tmp_path / "out", force=True)
+        (staging / "notes.txt").rename(tmp_path / "notes.txt")
+        settle(tmp_path)
+        assert (k_of(tmp_path), staging.exists()) == (2, False)
+
+    @pytest.mark.parametrize("name", [NAME, ".out.partial-lock", ".page.html.0123abcd.tmp"])
+    def test_no_output_gets_such_a_name(self, releases, tmp_path, name):
+        with pytest.raises(RecveilError, match=r"so recveil calls what is being written"):
+            check_target(tmp_path / name, force=False)
+        with pytest.raises(RecveilError, match=r"so recveil calls what is being written"):
+            write_beside(tmp_path / name, lambda beside: beside.write_text("all of it"))
+        assert names(tmp_path) == []
+
+    def test_a_dry_run_settles_and_removes_nothing(self, put, tmp_path):
+        killed(tmp_path, put, old=2, new=3)
+        before = {path: path.stat().st_mtime_ns for path in [tmp_path, *tmp_path.rglob("*")]}
+        check_target(tmp_path / "out", force=False, is_dry=True)
+        assert {path: path.stat().st_mtime_ns for path in before} == before
+        assert {tmp_path, *tmp_path.rglob("*")} == set(before)
 
 
 class TestTheNewTwinIsGone:

@@ -212,11 +212,12 @@ def prepare(
     allow_large: bool,
     against: str | PathLike[str] | None,
     tell: Callable[[Expected], object] | None,
+    is_dry: bool = False,
     **options: Any,
 ) -> Prepared:
     """Read and check all that `anonymize` is given, and write nothing.
 
-    The parameters are those of `anonymize`.
+    The parameters are those of `anonymize`; `is_dry` leaves what killed runs left as it is.
 
     Raises
     ------
@@ -235,7 +236,7 @@ def prepare(
         refuse_no_path("a release folder", against=against)
     files = _files(maker, given)
     refuse_two_standard_inputs(source=source, **files)
-    check_target(output, force=force)  # a mistyped output should not cost the work
+    check_target(output, force=force, is_dry=is_dry)  # a mistyped output should not cost the work
     held = file_at(source)
     stood_for = [] if held is None else [held, *files_at(held)]
     if any(Path(output).resolve() in file.resolve().parents for file in stood_for):

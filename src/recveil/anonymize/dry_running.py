@@ -157,6 +157,7 @@ def dry_run(
         allow_large=allow_large,
         against=against,
         tell=None,
+        is_dry=True,
         **options,
     )
     ratings, maker = ready.ratings, ready.maker

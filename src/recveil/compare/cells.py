@@ -31,6 +31,7 @@ Judge: TypeAlias = Evaluator | WordsEvaluator
 
 _FORMAT = "recveil-cell-9"
 CELLS, WORK = "cells", ".work-"
+_WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # What stands in a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"
 _MOST_BYTES = 1 << 26  # of a cell
@@ -100,7 +101,7 @@ def open_folder(out: Path) -> None:
             f"{out}: cannot be written ({error.strerror}); choose another output"
         ) from error
     # A killed run may have left a release with its private twin.
-    sweep(out, rf"{re.escape(WORK)}\w+")
+    sweep(out, _WORKS)
     for folder in (out, out / CELLS):
         sweep(folder, temporary_names())
 
@@ -124,7 +125,7 @@ def _others(out: Path) -> list[str]:
 
 def _is_ours(name: str) -> bool:
     """Tell whether a killed run can have left this."""
-    return name.startswith(WORK) or (name.startswith(".") and name.endswith(".tmp"))
+    return bool(re.fullmatch(rf"{_WORKS}|{temporary_names()}", name, re.DOTALL))
 
 
 def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:

@@ -16,12 +16,15 @@ from pathlib import Path
 
 from recveil.beside import Settle, sweep
 from recveil.devices import read_whole
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, listed
+from recveil.locks import LOCK
 from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry
 
 # Within the staging folder. What is drawn has no twin, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"
 OLD, OLD_PRIVATE = "old-published", "old-private"
+# Beside them stand the lock, and the sign of below.
+_FOLDERS = {NEW, NEW_PRIVATE, DRAWN, OLD, OLD_PRIVATE}
 # Stands there from before the first renaming, when all is whole and verified, until the last one is
 # done or undone. Without it, nothing in the folder is anything but what is to be removed.
 RENAMING = "renaming"
@@ -42,14 +45,15 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
     Raises
     ------
     RecveilError
-        If what a run had moved away can be put back no more, as something else stands there; or
-        if two runs had moved something away.
+        If what a run had moved away can be put back no more, as something else stands there; if
+        two runs had moved something away; or if what a run left holds something else, too.
     """
     _refuse_two(folder)
 
     def settle(staging: Path) -> bool:
-        if staging == but:
+        if staging == but or not staging.is_dir():
             return False
+        _refuse_others(staging)
         is_twin = partial(_is_twin, private, staging / NEW)
         if not (_finish(staging, folder, private) or undoing(folder, private, is_twin)(staging)):
             raise RecveilError(
@@ -60,6 +64,16 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
         return True
 
     sweep(folder.parent, _names(folder), settle)
+
+
+def _refuse_others(staging: Path) -> None:
+    """Refuse to remove what no run has put there."""
+    others = sorted(_names_in(staging) - {LOCK, RENAMING, *_FOLDERS})
+    if others:
+        raise RecveilError(
+            f"{staging.name} is what a run left that was cut short, but for {listed(others, 60)}, "
+            f"which would be removed with it; move that away, or rename {staging.name}"
+        )
 
 
 def _finish(staging: Path, folder: Path, private: Path) -> bool:
@@ -127,8 +141,7 @@ def prefix(folder: Path) -> str:
 
 
 def _names(folder: Path) -> str:
-    # Either as `folder_beside` names them, or as once: the number of a process, and letters.
-    return rf"{re.escape(prefix(folder))}([0-9a-f]{{8}}|\d+-\w+)"
+    return rf"{re.escape(prefix(folder))}[0-9a-f]{{8}}"
 
 
 def _refuse_two(folder: Path) -> None:

@@ -172,17 +172,22 @@ def _put_into_place(staging: Path, renames: list[tuple[Path, Path]]) -> None:
             source.rename(target)
 
 
-def check_target(folder: str | PathLike[str], *, force: bool) -> None:
+def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = False) -> None:
     """Raise a RecveilError unless a release could be written to `folder`.
 
     Asked before the long work begins, and again before writing. What killed runs left behind is
-    put in order first.
+    put in order first, but for a dry run, which looks and touches nothing.
     """
     refuse_traps(folder)
     published, private = _targets(folder)
     if not published.parent.is_dir():
         raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
     refuse_in_release(published)
+    if is_dry:
+        if not os.access(published.parent, os.W_OK | os.X_OK):
+            raise RecveilError(f"{published.parent}: cannot write here; choose another output")
+        _refuse_standing(published, private, force=force)
+        return
     try:
         with _alone_at(published):
             settle_leftovers(published, private)
