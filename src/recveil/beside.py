@@ -98,8 +98,8 @@ def refuse_in_release(path: str | PathLike[str]) -> None:
         ) from None
     if _OUR_NAMES.fullmatch(target.name):
         raise RecveilError(
-            f"{shortened(target.name, 80)}: so recveil calls what is being written, and a later "
-            f"run would remove it; choose another output"
+            f"{shortened(target.name, 80)}: so recveil calls what it works on, which other runs "
+            f"wait for or remove; choose another output"
         )
     for folder in target.parents:
         # Far above, somebody else may have a file of that name.

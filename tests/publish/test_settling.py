@@ -13,7 +13,7 @@ from recveil.anonymize import PredictiveAnonymizer
 from recveil.beside import write_beside
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
-from recveil.publish import alone
+from recveil.publish import alone, staging
 from recveil.publish.settling import DRAWN, NEW, NEW_PRIVATE, OLD, OLD_PRIVATE, RENAMING
 from recveil.publish.staging import check_target, staged_pair
 from recveil.verify import verify
@@ -42,13 +42,13 @@ def put(releases, tmp_path):
 
 def killed(folder, put, old, new, name=".out.partial-0123abcd"):
     """A staging folder as a run left it that was killed after both old folders were aside."""
-    staging = folder / name
-    staging.mkdir()
-    (staging / "lock").write_text("locked")
-    (staging / RENAMING).touch()
+    left = folder / name
+    left.mkdir()
+    (left / "lock").write_text("locked")
+    (left / RENAMING).touch()
     put(new, f"{name}/{NEW}", f"{name}/{NEW_PRIVATE}")
     put(old, f"{name}/{OLD}", f"{name}/{OLD_PRIVATE}")
-    return staging
+    return left
 
 
 def names(folder):
@@ -76,7 +76,7 @@ class TestSomethingElseStandsThere:
 
     @pytest.mark.parametrize("force", [False, True])
     def test_another_release_is_not_replaced_and_the_way_out_is_named(self, put, tmp_path, force):
-        staging = killed(tmp_path, put, old=2, new=3)
+        left = killed(tmp_path, put, old=2, new=3)
         put(4)
         with pytest.raises(RecveilError, match=r"0123abcd holds what .* move out and out.private"):
             check_target(tmp_path / "out", force=force)
@@ -84,7 +84,7 @@ class TestSomethingElseStandsThere:
         for name in ("out", "out.private"):
             (tmp_path / name).rename(tmp_path / f"newer-{name}")
         settle(tmp_path)
-        assert (k_of(tmp_path), staging.exists()) == (2, False)
+        assert (k_of(tmp_path), left.exists()) == (2, False)
 
     def test_half_a_copy_is_no_copy(self, put, tmp_path):
         """Its release.json alone says that it is the same release."""
@@ -104,8 +104,8 @@ class TestSomethingElseStandsThere:
         assert (k_of(tmp_path), newer.exists()) == (4, False)
 
     def test_an_older_release_does_not_come_to_a_newer_one_s_twin(self, put, tmp_path):
-        staging = killed(tmp_path, put, old=2, new=3)
-        shutil.rmtree(staging / OLD_PRIVATE)
+        left = killed(tmp_path, put, old=2, new=3)
+        shutil.rmtree(left / OLD_PRIVATE)
         put(4)
         (tmp_path / "out").rename(tmp_path / "published-elsewhere")
         with pytest.raises(RecveilError, match="is something else"):
@@ -113,10 +113,10 @@ class TestSomethingElseStandsThere:
         assert not (tmp_path / "out").exists()
 
     def test_drawn_people_that_were_moved_away_stay_as_well(self, put, tmp_path):
-        staging = killed(tmp_path, put, old=2, new=3)
-        (staging / NEW).rename(staging / DRAWN)
+        left = killed(tmp_path, put, old=2, new=3)
+        (left / NEW).rename(left / DRAWN)
         for name in (NEW_PRIVATE, OLD_PRIVATE):
-            shutil.rmtree(staging / name)
+            shutil.rmtree(left / name)
         put(4)
         with pytest.raises(RecveilError, match="is something else"):
             check_target(tmp_path / "out", force=True)
@@ -143,19 +143,19 @@ class TestWhatIsNobodysLeftover:
         assert sorted(tmp_path.rglob("*")) == before
 
     def test_what_its_owner_put_into_a_leftover_stays_and_is_named(self, put, tmp_path):
-        staging = killed(tmp_path, put, old=2, new=3)
-        (staging / "notes.txt").write_text("mine")
+        left = killed(tmp_path, put, old=2, new=3)
+        (left / "notes.txt").write_text("mine")
         with pytest.raises(RecveilError, match=r"0123abcd .* 'notes.txt', which would be removed"):
             check_target(tmp_path / "out", force=True)
-        (staging / "notes.txt").rename(tmp_path / "notes.txt")
+        (left / "notes.txt").rename(tmp_path / "notes.txt")
         settle(tmp_path)
-        assert (k_of(tmp_path), staging.exists()) == (2, False)
+        assert (k_of(tmp_path), left.exists()) == (2, False)
 
     @pytest.mark.parametrize("name", [NAME, ".out.partial-lock", ".page.html.0123abcd.tmp"])
     def test_no_output_gets_such_a_name(self, releases, tmp_path, name):
-        with pytest.raises(RecveilError, match=r"so recveil calls what is being written"):
+        with pytest.raises(RecveilError, match=r"so recveil calls what it works on"):
             check_target(tmp_path / name, force=False)
-        with pytest.raises(RecveilError, match=r"so recveil calls what is being written"):
+        with pytest.raises(RecveilError, match=r"so recveil calls what it works on"):
             write_beside(tmp_path / name, lambda beside: beside.write_text("all of it"))
         assert names(tmp_path) == []
 
@@ -170,24 +170,24 @@ class TestWhatIsNobodysLeftover:
 class TestTheNewTwinIsGone:
     @pytest.mark.parametrize("instead", [None, "another's"])
     def test_the_old_pair_comes_back(self, put, tmp_path, instead):
-        staging = killed(tmp_path, put, old=2, new=3)
-        shutil.rmtree(staging / NEW_PRIVATE)
+        left = killed(tmp_path, put, old=2, new=3)
+        shutil.rmtree(left / NEW_PRIVATE)
         if instead is not None:
-            shutil.copytree(staging / OLD_PRIVATE, tmp_path / "out.private")
+            shutil.copytree(left / OLD_PRIVATE, tmp_path / "out.private")
         settle(tmp_path)
         assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 2)
 
     def test_without_an_old_pair_nothing_comes(self, put, tmp_path):
-        staging = killed(tmp_path, put, old=2, new=3)
+        left = killed(tmp_path, put, old=2, new=3)
         for name in (NEW_PRIVATE, OLD, OLD_PRIVATE):
-            shutil.rmtree(staging / name)
+            shutil.rmtree(left / name)
         check_target(tmp_path / "out", force=False)
         assert names(tmp_path) == []
 
     def test_the_twin_of_what_was_put_there_by_hand_stays(self, put, tmp_path):
-        staging = killed(tmp_path, put, old=2, new=3)
-        (staging / NEW_PRIVATE).rename(tmp_path / "out.private")
-        shutil.copytree(staging / NEW, tmp_path / "out")
+        left = killed(tmp_path, put, old=2, new=3)
+        (left / NEW_PRIVATE).rename(tmp_path / "out.private")
+        shutil.copytree(left / NEW, tmp_path / "out")
         settle(tmp_path)
         assert (names(tmp_path), k_of(tmp_path)) == (["out", "out.private"], 3)
 
@@ -282,6 +282,77 @@ def test_that_nothing_was_left_is_said_only_if_it_is_so(put, tmp_path, monkeypat
     monkeypatch.setattr(Path, "rename", overtaken)
     with pytest.raises(RecveilError, match=r"writing failed \(.*what is left is in .out.partial-"):
         write(tmp_path, put, 3, force=True)
+
+
+def _add(path):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+
+
+def _swap(folder):
+    folder.rename(folder.with_name("away"))
+    _add(folder / "mine.txt")
+
+
+ACTS = {
+    "into the release": lambda folder: _add(folder / "out" / "mine.txt"),
+    "into the twin": lambda folder: _add(folder / "out.private" / "mine.txt"),
+    "in its place": lambda folder: _swap(folder / "out"),
+    "a folder in it": lambda folder: _add(folder / "out" / "risk.csv" / "mine.txt"),
+}
+
+
+class TestWhatComesAtTheLastMoment:
+    """Between the last look and the renaming; what its owner puts there is nobody's old release."""
+
+    @pytest.mark.parametrize("act", ACTS)
+    def test_it_is_not_removed_with_the_old_release(self, put, tmp_path, monkeypatch, act):
+        check = staging._check_again
+
+        def overtaken(*given, **named):
+            check(*given, **named)
+            ACTS[act](tmp_path)
+
+        put(2)
+        monkeypatch.setattr(staging, "_check_again", overtaken)
+        with pytest.raises(RecveilError, match="was put there by somebody meanwhile"):
+            write(tmp_path, put, 3, force=True)
+        assert [path.read_text() for path in tmp_path.rglob("mine.txt")] == ["mine"]
+        assert names(tmp_path)[-2:] == ["out", "out.private"]
+        assert not [name for name in names(tmp_path) if name.startswith(".")]
+
+    @pytest.mark.parametrize("at", ["out", "out.private"])
+    def test_nor_where_there_was_none(self, put, tmp_path, monkeypatch, at):
+        check = staging._check_again
+
+        def overtaken(*given, **named):
+            check(*given, **named)
+            (tmp_path / at).write_text("mine")
+
+        monkeypatch.setattr(staging, "_check_again", overtaken)
+        with pytest.raises(RecveilError, match="was put there by somebody meanwhile"):
+            write(tmp_path, put, 3, force=True)
+        assert (names(tmp_path), (tmp_path / at).read_text()) == ([at], "mine")
+
+    def test_what_comes_into_it_after_that_stays_and_is_named(self, put, tmp_path, monkeypatch):
+        """Somebody has the old folder open, and saves into it when it has been moved away."""
+        place = staging._put_into_place
+
+        def late(where, *renames):
+            place(where, *renames)
+            (where / OLD / "mine.txt").write_text("mine")
+
+        put(2)
+        monkeypatch.setattr(staging, "_put_into_place", late)
+        with pytest.raises(RecveilError, match=r"was written, .* 'old-published/mine.txt' into"):
+            write(tmp_path, put, 3, force=True)
+        assert k_of(tmp_path) == 3
+        (mine,) = tmp_path.rglob("mine.txt")
+        with pytest.raises(RecveilError, match="which would be removed with it"):
+            check_target(tmp_path / "out", force=True)
+        mine.rename(tmp_path / "mine.txt")
+        settle(tmp_path)
+        assert (names(tmp_path), k_of(tmp_path)) == (["mine.txt", "out", "out.private"], 3)
 
 
 class TestTheLock:

@@ -94,9 +94,9 @@ class TestModes:
         umask(0)
         check, seen = _put_into_place, []
 
-        def look(staging, renames):
+        def look(staging, *renames):
             seen.append(modes(tmp_path))
-            check(staging, renames)
+            check(staging, *renames)
 
         monkeypatch.setattr("recveil.publish.staging._put_into_place", look)
         release.write(tmp_path / "out")

@@ -18,7 +18,22 @@ from recveil.beside import Settle, sweep
 from recveil.devices import read_whole
 from recveil.errors import RecveilError, listed
 from recveil.locks import LOCK
-from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    CARD,
+    CLASSES,
+    HIDDEN_ITEMS_FILE,
+    MANIFEST,
+    MODEL,
+    PRIVATE_MANIFEST,
+    RATINGS,
+    RISK,
+    FileEntry,
+)
+
+# All that stands in a release and in its private twin.
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE}
 
 # Within the staging folder. What is drawn has no twin, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"
@@ -53,7 +68,6 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
     def settle(staging: Path) -> bool:
         if staging == but or not staging.is_dir():
             return False
-        _refuse_others(staging)
         is_twin = partial(_is_twin, private, staging / NEW)
         if not (_finish(staging, folder, private) or undoing(folder, private, is_twin)(staging)):
             raise RecveilError(
@@ -61,19 +75,48 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
                 f"what stands there now is something else; move {folder.name} and {private.name} "
                 f"away to get it back, or remove {staging.name}"
             )
+        if others := others_in(staging):
+            raise RecveilError(
+                f"{staging.name} is what a run left that was cut short, but for "
+                f"{listed(others, 60)}, which would be removed with it; move that away, or rename "
+                f"{staging.name}"
+            )
         return True
 
     sweep(folder.parent, _names(folder), settle)
 
 
-def _refuse_others(staging: Path) -> None:
-    """Refuse to remove what no run has put there."""
-    others = sorted(_names_in(staging) - {LOCK, RENAMING, *_FOLDERS})
-    if others:
-        raise RecveilError(
-            f"{staging.name} is what a run left that was cut short, but for {listed(others, 60)}, "
-            f"which would be removed with it; move that away, or rename {staging.name}"
-        )
+def others_in(staging: Path) -> list[str]:
+    """Return what stands in a staging folder that no run has put there.
+
+    What a run moved away as the old release may have got more since it was looked at.
+    """
+    found = _names_in(staging) - {LOCK, RENAMING, *_FOLDERS}
+    for old in (OLD, OLD_PRIVATE):
+        if os.path.lexists(staging / old):
+            found |= {f"{old}/{name}" for name in foreign_to_a_release(staging / old)}
+    return sorted(found)
+
+
+def foreign_to_a_release(folder: Path) -> list[str]:
+    """Return the names of what neither a release nor a private twin holds; its own, if it is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("release.json", "notes.txt"):
+    ...         Path(folder, name).touch()
+    ...     foreign_to_a_release(Path(folder))
+    ['notes.txt']
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return [folder.name]
+    return sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.name not in _OWN_FILES or (path.is_dir() and not path.is_symlink())
+    )
 
 
 def _finish(staging: Path, folder: Path, private: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recveil.beside import Settle, folder_beside, placing, refuse_in_release
 from recveil.devices import refuse_traps
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, listed
 from recveil.publish.alone import alone
 from recveil.publish.settling import (
     DRAWN,
@@ -21,25 +21,13 @@ from recveil.publish.settling import (
     OLD,
     OLD_PRIVATE,
     RENAMING,
+    foreign_to_a_release,
+    others_in,
     prefix,
     settle_leftovers,
     undoing,
 )
-from recveil.release.manifest import (
-    ASSIGNMENT,
-    CARD,
-    CLASSES,
-    HIDDEN_ITEMS_FILE,
-    MANIFEST,
-    MODEL,
-    PRIVATE_MANIFEST,
-    RATINGS,
-    RISK,
-    twin_name,
-)
-
-_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE}
+from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, twin_name
 
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200
@@ -82,7 +70,7 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
         alone_there()
         _check_again(folder, private, staging, force=force)
         with placing(folder, staging / NEW):
-            _put_into_place(staging, (away if force else []) + into_place)
+            _put_into_place(staging, away if force else [], into_place)
 
 
 @contextmanager
@@ -113,15 +101,19 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
         _check_again(folder, private, staging, force=force)
         _refuse_twin(private)
         with placing(folder, staging / DRAWN):
-            _put_into_place(staging, [*away, (staging / DRAWN, folder)])
+            _put_into_place(staging, away, [(staging / DRAWN, folder)])
 
 
 @contextmanager
 def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], None]]]:
     """Give a staging folder, and what keeps other runs from the target until all is settled."""
     staging: Path | None = None
+
+    def settle(staging: Path) -> bool:
+        return undo(staging) and not others_in(staging)
+
     try:
-        with ExitStack() as stack, folder_beside(folder.parent, prefix(folder), undo) as staging:
+        with ExitStack() as stack, folder_beside(folder.parent, prefix(folder), settle) as staging:
             yield staging, lambda: stack.enter_context(_alone_at(folder))
     except OSError as error:
         why = error.strerror or error
@@ -134,6 +126,11 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
         else:
             left = "nothing was left behind, choose another output"
         raise RecveilError(f"{folder}: writing failed ({why}); {left}") from error
+    if staging.exists() and (others := others_in(staging)):
+        raise RecveilError(
+            f"{folder} was written, but somebody put {listed(others, 60)} into what it replaces; "
+            f"it is in {staging.name}, move it away before the next run"
+        )
 
 
 def _alone_at(folder: Path) -> AbstractContextManager[None]:
@@ -160,16 +157,39 @@ def _set_modes(folder: Path) -> None:
         file.chmod(mode)
 
 
-def _put_into_place(staging: Path, renames: list[tuple[Path, Path]]) -> None:
+_Renames = list[tuple[Path, Path]]
+
+
+def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None:
     """Rename one after the other what is there; if a step fails, `undoing` undoes the others.
 
     Old ones are moved out of the way only by force: without it, renaming onto a folder that came
-    meanwhile fails.
+    meanwhile fails. They are looked at once more where nobody finds them any more: what came
+    between the last look and the renaming would be removed with them.
     """
     (staging / RENAMING).touch()
-    for source, target in renames:
+    for source, target in away:
         if source.exists():
             source.rename(target)
+    for source, target in away:
+        if others := _foreign(target):
+            raise RecveilError(
+                f"{source}: {listed(others, 60)} was put there by somebody meanwhile, so that "
+                f"nothing was replaced; move that away, or choose another output"
+            )
+    for source, target in into_place:
+        if source.exists():
+            source.rename(target)
+
+
+def _foreign(moved: Path) -> list[str]:
+    """Return what in a folder that was moved away is not a release's, or all, if it is none."""
+    if not os.path.lexists(moved):
+        return []
+    sign = MANIFEST if moved.name == OLD else PRIVATE_MANIFEST
+    if moved.is_dir() and not moved.is_symlink() and not (moved / sign).is_file():
+        return sorted(path.name for path in moved.iterdir())
+    return foreign_to_a_release(moved)
 
 
 def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = False) -> None:
@@ -230,7 +250,7 @@ def _refuse_standing(published: Path, private: Path, *, force: bool) -> None:
                 f"{target} exists and is not a release of recveil's (no {sign}); "
                 f"force (--force) replaces releases only; choose another output"
             )
-        if others := sorted({file.name for file in target.iterdir()} - _OWN_FILES):
+        if others := foreign_to_a_release(target):
             raise RecveilError(
                 f"{target} holds more than a release ({', '.join(others[:3])}); "
                 f"move that away, or choose another output"
