@@ -93,7 +93,7 @@ def abandoned(path: Path) -> Iterator[bool]:
     is_folder = path.is_dir()
     file = path / LOCK if is_folder else path
     try:
-        if not _is_ours(path.lstat()):
+        if not is_ours(path.lstat()):
             yield False
             return
         descriptor = os.open(file, os.O_RDWR | NOT_FOLLOWED)
@@ -105,7 +105,7 @@ def abandoned(path: Path) -> Iterator[bool]:
         return
     try:
         yield (
-            _is_ours(os.fstat(descriptor))
+            is_ours(os.fstat(descriptor))
             and bool(lock(descriptor, wait=False))
             and (os.fstat(descriptor).st_size > 0 or _is_old(path))
             and not (is_folder and _says_else(descriptor))
@@ -114,8 +114,16 @@ def abandoned(path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _is_ours(found: os.stat_result) -> bool:
-    """Say whether something belongs to whoever runs this: others may have put a trap there."""
+def is_ours(found: os.stat_result) -> bool:
+    """Say whether something belongs to whoever runs this: others may have put a trap there.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     is_ours(Path(folder).stat())
+    True
+    """
     return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
 
 

@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import shutil
+import socket
+import stat
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -355,12 +357,58 @@ class TestWhatComesAtTheLastMoment:
         assert (names(tmp_path), k_of(tmp_path)) == (["mine.txt", "out", "out.private"], 3)
 
 
+def bind(name):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(name)
+
+
 class TestTheLock:
     def test_what_else_bears_its_name_is_left_alone(self, tmp_path):
         (tmp_path / ".out.partial-lock").write_text("mine")
         with pytest.raises(RecveilError, match="something else has that name; move it away"):
             check_target(tmp_path / "out", force=False)
         assert (tmp_path / ".out.partial-lock").read_text() == "mine"
+
+    @pytest.mark.parametrize("kind", ["folder", "link", "socket", "pipe"])
+    def test_what_is_no_file_is_named(self, tmp_path, monkeypatch, kind):
+        monkeypatch.chdir(tmp_path)  # a socket's path is short
+        name = ".out.partial-lock"
+        make = {
+            "folder": os.mkdir,
+            "link": lambda name: Path(name).symlink_to("elsewhere"),
+            "socket": bind,
+            "pipe": os.mkfifo,
+        }
+        make[kind](name)
+        with pytest.raises(RecveilError, match=r"out: \.out\.partial-lock is to stand beside it"):
+            check_target("out", force=False)
+        assert names(tmp_path) == [name]
+
+    @pytest.mark.parametrize("umask", [0o777, 0o700, 0o600, 0o400, 0o200])
+    def test_its_owner_can_open_it_again_whatever_the_umask(self, tmp_path, umask):
+        file = tmp_path / ".out.partial-lock"
+        before = os.umask(umask)
+        try:
+            with alone.alone(file, tmp_path / "out"):
+                assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        finally:
+            os.umask(before)
+        assert names(tmp_path) == []
+
+    def test_one_that_its_owner_cannot_open_stops_no_later_run(self, tmp_path, monkeypatch):
+        """A run was killed that had made it under such an umask."""
+        file = tmp_path / ".out.partial-lock"
+        file.touch(mode=0o000)
+        opened = os.open
+
+        def as_anybody(path, flags, *more, **named):  # the administrator could open it
+            if path == file and file.exists() and not file.stat().st_mode & 0o600:
+                raise PermissionError(13, "Permission denied")
+            return opened(path, flags, *more, **named)
+
+        monkeypatch.setattr(os, "open", as_anybody)
+        check_target(tmp_path / "out", force=False)
+        assert names(tmp_path) == []
 
     def test_where_there_are_no_locks_all_go_on(self, put, tmp_path, monkeypatch):
         def no_locks(*_):

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from recveil.beside import in_spite_of_signals
 from recveil.errors import RecveilError
-from recveil.locks import FOR_OWNER, NOT_FOLLOWED, lock
+from recveil.locks import FOR_OWNER, NOT_FOLLOWED, is_ours, lock
 
 # So many seconds does a run wait for another one, which renames four folders; it looks so often.
 _PATIENCE, _OFTEN = 10.0, 0.02
@@ -78,6 +78,7 @@ def _taken(file: Path, target: Path) -> BinaryIO:
 def _opened(file: Path, target: Path) -> BinaryIO:
     """Open the file, or make it; refuse what is not ours."""
     try:
+        _make_legible(file)
         opened = _open(file, os.O_CREAT)
     except PermissionError as error:
         if not os.path.lexists(file):
@@ -86,19 +87,46 @@ def _opened(file: Path, target: Path) -> BinaryIO:
             f"{target}: another user's run writes there, or left {file.name}; once it has ended, "
             f"let them remove that file, or choose another output"
         ) from error
+    except OSError:
+        if _is_plain(file):
+            raise
+        raise _taken_by_others(file, target) from None
     if _is_empty_file(opened):
         return opened
     opened.close()
-    raise RecveilError(
+    raise _taken_by_others(file, target)
+
+
+def _taken_by_others(file: Path, target: Path) -> RecveilError:
+    return RecveilError(
         f"{target}: {file.name} is to stand beside it while a run writes there, and something "
         f"else has that name; move it away"
     )
 
 
+def _make_legible(file: Path) -> None:
+    """Let its owner open what they left: some umasks take from the owner, too."""
+    with suppress(FileNotFoundError):
+        found = file.lstat()
+        is_our_lock = stat.S_ISREG(found.st_mode) and not found.st_size and is_ours(found)
+        if is_our_lock and stat.S_IMODE(found.st_mode) & FOR_OWNER != FOR_OWNER:
+            file.chmod(FOR_OWNER)
+
+
+def _is_plain(file: Path) -> bool:
+    """Say whether a file stands there, or nothing; a folder, a link or a socket is neither."""
+    with suppress(OSError):
+        return stat.S_ISREG(file.lstat().st_mode)
+    return True
+
+
 def _open(file: Path, how: int) -> BinaryIO:
     # A pipe of that name is not waited for.
     flags = os.O_RDWR | os.O_NONBLOCK | NOT_FOLLOWED | how
-    return os.fdopen(os.open(file, flags, FOR_OWNER), "r+b", buffering=0)
+    opened = os.fdopen(os.open(file, flags, FOR_OWNER), "r+b", buffering=0)
+    if _is_empty_file(opened) and is_ours(os.fstat(opened.fileno())):
+        os.fchmod(opened.fileno(), FOR_OWNER)  # whatever the umask
+    return opened
 
 
 def _is_empty_file(opened: BinaryIO) -> bool:
