@@ -95,18 +95,19 @@ class TestRatings:
         assert up != down
         assert up.digest() != down.digest()
 
-    def test_of_several_the_mean_is_the_nearest_word(self):
-        columns = [1, 1, 1, 2], [7, 7, 7, 7], ["hate", "like", "like", "love"]
+    def test_of_several_the_last_is_kept(self):
+        columns = [1, 1, 1, 2], [7, 7, 7, 7], ["hate", "love", "like", "love"]
         with pytest.raises(RecveilError, match="more than once"):
             Ratings.from_columns(*columns, scale=SCALE)
-        with pytest.warns(UserWarning, match="the mean of each pair was kept"):
-            found = Ratings.from_columns(*columns, scale=SCALE, duplicates="mean")
-        # (1 + 3 + 3) / 3 is 2.33, nearest to the second word.
-        assert found.to_arrow()["rating"].to_pylist() == ["dislike", "love"]
+        with pytest.warns(UserWarning, match="in the last line was kept"):
+            found = Ratings.from_columns(*columns, scale=SCALE, duplicates="last")
+        assert found.to_arrow()["rating"].to_pylist() == ["like", "love"]
 
-    def test_words_without_an_order_have_no_mean(self):
-        words = RatingScale.of_words("up,down", ordered=False)
-        with pytest.raises(RecveilError, match=r"words without an order have none; take last"):
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_words_have_no_mean(self, ordered):
+        """That of two would be one of them by its place, or a word that nobody gave."""
+        words = RatingScale.of_words("down,up", ordered=ordered)
+        with pytest.raises(RecveilError, match=r"is mean, but words have none; take last"):
             Ratings.from_columns([1, 1], [7, 7], ["up", "down"], scale=words, duplicates="mean")
 
     def test_unknown_words_can_be_dropped(self):

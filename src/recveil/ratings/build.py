@@ -168,10 +168,9 @@ def _build(
     values, scale, why_likes = taken
     if scale is not None and scale.unary:
         duplicates = "mean"  # of ones, and of their days the last
-    elif scale is not None and not scale.ordered and duplicates == "mean":
-        raise RecveilError(
-            "duplicates (--duplicates) is mean, but words without an order have none; take last"
-        )
+    elif scale is not None and scale.words and duplicates == "mean":
+        # Between two words lies none, or one that nobody gave.
+        raise RecveilError("duplicates (--duplicates) is mean, but words have none; take last")
     raw_times = columns.pop("time", None)
     days, decide, problem = _days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None
@@ -261,13 +260,14 @@ def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_
     >>> table = pa.table({"user": [1, 1], "item": [5, 5], "rating": [3, 4]})
     >>> columns = {name: table[name] for name in table.column_names}
     >>> (note,) = tell_dropped(build(columns, RatingScale(1, 5, 1), "mean", str), "mean")
-    >>> note[:54]
-    '1 row was left out, because somebody rated an item mor'
+    >>> note.partition("; ")[2]
+    'the mean of each pair was kept, rounded to the scale (duplicates, --duplicates).'
     """
     notes, unary = [], built.scale.unary
     if dropped := built.duplicates_dropped:
         kept = {
-            "mean": "the mean of each pair was kept",
+            "mean": "the mean of each pair was kept"
+            + ("" if built.scale.inferred else ", rounded to the scale"),
             "like": "likes of one pair are one like",
             "last": "the latest rating of each pair was kept"
             if built.by_time
