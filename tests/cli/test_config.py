@@ -150,6 +150,10 @@ REFUSED = {
     "no verb above": ("k = 5\n", "'k' stands above all verbs"),
     "no TOML": ("[anonymize\n", "no TOML"),
     "twice": ("[anonymize]\nk = 5\nk = 6\n", "no TOML"),
+    "twice in two ways": (
+        "[anonymize]\nhide-items = true\nhide_items = false\n",
+        "'hide_items' stands there twice, with a hyphen and with an underscore",
+    ),
     "a date": ("[anonymize]\nscale = 2020-01-01\n", "expected a text"),
     "a seed": ("[anonymize]\nseed = 7\n", "a secret of whoever publishes"),
     "a password": ("[convert]\ntarget-format = 'x://ann:geheim@host/db'\n", "holds a password"),

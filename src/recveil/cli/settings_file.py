@@ -88,11 +88,24 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
                 f"{path.name}: [{verb}] is no verb of recveil; the nearest is "
                 f"[{_nearest(verb, known)}]; mend that line"
             )
-        names = {option.name: option for option in known[verb]}
-        found[verb] = dict(
-            _checked(f"{path.name}: [{verb}]", name, value, names)
-            for name, value in options.items()
-        )
+        found[verb] = _of_verb(f"{path.name}: [{verb}]", options, known[verb])
+    return found
+
+
+def _of_verb(
+    where: str, options: Mapping[str, Any], known: Iterable[KnownOption]
+) -> dict[str, Any]:
+    """Return the values of a verb's options; none stands twice, as in all of TOML."""
+    names = {option.name: option for option in known}
+    found: dict[str, Any] = {}
+    for name, given in options.items():
+        parameter, value = _checked(where, name, given, names)
+        if parameter in found:
+            raise RecveilError(
+                f"{where} {quoted(name, 40)} stands there twice, with a hyphen and with an "
+                f"underscore; take one of them out"
+            )
+        found[parameter] = value
     return found
 
 
