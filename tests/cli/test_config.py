@@ -359,14 +359,15 @@ NAMED_ALONE = {
     "hide-items force allow-large against dry-run json duplicates drop-off-scale query max-memory",
     "sample": "output people seed force json max-memory",
     "verify": "k b l claim user item rating private json max-memory",
-    "describe": "card audit force json max-memory",
-    "evaluate": "release train test split null-rule targets membership seed json duplicates "
+    "describe": "card audit evaluation column-names force json max-memory",
+    "evaluate": "release train test split null-rule targets membership liked seed json duplicates "
     "drop-off-scale query max-memory",
     "compare": "output methods k split targets seed max-risk min-k for risk shadows allow-large "
-    "json duplicates drop-off-scale query max-memory",
+    "liked json duplicates drop-off-scale query max-memory",
     "selftest": "seed json duplicates drop-off-scale query",
     "convert": "force json duplicates drop-off-scale query max-memory",
     "generate": "users items ratings seed scale format force json",
+    "workbench": "port open-browser",
 }
 OF_A_TABLE = [
     *("format", "scale", "user", "item", "rating", "time", "time-format", "delimiter", "decimal"),
@@ -380,7 +381,7 @@ HARMLESS = {
     "sample": ["file-format"],
     "convert": ["target-format", "times"],
 }
-NO_TABLE = {"demo", "sample", "verify", "describe", "generate"}
+NO_TABLE = {"demo", "sample", "verify", "describe", "generate", "workbench"}
 
 
 class TestFound:
