@@ -329,6 +329,10 @@ class TestHostile:
         code, _, err = run("inspect", "ratings.csv")
         assert (code, message in err, err.count("\n")) == (2, True, 1)
 
+    def test_a_folder_is_named_also_if_it_has_no_name(self, run):
+        code, _, err = run("inspect", "ratings.csv", "--config", ".")
+        assert (code, err.startswith("error: .: a folder, where a file was expected")) == (2, True)
+
     def test_a_pipe_is_not_waited_for(self, run, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         code, _, err = run("inspect", "ratings.csv", "--config", "pipe")

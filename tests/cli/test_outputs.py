@@ -225,3 +225,11 @@ def test_standard_input_from_a_file_is_an_input(capfd, arguments):
         os.close(held)
         os.close(given)
     assert Path("ratings.csv").read_text() == RATINGS
+
+
+def test_the_root_of_all_folders_is_no_output(capsys):
+    for arguments in (["anonymize", "ratings.csv", "-o", "/"], ["demo", "-o", "/"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+        assert "has no name" in capsys.readouterr().err

@@ -356,3 +356,25 @@ def test_a_bomb_that_says_it_is_small(tmp_path):
     with memory_limited("20MB"), pytest.raises(RecveilError, match=r"^bomb\.xlsx: ") as refused:
         understand(path)
     assert "\n" not in str(refused.value)
+
+
+class TestOddValues:
+    def test_whole_numbers_of_any_size_are_ids(self, tmp_path):
+        duckdb = pytest.importorskip("duckdb")
+        low = 2**127 - 3
+        with duckdb.connect(str(tmp_path / "shop.duckdb")) as made:
+            made.execute("CREATE TABLE r (user HUGEINT, item UHUGEINT, rating HUGEINT)")
+            made.execute(f"INSERT INTO r VALUES ({low}, 7, 3), ({low + 1}, 8, 4), (9, 7, 5)")
+        found = understand(tmp_path / "shop.duckdb", table="r").ratings
+        assert sorted(found.users.tolist()) == sorted([str(low), str(low + 1), "9"])
+        assert (found.items.tolist(), found.values.tolist()) == ([7, 8], [3, 4, 5])
+
+    def test_text_that_is_no_utf_8_is_called_so(self, tmp_path):
+        import sqlite3
+
+        with sqlite3.connect(tmp_path / "shop.db") as made:
+            made.execute("CREATE TABLE r (user TEXT, item TEXT, rating INT)")
+            made.execute("INSERT INTO r VALUES (CAST(x'ff61' AS TEXT), 'a', 3)")
+        made.close()
+        with pytest.raises(RecveilError, match=r"shop\.db: it holds text that is no UTF-8"):
+            understand(tmp_path / "shop.db", table="r")

@@ -454,3 +454,16 @@ class TestWhatIsRefused:
         described(padded)
         with pytest.raises(RecveilError, match="exists; replace it with force"):
             described(padded, force=False)
+
+
+@pytest.mark.parametrize("name", ["a b%20#?", "a:b", "a\nb"])
+def test_the_address_of_a_file_is_one_whatever_its_folder_is_called(tmp_path, name):
+    from urllib.parse import unquote, urlsplit
+
+    PredictiveAnonymizer(4, seed=1).anonymize(RATINGS).write(tmp_path / name)
+    describe(tmp_path / name, tmp_path / "croissant.json")
+    plain = json.loads((tmp_path / "croissant.json").read_text())
+    for file in plain["distribution"]:
+        parts = urlsplit(file["contentUrl"])
+        assert (parts.scheme, parts.query, parts.fragment) == ("", "", "")
+        assert unquote(parts.path) == f"{name}/{file['name']}"

@@ -147,6 +147,8 @@ def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
         folder = _place(verb, name, given[name])._replace(is_whole=verb != "compare")
         yield folder
         whole = folder.real
+        if not whole.name:  # the root of all folders
+            raise typer.BadParameter(f"{folder.told} has no name; expected a folder in another one")
         beside = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
         for ending in beside.get(verb, []):
             yield NamedPath(

@@ -12,8 +12,8 @@ from recveil.errors import RecveilError, first_line_of
 
 _ROWS_AT_ONCE = 1 << 16
 _ITSELF = {
-    *("tinyint", "smallint", "integer", "bigint", "hugeint"),
-    *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
+    # Larger whole numbers are read as text: no type of Arrow's holds all of them.
+    *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"),
     *("float", "double", "decimal", "varchar", "boolean", "date"),
     *("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"),
 }

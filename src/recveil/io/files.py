@@ -29,22 +29,23 @@ def naming(path: Path) -> Iterator[None]:
     ...
     recveil.errors.RecveilError: ratings.csv: no such file in folder; check the path
     """
+    name = path.name or str(path)  # a point has none
     try:
         yield
     except (RecveilError, MemoryError):  # too little memory says nothing of the file
         raise
     except FileNotFoundError:
         raise RecveilError(
-            f"{path.name}: no such file in {shortened(without_secrets(str(path.parent)))}; check "
+            f"{name}: no such file in {shortened(without_secrets(str(path.parent)))}; check "
             f"the path"
         ) from None
     except PermissionError:
         raise RecveilError(
-            f"{path.name}: you may not read it; change its permissions or take a copy"
+            f"{name}: you may not read it; change its permissions or take a copy"
         ) from None
     except IsADirectoryError:
         raise RecveilError(
-            f"{path.name}: a folder, where a file was expected; name the file in it"
+            f"{name}: a folder, where a file was expected; name the file in it"
         ) from None
     except DAMAGED as error:
         raise RecveilError(_cut_short(path, error)) from None
@@ -52,8 +53,12 @@ def naming(path: Path) -> Iterator[None]:
         # pyarrow has no class of its own for gzip's errors.
         if "compress" in str(error) or "zlib" in str(error):
             raise RecveilError(_cut_short(path, error)) from None
+        if "Invalid UTF8" in str(error):
+            raise RecveilError(
+                f"{name}: it holds text that is no UTF-8; write it as UTF-8 where it comes from"
+            ) from None
         raise RecveilError(
-            f"{path.name}: cannot be read ({first_line_of(error)}); check that the file is complete"
+            f"{name}: cannot be read ({first_line_of(error)}); check that the file is complete"
         ) from None
 
 

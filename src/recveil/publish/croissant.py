@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -170,7 +171,8 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
         "@type": "cr:FileObject",
         "@id": name,
         "name": name,
-        "contentUrl": f"{base}/{name}",
+        # A folder may have a name that in an address means something else.
+        "contentUrl": f"{base if '://' in base else quote(base)}/{name}",
         "contentSize": f"{entry.bytes} B",
         "encodingFormat": _ENCODINGS[name[name.rindex(".") :]],
         "sha256": entry.sha256,
