@@ -232,6 +232,17 @@ class TestAudit:
         with pytest.raises(RecveilError, match="the audit is of another release than other"):
             describe(tmp_path / "other", tmp_path / "x.json", audit=found[0])
 
+    def test_a_second_release_is_not_told_of(self, padded, found, tmp_path):
+        """Its name alone says that there is one."""
+        told = json.loads(found[0].read_text())
+        told["release"]["against"] = {"name": "out_old_ann"}
+        both = tmp_path / "both.json"
+        both.write_text(json.dumps(told))
+        with pytest.raises(
+            RecveilError, match=r"would tell the world its name.*this release alone"
+        ):
+            describe(padded, padded.parent / "x.json", audit=both)
+
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release": null}', '{"release": {}}'])
     def test_what_is_none_is_refused(self, padded, tmp_path, content):
         (tmp_path / "audit.json").write_text(content)

@@ -69,7 +69,7 @@ def read_findings(
     Raises
     ------
     RecveilError
-        If a file is none of these, or of another release.
+        If a file is none of these, or of another release; or if an audit tells of a second one.
     """
     risk, origin, utility = [], [], []
     if audit is not None:
@@ -81,6 +81,12 @@ def read_findings(
             risk = list(dict.fromkeys(risk))  # what is warned of may be a part of the verdict
             origin = _origin(told["data"], column_names=column_names)
         _refuse_another(audit, "audit", sha256, manifest, name)
+        if release.get("against") is not None:
+            raise RecveilError(
+                f"{audit.name}: the audit holds {name} against another release (--against), and "
+                f"would tell the world its name and that there is one; make an audit of this "
+                f"release alone"
+            )
     if evaluation is not None:
         told = _read(evaluation, "an evaluation", name)
         with _meaning(evaluation, "an evaluation", name):
