@@ -164,7 +164,8 @@ def likes(run, tmp_path):
     return "likes.csv"
 
 
-NEVER_LIKED = "Here the wrong entries are items that the target never liked"
+NEVER_RATED = "Here the wrong entries are items that the target never rated"
+NEVER_LIKED = NEVER_RATED.replace("rated", "liked")
 
 
 def test_likes(run, likes):
@@ -257,9 +258,9 @@ def test_dates_are_no_help_against_a_release(run):
     code, out, err = run("audit", "ratings.csv", *options)
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert NEVER_LIKED not in result["attacks"][0]["description"]
+    assert NEVER_RATED not in result["attacks"][0]["description"]
     (attack,) = result["release"]["attacks"]
-    expected = f"{NEVER_LIKED}: they know neither ratings nor dates."
+    expected = f"{NEVER_RATED}: they know neither ratings nor dates."
     assert "Here no dates are known: homogenized records carry none." in attack["description"]
     assert expected in attack["description"]
 

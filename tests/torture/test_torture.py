@@ -170,7 +170,8 @@ def test_every_verb_is_tortured():
 
     from recveil.cli.entry import VERBS
 
-    assert {job.arguments[0] for job in JOBS} == {verb.__name__ for verb in VERBS}
+    # The workbench works by the functions of the others, and is killed in its own tests.
+    assert {job.arguments[0] for job in JOBS} | {"workbench"} == {verb.__name__ for verb in VERBS}
 
 
 def test_modules_stay_readable():
