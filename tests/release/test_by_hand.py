@@ -12,7 +12,7 @@ from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]
-N_BY_HAND = 120  # each looks for its offset in 4,001 places
+N_BY_HAND = 70  # each looks for its offset in 4,001 places
 
 
 @pytest.fixture(scope="module", params=SCALES, ids=str)
@@ -48,14 +48,14 @@ def test_the_lines_as_they_stand_draw_the_same_people(released, tmp_path, monkey
 
     sample(folder, tmp_path / "drawn", people=4_000, seed=1)
     drawn = pd.read_parquet(tmp_path / "drawn" / "ratings.parquet")
-    assert np.mean([len(one) for one in people]) == pytest.approx(len(drawn) / 4_000, rel=0.2)
+    assert np.mean([len(one) for one in people]) == pytest.approx(len(drawn) / 4_000, rel=0.25)
     shares = drawn["item_id"].value_counts() / 4_000
     by_hand = pd.Series([item for one in people for item in one]).value_counts() / N_BY_HAND
     beside = pd.concat([shares, by_hand], axis=1).fillna(0).to_numpy()
-    assert np.abs(beside[:, 0] - beside[:, 1]).max() < 0.2
-    assert np.corrcoef(beside.T)[0, 1] > 0.93
+    assert np.abs(beside[:, 0] - beside[:, 1]).max() < 0.26
+    assert np.corrcoef(beside.T)[0, 1] > 0.9
     labels = np.mean([label for one in people for label in one.values()])
-    assert labels == pytest.approx(drawn["rating"].mean(), abs=0.05 * scale.range)
+    assert labels == pytest.approx(drawn["rating"].mean(), abs=0.06 * scale.range)
 
 
 def test_drawn_people_have_no_such_lines(tmp_path):
