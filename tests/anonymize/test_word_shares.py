@@ -81,8 +81,8 @@ class TestRareWords:
         shares = learn_shares(self.RATINGS, 2)
         assert shares.many_gave.tolist() == [[True, True, False, False]]
         (of_cy,) = group_shares(self.RATINGS, shares, self.CY_AND_ANOTHER, 2, 3)
-        # Of a: 7, 4, 2 and 1 of 14. Cy's own words: 1, 1, 2 and 1 of 5. The other said down.
-        cy = (np.array([7, 4, 2, 1]) / 14 + np.array([1, 1, 2, 1]) / 5) / 2
+        # Of a: up 7 of 11, down 4. Cy has no word that another gave. The other said down.
+        cy = (np.array([7, 4, 0, 0]) / 11 + np.array([1, 1, 0, 0]) / 2) / 2
         assert of_cy[0] == pytest.approx((cy + np.array([0, 1, 0, 0])) / 2)
 
     def test_it_counts_where_as_many_gave_it_as_must(self):
@@ -107,24 +107,69 @@ class TestRareWords:
         assert 1.0 not in shown.values
 
 
+class TestHabits:
+    """Sixty people say five words; another one says "weird" to all, which nobody else says."""
+
+    SCALE = RatingScale.of_words("a,b,c,d,e,weird", ordered=False)
+
+    def table(self, seed, *, with_her=True, others=0):
+        rng = np.random.default_rng(seed)
+        users, items = np.divmod(np.arange(60 * 30), 30)
+        gave = rng.permuted(np.tile(np.arange(30) < 14, (60, 1)), axis=1).ravel()
+        said = rng.choice(["a", "b", "c", "d", "e"], users.size).astype(object)
+        columns = [users[gave], items[gave], said[gave]]
+        if with_her:
+            hers = [np.full(30, 60), np.arange(30), np.full(30, "weird", object)]
+            columns = [np.append(*pair) for pair in zip(columns, hers, strict=True)]
+        elsewhere = [np.arange(others), np.full(others, 30), np.full(others, "weird", object)]
+        columns = [np.append(*pair) for pair in zip(columns, elsewhere, strict=True)]
+        return Ratings.from_columns(*columns, scale=self.SCALE)
+
+    @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
+    @pytest.mark.parametrize("k", [2, 3, 5])
+    @pytest.mark.parametrize("with_her", [True, False])
+    def test_a_word_of_one_person_stands_in_no_row(self, k, homogenize, with_her):
+        ratings = self.table(k, with_her=with_her)
+        (shown,) = SharedWords(k, homogenize, seed=k).anonymize(ratings).published.blocks()
+        assert 6.0 not in shown.values
+
+    def test_it_is_likely_for_nobody_and_places_nobody(self):
+        ratings = self.table(1)
+        shares = learn_shares(ratings, 2)
+        assert shares.of_items[:, 5].max() == 0
+        assert shares.of_people[60].tolist() == [0.2] * 5 + [0]
+        places = place_by_words(ratings, shares, 1)
+        assert np.abs(places[60, 6:]).max() < 1e-6
+
+    @pytest.mark.parametrize("k", [2, 3, 5])
+    def test_nor_does_a_habit_that_others_do_not_share_item_by_item(self, k):
+        """Five others said the word, too, but once each and of another item."""
+        (shown,) = SharedWords(k, seed=k).anonymize(self.table(k, others=5)).published.blocks()
+        rows = shown.values.reshape(-1, 31)
+        assert 6.0 not in rows[:, :30]
+
+
 class TestPool:
     def test_each_person_counts_once_by_hand(self):
-        """Cy alone gave words to c, d and e; Ann and Ben said up to b, where Cy said down."""
+        """Cy alone gave words to c, d and e; Ann and Ben said up to b, where Cy said down.
+
+        Three others said down to z, so that it is no word of Cy's alone.
+        """
         ratings = Ratings.from_columns(
-            ["ann", "ben", "cy", "cy", "cy", "cy"],
-            ["b", "b", "b", "c", "d", "e"],
-            ["up", "up", "down", "down", "down", "up"],
+            ["ann", "ben", "cy", "cy", "cy", "cy", "dan", "eve", "fay"],
+            ["b", "b", "b", "c", "d", "e", "z", "z", "z"],
+            ["up", "up", "down", "down", "down", "up", "down", "down", "down"],
             scale=UP_DOWN,
         )
         shares = learn_shares(ratings, 3)
         # Up: Ann 1, Ben 1, Cy 1/4; down: Cy 3/4. Each word counts once more: 3.25 and 1.75 of 5.
-        assert shares.of_items == pytest.approx(np.array([[0.65, 0.35]] * 4))
+        assert shares.of_items[:-1] == pytest.approx(np.array([[0.65, 0.35]] * 4))
 
     def test_who_gave_nearly_all_of_its_words_is_one_of_its_people(self):
-        users = [*range(6), *range(5), *[6] * 200]
-        items = [0] * 6 + [1] * 5 + [*range(2, 202)]
-        ratings = Ratings.from_columns(users, items, ["up"] * 11 + ["down"] * 200, scale=UP_DOWN)
-        down = learn_shares(ratings, 5).of_items[1:, 1]
+        users = [*range(6), *range(5), *[6] * 200, *range(7, 12)]
+        items = [0] * 6 + [1] * 5 + [*range(2, 202)] + [300] * 5  # which others say down to
+        ratings = Ratings.from_columns(users, items, ["up"] * 11 + ["down"] * 205, scale=UP_DOWN)
+        down = learn_shares(ratings, 5).of_items[1:-1, 1]
         assert down == pytest.approx([2 / 8] * 201)  # one of six people, and one more of each word
 
 

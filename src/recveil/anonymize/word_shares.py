@@ -5,7 +5,7 @@ prediction is a probability for each word, and in the place of a mean the share 
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class WordShares(NamedTuple):
     ----------
     of_items : ndarray of float64, shape (n_items, n_words)
     of_people : ndarray of float64, shape (n_users, n_words)
-        Each row adds up to 1.
+        Each row adds up to 1. Only words count that `many_gave` to the item: what somebody alone
+        says is no habit that their group's row may show.
     many_gave : ndarray of bool, shape (n_items, n_words)
         Whether enough people gave a word to an item for it to count as theirs.
     """
@@ -62,8 +63,9 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
         Items that fewer people gave a word are counted as if they were one: the commonest word of
         one that a single person knows would be that person's. Each person counts once there, by
         the shares of their words: nobody is more than one in `least`, whatever they gave. And
-        so many must have given a word to an item for it to count as theirs: else the group of who
-        alone gave it could be the only one that shows it.
+        so many must have given a word to an item for it to count as theirs, by itself and among
+        the words that they usually give: else the group of who alone gave it could be the only
+        one that shows it. Words that fewer people gave to anything have no share.
 
     Examples
     --------
@@ -79,21 +81,31 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     """
     n_words, words = len(ratings.scale.words), word_positions(ratings)
 
-    def counted(of: NDArray[np.int64], n: int, weights: Numbers | None = None) -> Numbers:
+    def counted(of: NDArray[np.int64], n: int, weights: NDArray[Any] | None = None) -> Numbers:
         counts = np.bincount(of * n_words + words, weights, n * n_words)
         return counts.reshape(n, n_words).astype(np.float64)
 
     def smoothed(counts: Numbers) -> Numbers:
-        return (counts + 1.0) / (counts.sum(axis=1, keepdims=True) + n_words)
+        return (counts + possible) / (counts.sum(axis=1, keepdims=True) + possible.sum())
 
     users = ratings.user_positions().astype(np.int64)
     items = ratings.indices.astype(np.int64)
-    of_items, pool = counted(items, ratings.n_items), pooled_items(ratings, least)
-    many_gave = of_items >= least
-    in_pool = np.isin(items, pool)
+    many_gave = counted(items, ratings.n_items) >= least
+    in_use = _givers(users, words, n_words) >= least
+    # Where there is none at all, each is as likely as the others, which tells of nobody.
+    possible = in_use if in_use.any() else np.ones(n_words, np.bool_)
+    known = in_use[words]
+    of_items, pool = counted(items, ratings.n_items, known), pooled_items(ratings, least)
+    in_pool = np.isin(items, pool) & known
     each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # words in the pool
     of_items[pool] = counted(items, ratings.n_items, in_pool / each[users])[pool].sum(axis=0)
-    return WordShares(smoothed(of_items), smoothed(counted(users, ratings.n_users)), many_gave)
+    of_people = counted(users, ratings.n_users, many_gave[items, words])
+    return WordShares(smoothed(of_items), smoothed(of_people), many_gave)
+
+
+def _givers(users: NDArray[np.int64], words: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
+    """Return how many people gave each word to anything, shape (n_words,)."""
+    return np.bincount(np.unique(users * n_words + words) % n_words, minlength=n_words)
 
 
 def word_positions(ratings: Ratings) -> NDArray[np.int64]:
@@ -171,12 +183,14 @@ def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[n
     Returns
     -------
     ndarray of float32, shape (n_users, n_dimensions)
-        How likely each word is for them, and in what their own words differ from that.
+        How likely each word is for them, and in what their own words differ from that, where
+        many gave these.
     """
     n_words, words = shares.of_items.shape[1], word_positions(ratings)
     users = ratings.user_positions().astype(np.int64)
     apart = -shares.at(users, ratings.indices)
     apart[np.arange(words.size), words] += 1
+    apart[~shares.many_gave[ratings.indices, words]] = 0  # as in the rows
     columns = ratings.indices.astype(np.int64)[:, None] * n_words + np.arange(n_words)
     shape = (ratings.n_users, ratings.n_items * n_words)
     own = sparse.csr_array((apart.ravel(), columns.ravel(), ratings.indptr * n_words), shape=shape)
