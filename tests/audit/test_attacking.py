@@ -313,6 +313,25 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
             assert re.search("nothing new|do not show to be above 0.5", sentence)
 
 
+@pytest.mark.parametrize(("low", "is_said"), [(0.84, False), (0.3, True)])
+def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated, low, is_said):
+    """Of sixty people in groups of twenty, 1/20 is hardly above 1/60, wherever groups are found."""
+    found = []
+    for adversary, attack in co_rated.attacks:
+        of_people, of_groups = Interval(0.047, 0.01, 0.14, 60), Interval(0.933, low, 1.0, 60)
+        rates = {"person_found": of_people, "baseline": 0.05}
+        rates |= {"group_found": of_groups, "group_baseline": 0.33}
+        found.append((adversary, attack._replace(**rates)))
+    told = replace(co_rated, attacks=found)
+    first = told.verdict()[0]
+    assert "not clearly more than a blind guess finds (5.0%)" in first
+    for text in (first, told.to_dict()["headline"]):
+        assert (
+            "the group of 93.3% is found, by always naming the largest 33.0%" in text
+        ) != is_said
+    assert ("nothing new" in first) == is_said
+
+
 SOME, FEWER = Interval(0.1, 0.08, 0.12, 90), Interval(0.02, 0.01, 0.03, 90)
 
 

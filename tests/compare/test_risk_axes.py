@@ -62,6 +62,24 @@ def test_marks_below_popularity_do_not_reassure_where_pairs_are_ranked_better(ro
     assert axis.nothing_new(weak._replace(**{axis.baseline: 0.01})) == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "says"),
+    [
+        ("person", "group", "still, the groups of 93% of the people are found, by always naming"),
+        ("group", "person", "still, 93% of the people are found, by a blind guess 33%"),
+    ],
+)
+def test_neither_people_nor_groups_reassure_where_the_other_are_found(row, name, other, says):
+    axis, found = AXES[name], AXES[other]
+    reached = {axis.value: 0.047, axis.low: 0.01, axis.high: 0.14, axis.by: "x", axis.baseline: 0.1}
+    both = row._replace(**reached, **{found.value: 0.1, found.low: 0.05, found.baseline: 0.33})
+    assert axis.nothing_new(both).endswith("tells nothing new about the release")
+    told = axis.nothing_new(both._replace(**{found.value: 0.93, found.low: 0.84}))
+    assert "not clearly more than" in told
+    assert says in told
+    assert "nothing new" not in told
+
+
 def test_a_figure_of_fewer_than_twenty_people_is_no_risk(plain_evaluation):
     """Neither low nor high: who is too few to tell is told nothing of."""
     told = plain_evaluation()

@@ -233,7 +233,8 @@ def headline(published: AttackedRelease) -> str:
     elif published.unprotected:
         promise = _alone(published.unprotected)
     together = published.against.headline() if published.against else ""
-    blind = ", no more than by a blind guess" if person.rate <= attack.baseline else ""
+    still = _groups_found(published)
+    blind = f", no more than by a blind guess{still}" if person.rate <= attack.baseline else ""
     ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
     sentence = (
         f"In the release, {person.rate:.1%} of the people are found ({ends}"
@@ -306,7 +307,7 @@ def _found(published: AttackedRelease, worst: Adversary, attack: ReleaseAttack) 
     ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
     return (
         f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({ends}"
-        f"{_among_attacked(published, attack)}){_blindly(attack)}; {promise}"
+        f"{_among_attacked(published, attack)}){_blindly(published, attack)}; {promise}"
     )
 
 
@@ -320,9 +321,27 @@ def _among_attacked(published: AttackedRelease, attack: ReleaseAttack) -> str:
     return f"; {rate:.1%} of the {attacked:,} with enough {what}"
 
 
-def _blindly(attack: ReleaseAttack) -> str:
-    """Say that no more are found than by a blind guess among all people, if so."""
-    return no_better(attack.person_found, attack.baseline, "a blind guess finds")
+def _blindly(published: AttackedRelease, attack: ReleaseAttack) -> str:
+    """Say that no more are found than by a blind guess among all people, if so.
+
+    Among the k people of a group anybody finds few. Whose group is found is told what its row says.
+    """
+    still = _groups_found(published)
+    about = "" if still else "the release"
+    found = no_better(attack.person_found, attack.baseline, "a blind guess finds", about)
+    return found and found + still
+
+
+def _groups_found(published: AttackedRelease) -> str:
+    """Say how many groups are found, if more than by always naming the largest; else nothing."""
+    attacks = [attack for _, attack in published.attacks]
+    best = max(attacks, key=lambda attack: attack.group_found.low - attack.group_baseline)
+    if best.group_found.low <= best.group_baseline:
+        return ""
+    return (
+        f"; still, the group of {best.group_found.rate:.1%} is found, by always naming the largest "
+        f"{best.group_baseline:.1%}, which does tell what its row says"
+    )
 
 
 def _alone(unprotected: int | None) -> str:

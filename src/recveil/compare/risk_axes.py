@@ -44,7 +44,8 @@ class Axis(NamedTuple):
         The measure of what is proven; None where no claim of a release bounds it.
     still, area, area_low, area_baseline : str
         What to say of a rate that is not above its baseline, with ``{area}`` and ``{baseline}``,
-        where an area is above its own; and the measures of the three. Empty if there is no area.
+        where another figure, such as an area, is above its own; and the measures of the three.
+        Empty if there is no other.
     weak : str
         What to say of a rate that is not above its baseline, where it reassures nobody.
     untold : str
@@ -120,7 +121,7 @@ class Axis(NamedTuple):
         return nothing_new and nothing_new + still + self.weak
 
     def _still(self, row: Row) -> str:
-        """Say that an area tells something all the same; nothing if it does not."""
+        """Say that another figure tells something all the same; nothing if it does not."""
         if not self.still:
             return ""
         area, low, baseline = (
@@ -153,6 +154,11 @@ _AXES = (
         baseline="risk_baseline",
         source="a blind guess finds",
         bound="bound",
+        still="; still, the groups of {area} of the people are found, by always naming the largest "
+        "{baseline}, and who finds one learns what its row says",
+        area="group_risk",
+        area_low="group_risk_low",
+        area_baseline="group_risk_baseline",
     ),
     Axis(
         "group",
@@ -167,6 +173,10 @@ _AXES = (
         column="group found",
         baseline="group_risk_baseline",
         source="always naming the largest group finds",
+        still="; still, {area} of the people are found, by a blind guess {baseline}",
+        area="risk",
+        area_low="risk_low",
+        area_baseline="risk_baseline",
         ladder=(0.9, 0.5, 0.2, 0.1, 0.05, 0.02),
         usual=0.5,
     ),
