@@ -17,6 +17,7 @@ from recveil.evaluate import evaluate
 from recveil.publish import describe
 from recveil.publish.croissant import VERSION
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.form import known_manifest
 from recveil.verify import verify
 
 MADE = make_ratings(n_users=60, n_items=20, n_ratings=500, seed=2, scale=RatingScale(1, 5, 1))
@@ -248,6 +249,39 @@ class TestAudit:
         (tmp_path / "audit.json").write_text(content)
         with pytest.raises(RecveilError, match="no result of an audit of a release"):
             describe(padded, padded.parent / "x.json", audit=tmp_path / "audit.json")
+
+
+class TestUnpaid:
+    """Figures of an audit are worked out from real people, which no epsilon covers."""
+
+    def told(self, folder, off_scale, name):
+        release = {
+            "sha256": known_manifest(folder).sha256,
+            "headline": "AUC 0.59.",
+            "verdict": [],
+            "warnings": [],
+        }
+        data = {"columns": {"user": "u", "item": "i"}, "off_scale_dropped": off_scale}
+        file = folder.parent / "drawn audit.json"
+        file.write_text(json.dumps({"release": release, "data": data}))
+        describe(folder, folder.parent / name, audit=file, force=True)
+        return (folder.parent / name).read_text("utf-8")
+
+    @pytest.mark.parametrize("name", ["c.json", "page.md"])
+    def test_of_a_differentially_private_release(self, tmp_path, name):
+        Synthesizer(20.0, catalogue="as-rated").anonymize(RATINGS).write(tmp_path / "out")
+        text = self.told(tmp_path / "out", 3, name)
+        assert "off the scale" not in text
+        assert text == self.told(tmp_path / "out", 2, name)
+        before, figures = text.split("AUC 0.59.")
+        assert "without noise. No epsilon was paid for them" in before
+        assert "No epsilon" not in figures
+
+    @pytest.mark.parametrize("name", ["c.json", "page.md"])
+    def test_of_others_nothing_is_said_of_epsilon(self, padded, name):
+        text = self.told(padded, 3, name)
+        assert "as they were off the scale: 3." in text
+        assert "epsilon was paid" not in text
 
 
 @pytest.fixture(scope="module")

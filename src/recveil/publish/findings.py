@@ -26,6 +26,12 @@ _MADE_ANEW = (
     "Judged by another release: {share:.0%} of everybody's {what} were held out, and it was made "
     "of the rest in the same way."
 )
+# The ledger says that nothing else was asked of the data: of the release that is true.
+_UNPAID = (
+    "The figures that follow were worked out from the real people, without noise. No epsilon was "
+    "paid for them: the promise of differential privacy is about the files of the release, and "
+    "does not cover what stands here, which can depend on whether one person is in the data."
+)
 _JUDGED = "Judged by {cells:,} {what} that were held out of what it was made from."
 
 
@@ -36,9 +42,11 @@ class Findings:
     Parameters
     ----------
     risk, utility : tuple of str
-        What adversaries found in the release, and what it is still worth.
+        What adversaries found in the release, and what it is still worth. Where the release is
+        differentially private, it is said first that these figures are not.
     origin : tuple of str
-        Which columns of the owner's table were read, and what was left out of it.
+        Which columns of the owner's table were read, and what was left out of it; where the release
+        is differentially private, the former alone.
     """
 
     risk: tuple[str, ...] = ()
@@ -71,6 +79,8 @@ def read_findings(
     RecveilError
         If a file is none of these, or of another release; or if an audit tells of a second one.
     """
+    is_differential = manifest.claim.about.is_differential
+    unpaid = [_UNPAID] if is_differential else []
     risk, origin, utility = [], [], []
     if audit is not None:
         told = _read(audit, "an audit", name)
@@ -78,8 +88,10 @@ def read_findings(
             release = told["release"]
             sha256 = release["sha256"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
-            risk = list(dict.fromkeys(risk))  # what is warned of may be a part of the verdict
+            risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
             origin = _origin(told["data"], column_names=column_names)
+            if dropped := 0 if is_differential else int(told["data"]["off_scale_dropped"]):
+                origin.append(f"Rows left out, as they were off the scale: {dropped:,}.")
         _refuse_another(audit, "audit", sha256, manifest, name)
         if release.get("against") is not None:
             raise RecveilError(
@@ -93,7 +105,7 @@ def read_findings(
             sha256 = told["release_sha256"]
             of_risk = (told.get("disclosure") or {}).get("verdict", [])
             notes = [note for note in told["notes"] if note not in of_risk]
-            utility = [_ground(told, manifest), told["headline"], *notes]
+            utility = [*unpaid, _ground(told, manifest), told["headline"], *notes]
         _refuse_another(evaluation, "evaluation", sha256, manifest, name)
     for file, sentences in ((audit, (*risk, *origin)), (evaluation, utility)):
         for sentence in sentences:
@@ -138,7 +150,7 @@ def _ground(told: dict[str, Any], manifest: Manifest) -> str:
 
 
 def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:
-    """Say which columns were read, and what was left out; their names may be private."""
+    """Say which columns were read; their names may be private."""
     columns = data["columns"]
     roles = [role for role in _ROLES if role in columns]
     sentences = []
@@ -149,6 +161,4 @@ def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:
     if column_names and roles:
         called = (f"{role}: {quoted(columns[role], 100)}" for role in roles)
         sentences.append(f"Its columns: {'; '.join(called)}.")
-    if dropped := int(data["off_scale_dropped"]):
-        sentences.append(f"Rows left out, as they were off the scale: {dropped:,}.")
     return sentences
