@@ -47,6 +47,10 @@ SEEN = {
         SparseRows(5, seed=1),
         "to find people of their tastes, sees what such people choose",
     ),
+    "long rows": (
+        SparseRows(5, seed=1),
+        "who rated far more than all others makes the rows of their class far longer than any",
+    ),
     "model": (
         PredictiveAnonymizer(5, labels="model", seed=1),
         "0.98 by all of somebody's ratings, and 0.70 by eight",
