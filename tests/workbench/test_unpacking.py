@@ -95,6 +95,18 @@ def test_a_size_that_is_a_lie_changes_nothing(tmp_path, monkeypatch):
     assert not (tmp_path / "in" / "some").exists()
 
 
+@pytest.mark.parametrize("way", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_ways_of_packing_that_cannot_be_counted_are_refused(tmp_path, monkeypatch, way):
+    """Two kilobytes of these are gigabytes in memory; nothing of them is opened."""
+    with zipfile.ZipFile(tmp_path / "some.zip", "w", way) as archive:
+        archive.writestr("release.json", bytes(1_000_000))
+    monkeypatch.setattr(unpacking.ZipFile, "open", None)
+    with pytest.raises(RecveilError, match="stored or deflated") as error:
+        unpack_release(tmp_path / "some.zip", tmp_path / "in" / "some")
+    assert len(str(error.value)) < 300
+    assert not (tmp_path / "in" / "some").exists()
+
+
 def test_many_files_are_refused(unpack):
     with pytest.raises(RecveilError, match="more than 1,000 files"):
         unpack(MANIFEST, *((entry(f"file{at}"), b"") for at in range(1_001)))

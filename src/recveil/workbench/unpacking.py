@@ -5,7 +5,7 @@ import shutil
 import stat
 from pathlib import Path, PurePosixPath
 from typing import IO
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.locks import FOR_OWNER, NOT_FOLLOWED
@@ -17,6 +17,8 @@ _MOST_FILES = 1_000
 # Rows that people share are packed small, but not beyond all measure: what grows more is a bomb.
 _GROWTH, _ALWAYS = 200, 100 * 10**6
 _AT_ONCE = 1 << 20
+# Other ways make gigabytes of one small piece, before anybody can count them.
+_WAYS = (ZIP_STORED, ZIP_DEFLATED)
 _REMEDY = "unpack it yourself, look at it, and name the folder"
 
 
@@ -49,7 +51,7 @@ def unpack_release(path: Path, folder: Path) -> None:
     ------
     RecveilError
         If anything in it leads elsewhere, is no plain file, stands twice, is locked by a password,
-        or grows beyond measure.
+        is packed in an unusual way, or grows beyond measure.
     """
     for each in (folder.parent, folder):
         each.mkdir(mode=0o700, exist_ok=each is not folder)
@@ -102,6 +104,11 @@ def _refuse_strange(path: Path, info: ZipInfo) -> None:
     if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         raise RecveilError(
             f"{path.name}: {quoted(name)} is a link or device, and no file; it is not unpacked"
+        )
+    if info.compress_type not in _WAYS:
+        raise RecveilError(
+            f"{path.name}: {quoted(name)} is packed in way {info.compress_type}; expected stored or "
+            f"deflated, as usual in a zip; {_REMEDY}"
         )
     if info.flag_bits & 1:
         raise RecveilError(f"{path.name}: {quoted(name)} is locked by a password; {_REMEDY}")
