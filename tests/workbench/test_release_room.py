@@ -1,6 +1,7 @@
 """The room Release: a release is made, checked, described and taken away; its twin is not."""
 
 import io
+import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -81,6 +82,38 @@ def test_the_publishers_words_stand_beside_the_release(made):
     assert "data@example.org" in made.get("/release").text  # kept for the next one
     (card,) = made.bench.project.folder.glob("releases/*.card.toml")
     assert card.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_release_of_the_same_name_has_nothing_of_the_one_before(made):
+    """Its description and its attack are its own."""
+    first = release(made)
+    made.send(f"/release/{first.id}/describe", publisher="The Library")
+    made.wait("release", "release describe")
+    made.send(f"/release/{first.id}/attack")
+    made.wait("release", "release attack")
+    output = Path(first.settings["output"])
+    shutil.rmtree(output)
+    shutil.rmtree(output.parent / "first.private")
+    made.send("/release/make", method="padded", k="6", name="first", file_format="csv")
+    made.wait("release")
+    page = made.get("/release").text
+    assert "as it will be published</summary>" not in page
+    assert "Attack this release with what the table tells" in page
+    answer = made.get(f"/release/{release(made).id}/download")
+    assert "croissant.json" not in ZipFile(io.BytesIO(answer.content)).namelist()
+    made.send(f"/release/{first.id}/describe", publisher="The Library")
+    made.wait("release", "release describe")
+    assert "is another release" in made.get(f"/release?release={first.id}").text
+
+
+def test_a_description_that_was_changed_is_not_handed_out(made):
+    made.send(f"/release/{release(made).id}/describe", publisher="The Library")
+    made.wait("release", "release describe")
+    (file,) = made.bench.project.folder.glob("releases/*.croissant.json")
+    file.write_text(file.read_text() + " ")
+    answer = made.get(f"/release/{release(made).id}/download")
+    assert answer.status_code == 400
+    assert "describe it again" in answer.text
 
 
 def test_words_that_hide_something_are_refused(made):

@@ -10,8 +10,9 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from recveil.anonymize.methods import has_k
+from recveil.devices import refuse_devices
 from recveil.errors import RecveilError, quoted
-from recveil.release.manifest import twin_name
+from recveil.release.manifest import FileEntry, twin_name
 from recveil.release.registry import all_variants
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
@@ -37,8 +38,8 @@ async def _page(request: Request) -> Response:
     made = [] if chosen is None else _jobs(bench, "release", chosen)
     job = _shown(made, request.query_params.get("release", ""))
     found = bench.project.result(job)
-    attack = None if job is None else _about(bench, "attack", job)
-    description = None if job is None else _about(bench, "describe", job)
+    attack = _about(bench, "attack", job, found)
+    description = _about(bench, "describe", job, found)
     words = bench.project.kept("card", {})
     return bench.page(
         request,
@@ -93,9 +94,13 @@ async def _make(request: Request) -> Response:
 
 async def _attack(request: Request) -> Response:
     bench = bench_of(request)
-    job, _ = _release_of(request)
+    job, found = _release_of(request)
     release = job.settings["output"]
-    settings = {name: job.settings[name] for name in ("source", "reading")} | {"release": release}
+    settings = {
+        **{name: job.settings[name] for name in ("source", "reading")},
+        "release": release,
+        "sha256": found["sha256"],
+    }
     command = command_of(
         "audit",
         settings["source"],
@@ -115,7 +120,12 @@ async def _describe(request: Request) -> Response:
     write_card(words, card)
     bench.project.keep("card", words)
     output = _description_of(bench, found)
-    settings = {"release": job.settings["output"], "output": str(output), "card": str(card)}
+    settings = {
+        "release": job.settings["output"],
+        "sha256": found["sha256"],
+        "output": str(output),
+        "card": str(card),
+    }
     command = command_of(
         "describe", settings["release"], str(output), options={"card": card, "force": True}
     )
@@ -132,9 +142,9 @@ async def _download(request: Request) -> Response:
         raise RecveilError(f"{found['name']}: does not keep its promise, and is not handed out")
     folder = Path(job.settings["output"])
     files = await run_in_threadpool(published_files, folder, found["sha256"])
-    description = _description_of(bench, found)
-    if description.is_file() and not description.is_symlink():
-        files.append(Zipped(_DESCRIPTION, description))
+    described = bench.project.result(_about(bench, "describe", job, found))
+    if described is not None:
+        files.append(await run_in_threadpool(_described, bench, found, described["sha256"]))
     bench.project.note(f"downloaded the release {found['name']}")
     named = {"content-disposition": f'attachment; filename="{found["name"]}.zip"'}
     return StreamingResponse(zipped(files), media_type="application/zip", headers=named)
@@ -172,13 +182,32 @@ def _jobs(bench: Bench, task: str, table: Input) -> list[Job]:
     return [job for job in bench.project.jobs() if job.task == task and job.input == table.id]
 
 
-def _about(bench: Bench, task: str, release: Job) -> Job | None:
-    """Return the newest job of a task that is about a release; None if there is none."""
-    output = release.settings["output"]
+def _about(
+    bench: Bench, task: str, release: Job | None, found: dict[str, Any] | None
+) -> Job | None:
+    """Return the newest job of a task that is about a release; None if there is none.
+
+    Another release may have had the same name, and its folder: the digest tells them apart.
+    """
+    if release is None or found is None:
+        return None
+    about = {"release": release.settings["output"], "sha256": found["sha256"]}
     for job in bench.project.jobs():
-        if job.id > release.id and job.task == task and job.settings.get("release") == output:
+        if job.task == task and about.items() <= job.settings.items():
             return job
     return None
+
+
+def _described(bench: Bench, found: dict[str, Any], sha256: str) -> Zipped:
+    """Return the description of a release, as it was shown."""
+    file = _description_of(bench, found)
+    refuse_devices(file)
+    if file.is_symlink() or not file.is_file() or FileEntry.of(file).sha256 != sha256:
+        raise RecveilError(
+            f"{file.name}: is not the description that was made of this release here; describe it "
+            f"again"
+        )
+    return Zipped(_DESCRIPTION, file)
 
 
 def _needed(bench: Bench) -> Input:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from recveil.errors import RecveilError
 from recveil.workbench.assignment import Assignment
 from recveil.workbench.said import keywords_of
 
@@ -55,18 +56,21 @@ def attack_release(asked: Assignment) -> dict[str, Any]:
     Parameters
     ----------
     asked : Assignment
-        Its settings are the `source`, the `reading` and the `release`.
+        Its settings are the `source`, the `reading`, the `release`, and the `sha256` of its
+        release.json when it was verified.
     """
     from recveil.audit import audit
     from recveil.report import write_audit_page
 
     settings = asked.settings
+    _refuse_another(settings)
     found = audit(
         settings["source"],
         release=settings["release"],
         curves=False,
         **keywords_of(settings["reading"]),
     )
+    _refuse_another(settings)
     plain = found.to_dict()
     write_audit_page(plain, asked.folder / ATTACKED)
     return {"release": plain["release"], "warnings": plain["warnings"]}
@@ -78,11 +82,29 @@ def describe_release(asked: Assignment) -> dict[str, Any]:
     Parameters
     ----------
     asked : Assignment
-        Its settings are the `release`, the `output` and the `card`.
+        Its settings are the `release`, the `sha256` of its release.json when it was verified, the
+        `output` and the `card`.
     """
     from recveil.publish import describe
+    from recveil.release.manifest import FileEntry
 
     settings = asked.settings
     output = Path(settings["output"])
+    _refuse_another(settings)
     describe(settings["release"], output, card=settings["card"], force=True)
-    return {"text": output.read_text(encoding="utf-8")}
+    _refuse_another(settings)
+    return {
+        "text": output.read_text(encoding="utf-8"),
+        "sha256": FileEntry.of(output).sha256,
+    }
+
+
+def _refuse_another(settings: dict[str, Any]) -> None:
+    """Refuse a release that took the place of the one that was verified."""
+    from recveil.release.manifest import MANIFEST, FileEntry
+
+    release = Path(settings["release"])
+    if FileEntry.of(release / MANIFEST).sha256 != settings["sha256"]:
+        raise RecveilError(
+            f"{release.name}: is another release than the one that was verified here; make it again"
+        )
