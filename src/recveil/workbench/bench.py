@@ -9,6 +9,7 @@ from recveil.report.page_of_audit import as_count, as_percent
 from recveil.workbench.guard import FORM, Keys
 from recveil.workbench.jobs import Jobs
 from recveil.workbench.project import Project
+from recveil.workbench.seen import has_changed
 from recveil.workbench.uploads import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -73,12 +74,14 @@ class Bench:
         """
         from starlette.responses import HTMLResponse
 
+        chosen = self.project.chosen_input()
         shared = {
             "rooms": ROOMS,
             "here": request.url.path.strip("/").partition("/")[0],
             "change": self.keys.change,
             "project": str(self.project.folder),
-            "input": self.project.chosen_input(),
+            "input": chosen,
+            "has_changed": has_changed(self.project, chosen),
         }
         text = self._pages.get_template(name).render(**shared | told)
         # Names that are no Unicode cannot be sent.

@@ -21,6 +21,7 @@ from recveil.workbench.commands import command_of
 from recveil.workbench.frontier_drawing import draw
 from recveil.workbench.project import Input, Job
 from recveil.workbench.question import Question
+from recveil.workbench.seen import is_of_it, refuse_changed, state_of
 from recveil.workbench.settings_table import tabulate
 
 _ROOM = "choose"
@@ -113,6 +114,7 @@ def _usual_question(
 async def _start(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = _needed(bench)
+    refuse_changed(bench.project, chosen)
     names = methods_to_choose(of=_kind_of(bench, chosen))
     methods = [name for name in names if form.get(f"method-{name}")]
     if not methods:
@@ -127,6 +129,7 @@ async def _start(request: Request) -> Response:
         "methods": methods,
         "ks": ks,
         "shadows": shadows,
+        "seen": state_of(chosen.place),
     }
     told = {"methods": ",".join(methods), "k": ",".join(map(str, ks)), "shadows": shadows}
     command = command_of(
@@ -177,7 +180,9 @@ def _needed(bench: Bench) -> Input:
 def _job_of_choice(bench: Bench, table: Input) -> Job | None:
     """Return the newest comparison of a table, read as it is read now; None if there is none."""
     job = bench.project.last_job(_ROOM, table.id)
-    return job if job is not None and job.settings["reading"] == table.reading else None
+    if job is None or job.settings["reading"] != table.reading:
+        return None
+    return job if is_of_it(bench.project, table, job) else None
 
 
 def _so_far(bench: Bench, table: Input | None) -> dict[str, Any] | None:
@@ -189,6 +194,8 @@ def _so_far(bench: Bench, table: Input | None) -> dict[str, Any] | None:
         return None
     for job in bench.project.jobs():
         if (job.room, job.input, job.settings.get("reading")) != (_ROOM, table.id, table.reading):
+            continue
+        if not is_of_it(bench.project, table, job):
             continue
         found = bench.project.result(job)
         file = bench.project.job_folder(job.id) / SO_FAR

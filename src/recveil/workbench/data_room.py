@@ -15,6 +15,7 @@ from recveil.workbench.places import place_of
 from recveil.workbench.project import Input, Job
 from recveil.workbench.risk_room import job_of_risk, start_auditing
 from recveil.workbench.said import COLUMNS, said_in
+from recveil.workbench.seen import state_of
 from recveil.workbench.uploads import LONGEST_NAME, receive
 
 _ROOM = "data"
@@ -81,6 +82,17 @@ async def _read_so(request: Request) -> Response:
     return go_to("/data")
 
 
+async def _again(request: Request) -> Response:
+    """Look again at a table that has changed."""
+    bench = bench_of(request)
+    chosen = bench.project.chosen_input()
+    if chosen is None:
+        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    bench.project.note(f"looked again at {chosen.name}")
+    start_inspecting(bench, chosen)
+    return go_to("/data")
+
+
 async def _choose(request: Request) -> Response:
     bench_of(request).project.choose_input(_number_in(request))
     return go_to("/data")
@@ -116,7 +128,7 @@ def start_inspecting(bench: Bench, table: Input) -> Job:
     return bench.jobs.start(
         _ROOM,
         "inspect",
-        {"source": table.place, "reading": table.reading},
+        {"source": table.place, "reading": table.reading, "seen": state_of(table.place)},
         command=command_of("inspect", table.place, options=table.reading),
         input=table.id,
         then=audit_next,
@@ -128,6 +140,7 @@ ROUTES = [
     Route("/data/upload", _upload, methods=["PUT"]),
     Route("/data/name", _name, methods=["POST"]),
     Route("/data/reading", _read_so, methods=["POST"]),
+    Route("/data/again", _again, methods=["POST"]),
     Route("/data/choose", _choose, methods=["POST"]),
     Route("/data/forget", _forget, methods=["POST"]),
 ]

@@ -20,6 +20,7 @@ from recveil.workbench.choosing_tasks import kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
 from recveil.workbench.project import Input, Job
 from recveil.workbench.releasing_tasks import ATTACKED
+from recveil.workbench.seen import is_of_it, refuse_changed, state_of
 from recveil.workbench.verdict_told import say_verdict
 from recveil.workbench.zipping import Zipped, published_files, zipped
 
@@ -46,6 +47,7 @@ async def _page(request: Request) -> Response:
         "release.html.jinja",
         job=job,
         found=found,
+        is_of_it=chosen is None or job is None or is_of_it(bench.project, chosen, job),
         verdict=None if found is None else say_verdict(found["verification"]),
         running=bench.jobs.running_in(_ROOM),
         made=[each for each in made if each.state == "done"],
@@ -66,6 +68,7 @@ async def _page(request: Request) -> Response:
 async def _make(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = _needed(bench)
+    refuse_changed(bench.project, chosen)
     name, method, k = _name(form), form.get("method", ""), None
     takes_k = _methods(bench, chosen)
     if method not in takes_k:
@@ -87,6 +90,7 @@ async def _make(request: Request) -> Response:
         "output": str(output),
         "k": k,
         "options": options,
+        "seen": state_of(chosen.place),
     }
     bench.jobs.start(_ROOM, "release", settings, command=command, input=chosen.id)
     return go_to("/release")

@@ -9,6 +9,7 @@ from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.commands import command_of
 from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.project import RESULT, Input, Job
+from recveil.workbench.seen import is_of_it, refuse_changed, state_of
 
 _ROOM, _DRAWING = "risk", "page of the audit"
 # Tasks that have an audit's page drawn.
@@ -42,6 +43,7 @@ async def _start(request: Request) -> Response:
     chosen = bench.project.chosen_input()
     if chosen is None:
         raise RecveilError("there is no table yet; drop or name one on the page Data")
+    refuse_changed(bench.project, chosen)
     start_auditing(bench, chosen, curves=bool(form_of(request).get("curves")))
     return go_to("/risk")
 
@@ -60,7 +62,9 @@ async def _whole(request: Request) -> Response:
 def job_of_risk(bench: Bench, table: Input) -> Job | None:
     """Return the newest audit of a table, read as it is read now; None if there is none."""
     job = bench.project.last_job(_ROOM, table.id)
-    return job if job is not None and job.settings["reading"] == table.reading else None
+    if job is None or job.settings["reading"] != table.reading:
+        return None
+    return job if is_of_it(bench.project, table, job) else None
 
 
 def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
@@ -75,7 +79,12 @@ def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
     return bench.jobs.start(
         _ROOM,
         "audit",
-        {"source": table.place, "reading": table.reading, "curves": curves},
+        {
+            "source": table.place,
+            "reading": table.reading,
+            "curves": curves,
+            "seen": state_of(table.place),
+        },
         command=command_of(
             "audit", table.place, options={**table.reading, "no_curves": not curves}
         ),

@@ -107,8 +107,8 @@ def _refuse_strange(path: Path, info: ZipInfo) -> None:
         )
     if info.compress_type not in _WAYS:
         raise RecveilError(
-            f"{path.name}: {quoted(name)} is packed in way {info.compress_type}; expected stored or "
-            f"deflated, as usual in a zip; {_REMEDY}"
+            f"{path.name}: {quoted(name)} is packed in way {info.compress_type}; expected stored "
+            f"or deflated, as usual in a zip; {_REMEDY}"
         )
     if info.flag_bits & 1:
         raise RecveilError(f"{path.name}: {quoted(name)} is locked by a password; {_REMEDY}")
