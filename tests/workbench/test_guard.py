@@ -9,7 +9,7 @@ NEXT_DOOR = "http://127.0.0.1:9999"
 
 
 class TestWhoGetsIn:
-    @pytest.mark.parametrize("place", ["/", "/data", "/risk", "/jobs/1/events", "/nowhere"])
+    @pytest.mark.parametrize("place", ["/", "/data", "/risk", "/jobs/1/progress", "/nowhere"])
     def test_nobody_without_the_token(self, outside, place):
         answer = outside.get(place)
         assert answer.status_code == 403
@@ -132,7 +132,7 @@ class TestEveryAnswer:
     def test_static_files_are_ours_alone(self, browser):
         for place in ("/static/../bench.py", "/static/%2e%2e/bench.py", "/static//etc/passwd"):
             assert browser.get(place).status_code == 404
-        for name in ("htmx.min.js", "htmx-sse.min.js", "workbench.js", "workbench.css"):
+        for name in ("htmx.min.js", "workbench.js", "workbench.css"):
             assert browser.get(f"/static/{name}").status_code == 200
 
 

@@ -49,6 +49,19 @@ def is_alive(process):
     return process.poll() is None
 
 
+def test_how_far_it_is_is_asked_for_and_never_streamed(browser, long_work):
+    """A browser keeps six streams open, and seven pages froze it."""
+    running = browser.bench.jobs.running(long_work.id)
+    running.told.append(("cell", {}))
+    known = browser.get(f"/jobs/{long_work.id}/progress?told=1")
+    news = browser.get(f"/jobs/{long_work.id}/progress?told=0")
+    browser.bench.jobs.cancel(long_work.id)
+    assert "hx-trigger" not in known.headers
+    assert news.headers["hx-trigger"] == f"told-{long_work.id}"
+    assert "progress?told=1" in news.text
+    assert "<progress" in news.text
+
+
 def test_progress_is_heard_and_a_cancelled_job_ends(bench, long_work):
     running = bench.jobs.running(long_work.id)
     until(lambda: running.far.fraction > 0 and running.far.part)
@@ -129,11 +142,11 @@ class TestWithoutProcesses:
     def test_what_happens_is_told_as_it_happens(self, browser, small_table):
         browser.drop("ratings.csv", small_table)
         job = browser.bench.project.last_job("data")
-        events = browser.get(f"/jobs/{job.id}/events")
-        assert events.headers["content-type"].startswith("text/event-stream")
-        assert "event: ended\ndata: done\n" in events.text
         browser.wait("data", "risk")
-        assert browser.get("/jobs/999/events").status_code == 400
+        ended = browser.get(f"/jobs/{job.id}/progress")
+        assert ended.status_code == 286  # htmx asks no more
+        assert ended.headers["hx-trigger"] == f"ended-{job.id}"
+        assert browser.get("/jobs/999/progress").status_code == 400
         assert browser.send("/jobs/999/cancel").status_code == 400
 
 

@@ -1,13 +1,11 @@
 """Application: the pages of all rooms, behind the guard."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -26,8 +24,8 @@ from recveil.workbench.guard import FAULT, Guard
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-# Seconds between two looks at a job that runs.
-_SOON = 0.2
+# With this status htmx ends what it asks again and again.
+_ASK_NO_MORE = 286
 
 
 def make_application(bench: Bench, port: int) -> Guard:
@@ -50,7 +48,7 @@ def make_application(bench: Bench, port: int) -> Guard:
             *check_room.ROUTES,
             *log_room.ROUTES,
             Route("/static/look.css", _look),
-            Route("/jobs/{number:int}/events", _events),
+            Route("/jobs/{number:int}/progress", _progress),
             Route("/jobs/{number:int}/cancel", _cancel, methods=["POST"]),
             Mount("/static", static),
         ],
@@ -82,30 +80,17 @@ async def _cancel(request: "Request") -> Response:
     return go_to(f"/{job.room}")
 
 
-async def _events(request: "Request") -> Response:
-    """Tell how far a job is, until it ends, as server-sent events."""
+async def _progress(request: "Request") -> Response:
+    """Tell how far a job is; a page asks again and again, as no browser keeps many streams open."""
     bench = bench_of(request)
     number = bench.project.job(request.path_params["number"]).id
-    return StreamingResponse(_news(bench, number), media_type="text/event-stream")
-
-
-async def _news(bench: Bench, number: int) -> AsyncIterator[str]:
-    last, n_told = "", 0
-    while (running := bench.jobs.running(number)) is not None:
-        told = bench.fragment("progress.html.jinja", running=running)
-        if told != last:
-            yield _event("progress", told)
-            last = told
-        if len(running.told) > n_told:
-            n_told = len(running.told)
-            yield _event("told", str(n_told))
-        await asyncio.sleep(_SOON)
-    yield _event("ended", bench.project.job(number).state)
-
-
-def _event(name: str, text: str) -> str:
-    data = "".join(f"data: {line}\n" for line in text.splitlines() or [""])
-    return f"event: {name}\n{data}\n"
+    running = bench.jobs.running(number)
+    if running is None:
+        # What is of it now is read by whatever on the page waits for this.
+        return Response("", _ASK_NO_MORE, headers={"hx-trigger": f"ended-{number}"})
+    known = request.query_params.get("told", "")
+    headers = {} if known == str(len(running.told)) else {"hx-trigger": f"told-{number}"}
+    return HTMLResponse(bench.fragment("progress.html.jinja", running=running), headers=headers)
 
 
 async def _tell_error(request: "Request", error: Exception) -> Response:
