@@ -126,3 +126,29 @@ class TestATable:
         assert browser.send("/check/again", k="2").status_code == 400
         assert browser.send("/check/name", place="/nowhere").status_code == 400
         assert browser.get("/check").status_code == 200
+
+
+def test_what_was_checked_can_be_removed(browser, release, tmp_path):
+    browser.drop("first.zip", packed(release), "/check/upload")
+    browser.drop("out.zip", packed(release), "/check/upload")
+    browser.wait("check")
+    browser.send("/check/name", place=str(release))
+    browser.wait("check")
+    project = browser.bench.project
+    assert list((project.folder / "checked").rglob("*.zip"))
+    assert browser.send("/check/forget").status_code == 200
+    assert not (project.folder / "checked").exists()
+    assert not list(project.folder.glob("jobs/*/*"))
+    assert (release / "release.json").is_file()
+    page = browser.get("/check").text
+    assert "out.zip" not in page
+    browser.drop("out.zip", packed(release), "/check/upload")
+    assert [job.state for job in browser.wait("check")] == ["done"]
+
+
+def test_a_link_in_the_place_of_what_was_dropped_is_not_followed(browser, tmp_path):
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "thesis.txt").write_text("mine")
+    (browser.bench.project.folder / "checked").symlink_to(tmp_path / "victim")
+    browser.send("/check/forget")
+    assert (tmp_path / "victim" / "thesis.txt").read_text() == "mine"

@@ -50,6 +50,25 @@ def test_it_answers_and_ends(served, tmp_path, number, code):
     assert "open.html" not in left
 
 
+def test_what_came_half_is_gone_at_the_next_start(tmp_path):
+    """Of both folders: what is private does not stay."""
+    from recveil.workbench.project import Project
+    from recveil.workbench.uploads import UPLOADS
+
+    project = Project(tmp_path / "project")
+    halves = [project.folder_for(name) / "0123.part" for name in UPLOADS]
+    project.close()
+    for half in halves:
+        half.write_text("ann,film,5")
+    command = [sys.executable, "-m", "recveil", "workbench", "project", "--no-open-browser"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert "http://" in process.stdout.readline()
+    process.terminate()
+    process.communicate(timeout=40)
+    assert not [half for half in halves if half.exists()]
+    assert {half.parent.name for half in halves} == {"inputs", "checked"}
+
+
 def test_it_listens_on_this_machine_alone(served):
     address, _ = served
     port = int(re.search(r":(\d+)/", address)[1])

@@ -4,6 +4,7 @@ import shutil
 from typing import Any
 from urllib.parse import unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -16,7 +17,7 @@ from recveil.workbench.commands import command_of
 from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.places import place_of
 from recveil.workbench.project import Job
-from recveil.workbench.uploads import LONGEST_NAME, receive
+from recveil.workbench.uploads import CHECKED, LONGEST_NAME, receive
 from recveil.workbench.verdict_told import say_verdict
 
 _ROOM, _TASK = "check", "check"
@@ -54,7 +55,7 @@ async def _upload(request: Request) -> Response:
     name = unquote(request.headers.get("x-file-name", ""))[:LONGEST_NAME] or "release.zip"
     try:
         came = await receive(
-            request.stream(), name, bench.project.folder_for("checked"), most=bench.most_bytes
+            request.stream(), name, bench.project.folder_for(CHECKED), most=bench.most_bytes
         )
     except RecveilError as error:
         return JSONResponse({"error": str(error)}, 400)
@@ -81,6 +82,24 @@ async def _again(request: Request) -> Response:
         raise RecveilError("there is nothing to check yet; drop or name a release")
     _start(bench, _options(form), with_table=bool(form.get("with_table")))
     return go_to("/check")
+
+
+async def _forget(request: Request) -> Response:
+    """Remove all that was dropped here, and all that was found of it."""
+    bench = bench_of(request)
+    await run_in_threadpool(bench.jobs.end_room, _ROOM)
+    await run_in_threadpool(_remove, bench)
+    bench.project.note("removed what was checked from the project")
+    return go_to("/check")
+
+
+def _remove(bench: Bench) -> None:
+    bench.project.keep(_KEPT, None)
+    for job in bench.project.jobs():
+        if job.room == _ROOM:
+            shutil.rmtree(bench.project.job_folder(job.id), ignore_errors=True)
+    # A link is not followed: what lies elsewhere stays.
+    shutil.rmtree(bench.project.folder / CHECKED, ignore_errors=True)
 
 
 def _options(form: dict[str, str]) -> dict[str, Any]:
@@ -151,4 +170,5 @@ ROUTES = [
     Route("/check/upload", _upload, methods=["PUT"]),
     Route("/check/name", _name, methods=["POST"]),
     Route("/check/again", _again, methods=["POST"]),
+    Route("/check/forget", _forget, methods=["POST"]),
 ]

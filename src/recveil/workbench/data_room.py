@@ -16,7 +16,7 @@ from recveil.workbench.project import Input, Job
 from recveil.workbench.risk_room import job_of_risk, start_auditing
 from recveil.workbench.said import COLUMNS, said_in
 from recveil.workbench.seen import state_of
-from recveil.workbench.uploads import LONGEST_NAME, receive
+from recveil.workbench.uploads import INPUTS, LONGEST_NAME, receive
 
 _ROOM = "data"
 
@@ -49,7 +49,7 @@ async def _upload(request: Request) -> Response:
     name = unquote(request.headers.get("x-file-name", ""))[:LONGEST_NAME] or "table"
     try:
         came = await receive(
-            request.stream(), name, bench.project.folder_for("inputs"), most=bench.most_bytes
+            request.stream(), name, bench.project.folder_for(INPUTS), most=bench.most_bytes
         )
     except RecveilError as error:
         return JSONResponse({"error": str(error)}, 400)

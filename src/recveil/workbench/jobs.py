@@ -129,6 +129,12 @@ class Jobs:
                 self.cancel(running.job.id)
                 running.has_ended.wait(2 * _PATIENCE)
 
+    def end_room(self, room: str) -> None:
+        """Ask what runs for a room to end, and wait until it has."""
+        while (running := self.running_in(room)) is not None:
+            self.cancel(running.job.id)
+            running.has_ended.wait(2 * _PATIENCE)
+
     def _running_of(self, input: int) -> list[Running]:
         with self._lock:
             return [each for each in self._running.values() if each.job.input == input]

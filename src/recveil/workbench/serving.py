@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from recveil.errors import RecveilError
 from recveil.locks import FOR_OWNER
 from recveil.workbench.project import Project
-from recveil.workbench.uploads import forget_halves
+from recveil.workbench.uploads import UPLOADS, forget_halves
 
 if TYPE_CHECKING:
     from recveil.workbench.bench import Bench
@@ -97,7 +97,8 @@ def _serve(bench: "Bench", listener: socket.socket, *, open_browser: bool) -> No
 
     from recveil.workbench.application import make_application
 
-    forget_halves(bench.project.folder_for("inputs"))
+    for folder in UPLOADS:
+        forget_halves(bench.project.folder_for(folder))
     port = listener.getsockname()[1]
     address = f"http://{_HERE}:{port}/?token={bench.keys.token}"
     config = uvicorn.Config(

@@ -14,6 +14,8 @@ from recveil.errors import RecveilError, shortened
 from recveil.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.memory import in_words
 
+# Folders of a project into which files come.
+UPLOADS = INPUTS, CHECKED = "inputs", "checked"
 # No file is larger, whatever the disk holds.
 MOST_BYTES = 64 * 10**9
 # So much of the disk stays free: a full one would break what others write.
