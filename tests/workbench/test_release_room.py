@@ -73,7 +73,7 @@ def test_what_was_changed_since_is_not_handed_out(made):
 def test_the_publishers_words_stand_beside_the_release(made):
     words = {"publisher": 'The "Library"', "contact": "data@example.org"}
     made.send(f"/release/{release(made).id}/describe", **words)
-    assert [job.state for job in made.wait("release")] == ["done"]
+    assert [job.state for job in made.wait("release describe")] == ["done"]
     answer = made.get(f"/release/{release(made).id}/download")
     with ZipFile(io.BytesIO(answer.content)) as archive:
         told = archive.read("croissant.json").decode()
@@ -170,10 +170,10 @@ def test_noise_needs_a_scale_that_somebody_named(dropped):
 
 def test_the_attack_on_it_is_told(made):
     made.send(f"/release/{release(made).id}/attack")
-    assert [job.state for job in made.wait("release")] == ["done"]
+    assert [job.state for job in made.wait("release attack")] == ["done"]
     page = made.get("/release").text
     assert "In the release, " in page
-    number = made.bench.project.last_job("release").id
+    number = made.bench.project.last_job("release attack").id
     assert "sandbox" in made.get(f"/release/{number}/audit.html").headers["content-security-policy"]
 
 
@@ -183,3 +183,23 @@ def test_the_log_tells_who_did_what(made):
     assert "recveil anonymize" in page
     command = release(made).command
     assert command.endswith("--method predictive --homogenize padded --file-format csv")
+
+
+def test_an_attack_a_description_and_a_release_run_side_by_side(made):
+    number = release(made).id
+    again = {"method": "padded", "k": "5", "name": "second", "file_format": "csv"}
+    made.send(f"/release/{number}/attack", follow=False)
+    made.send(f"/release/{number}/describe", publisher="The Library", follow=False)
+    made.send("/release/make", **again, follow=False)
+    refused = made.send("/release/make", **{**again, "name": "third"})
+    jobs = made.wait("release attack", "release describe", "release")
+    assert [job.state for job in jobs] == ["done"] * 3
+    assert refused.status_code == 400
+    assert "is being made" in refused.text
+
+
+def test_a_cancelled_attack_leads_back_to_the_page(made):
+    made.send(f"/release/{release(made).id}/attack", follow=False)
+    attack = made.bench.project.last_job("release attack")
+    answer = made.send(f"/jobs/{attack.id}/cancel", follow=False)
+    assert answer.headers["location"] == "/release"

@@ -77,7 +77,7 @@ async def _cancel(request: "Request") -> Response:
     job = bench.project.job(request.path_params["number"])
     bench.jobs.cancel(job.id)
     bench.project.note(f"cancelled: {job.task}")
-    return go_to(f"/{job.room}")
+    return go_to(f"/{job.room.partition(' ')[0]}")  # "release attack" is on the page release
 
 
 async def _progress(request: "Request") -> Response:

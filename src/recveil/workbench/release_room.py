@@ -18,6 +18,7 @@ from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
 from recveil.workbench.choosing_tasks import kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
+from recveil.workbench.jobs import Running
 from recveil.workbench.project import Input, Job
 from recveil.workbench.releasing_tasks import ATTACKED
 from recveil.workbench.seen import is_of_it, refuse_changed, state_of
@@ -25,6 +26,8 @@ from recveil.workbench.verdict_told import say_verdict
 from recveil.workbench.zipping import Zipped, published_files, zipped
 
 _ROOM, _RELEASES = "release", "releases"
+# What is asked of a release has rooms of its own: nothing of it cancels the rest.
+_ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
 _CARD, _DESCRIPTION = "card.toml", "croissant.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _FORMATS = ("parquet", "csv")
@@ -52,8 +55,10 @@ async def _page(request: Request) -> Response:
         running=bench.jobs.running_in(_ROOM),
         made=[each for each in made if each.state == "done"],
         attack=attack,
+        attacking=_running(bench, attack),
         attacked=bench.project.result(attack),
         description=description,
+        describing=_running(bench, description),
         described=bench.project.result(description),
         words=words,
         labels=LABELS,
@@ -69,6 +74,8 @@ async def _make(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = _needed(bench)
     refuse_changed(bench.project, chosen)
+    if bench.jobs.running_in(_ROOM) is not None:
+        raise RecveilError("a release is being made; wait until it is there, or cancel it first")
     name, method, k = _name(form), form.get("method", ""), None
     takes_k = _methods(bench, chosen)
     if method not in takes_k:
@@ -111,7 +118,7 @@ async def _attack(request: Request) -> Response:
         options={**settings["reading"], "release": release, "no_curves": True},
     )
     bench.project.note(f"attacked the release {Path(release).name}", command)
-    bench.jobs.start(_ROOM, "attack", settings, command=command, input=job.input)
+    bench.jobs.start(_ATTACKS, "attack", settings, command=command, input=job.input)
     return go_to(f"/release?release={job.id}")
 
 
@@ -134,7 +141,7 @@ async def _describe(request: Request) -> Response:
         "describe", settings["release"], str(output), options={"card": card, "force": True}
     )
     bench.project.note(f"described the release {found['name']}", command)
-    bench.jobs.start(_ROOM, "describe", settings, command=command, input=job.input)
+    bench.jobs.start(_DESCRIPTIONS, "describe", settings, command=command, input=job.input)
     return go_to(f"/release?release={job.id}")
 
 
@@ -200,6 +207,10 @@ def _about(
         if job.task == task and about.items() <= job.settings.items():
             return job
     return None
+
+
+def _running(bench: Bench, job: Job | None) -> Running | None:
+    return None if job is None else bench.jobs.running(job.id)
 
 
 def _described(bench: Bench, found: dict[str, Any], sha256: str) -> Zipped:
