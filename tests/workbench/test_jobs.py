@@ -4,10 +4,12 @@ import io
 import json
 import os
 import signal
+import threading
 import time
 
 import pytest
 
+from recveil.errors import RecveilError
 from recveil.workbench import jobs
 from recveil.workbench.project import Project
 
@@ -118,6 +120,77 @@ def test_a_spare_process_takes_the_next_work(tmp_path):
     own.close()
     assert not is_alive(waiting)
     project.close()
+
+
+class Slow(Killed):
+    """A process that takes its time to end when it is asked to."""
+
+    alive = most = 0
+
+    def __init__(self):
+        super().__init__(b"")
+        self.end = threading.Event()
+        Slow.alive += 1
+        Slow.most = max(Slow.most, Slow.alive)
+
+    def wait(self, seconds=None):
+        if self.end.wait(0.2):
+            return
+        self.end.set()
+        Slow.alive -= 1
+
+
+def test_many_quick_clicks_are_never_many_processes(bench, monkeypatch):
+    """What is cancelled ends first; those in between never begin."""
+    monkeypatch.setattr(jobs, "_open_worker", Slow)
+    several = [bench.jobs.start("risk", "audit", {}) for _ in range(15)]
+    other = bench.jobs.start("data", "inspect", {})
+    until(lambda: all(bench.jobs.running(job.id) is None for job in (*several, other)))
+    assert Slow.most == 2, "one for each room"
+    states = [bench.project.job(job.id).state for job in several]
+    assert states == ["cancelled"] * 14 + ["failed"]
+
+
+def test_a_job_that_waits_ends_with_the_workbench(bench, monkeypatch):
+    monkeypatch.setattr(jobs, "_open_worker", Slow)
+    for _ in range(2):
+        last = bench.jobs.start("risk", "audit", {})
+    bench.jobs.close()
+    assert bench.project.job(last.id).state == "stopped"
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_end_that_cannot_be_written_is_told_and_written_later(browser, small_table, monkeypatch):
+    """The disk is full when a job ends."""
+    bench, end_job = browser.bench, browser.bench.project.end_job
+
+    def full(*_):
+        raise RecveilError("cannot be written (database or disk is full)")
+
+    browser.drop("shop.csv", small_table)
+    browser.wait("data", "risk")
+    monkeypatch.setattr(bench.project, "end_job", full)
+    browser.send("/risk/start")
+    (job,) = browser.wait("risk")
+    assert job.state == "running"
+    page = browser.get("/risk").text
+    assert "could not be noted" in page
+    assert "<progress" not in page
+    monkeypatch.setattr(bench.project, "end_job", end_job)
+    browser.send("/risk/start")
+    browser.wait("risk")
+    assert bench.project.job(job.id).state == "done"
+    assert "could not be noted" not in browser.get("/risk").text
+
+
+def test_a_process_that_cannot_be_opened_is_told(bench, monkeypatch):
+    def none():
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(jobs, "_open_worker", none)
+    with pytest.raises(RecveilError, match="no process can work on it"):
+        bench.jobs.start("risk", "audit", {})
+    assert bench.project.last_job("risk").state == "failed"
 
 
 @pytest.mark.usefixtures("quick")

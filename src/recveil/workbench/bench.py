@@ -81,6 +81,7 @@ class Bench:
             "change": self.keys.change,
             "project": str(self.project.folder),
             "input": chosen,
+            "unnoted": self.jobs.unnoted(),
             "has_changed": has_changed(self.project, chosen),
         }
         text = self._pages.get_template(name).render(**shared | told)

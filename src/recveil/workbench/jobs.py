@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, reason_of
 from recveil.progress import HowFar
 from recveil.workbench.project import Job, Project
 
@@ -25,10 +25,11 @@ class Running:
     Parameters
     ----------
     job : Job
-    process : subprocess.Popen
+    process : subprocess.Popen, optional
+        None while it waits for what ran before it in its room to end.
     """
 
-    def __init__(self, job: Job, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, job: Job, process: "subprocess.Popen[bytes] | None" = None) -> None:
         self.job, self.process = job, process
         self.far = HowFar(0.0, "", None)
         self.told: list[tuple[str, Any]] = []
@@ -56,6 +57,8 @@ class Jobs:
         self._running: dict[int, Running] = {}
         self._lock = threading.RLock()
         self._is_closed = False
+        # How jobs ended that could not be noted in the project, as on a disk that is full.
+        self._unnoted: dict[int, tuple[str, str]] = {}
 
     def start(
         self,
@@ -67,7 +70,7 @@ class Jobs:
         input: int | None = None,
         then: Callable[[Job], object] | None = None,
     ) -> Job:
-        """Begin something; what still runs for the same room is cancelled.
+        """Begin something; what still runs for the same room is cancelled, and ends first.
 
         Parameters
         ----------
@@ -86,12 +89,15 @@ class Jobs:
         with self._lock:
             if self._is_closed:
                 raise RecveilError("the workbench is being closed: nothing new is begun")
+            self._note_the_rest()
+            before = [each for each in self._running.values() if each.job.room == room]
             self.cancel_room(room)
             job = self._project.begin_job(room, task, dict(settings), command, input)
-            running = Running(job, self._open(job))
+            running = Running(job)
+            if not before:
+                running.process = self._opened(job)
             self._running[job.id] = running
-            watcher = threading.Thread(target=self._watch, args=(running, then), daemon=True)
-            watcher.start()
+            threading.Thread(target=self._watch, args=(running, before, then), daemon=True).start()
         return job
 
     def running(self, number: int) -> Running | None:
@@ -107,10 +113,13 @@ class Jobs:
 
     def cancel(self, number: int) -> None:
         """Ask a job to end; it tidies up first."""
-        running = self.running(number)
-        if running is None or running.is_cancelled:
+        with self._lock:
+            running = self._running.get(number)
+            if running is None or running.is_cancelled:
+                return
+            running.is_cancelled = True
+        if running.process is None:  # it will not begin
             return
-        running.is_cancelled = True
         _let_go(running.process.stdin)
         killer = threading.Timer(_PATIENCE, running.process.kill)
         killer.daemon = True
@@ -148,12 +157,52 @@ class Jobs:
                 _let_go(self._spare.stdin)
                 self._spare.wait(_PATIENCE)
                 _let_go(self._spare.stdout)
-        for running in left:
-            _let_go(running.process.stdin)
+        begun = [each.process for each in left if each.process is not None]
+        for process in begun:
+            _let_go(process.stdin)
         for running in left:
             if not running.has_ended.wait(_PATIENCE):
-                running.process.kill()
+                for process in begun:
+                    process.kill()
                 running.has_ended.wait(_PATIENCE)
+
+    def unnoted(self) -> dict[int, str]:
+        """Return why jobs failed, or how else they ended, that could not be noted."""
+        with self._lock:
+            return {
+                number: error
+                or f"It is {state}, but that could not be noted in the project: its disk may be "
+                f"full. Make room, and run it again."
+                for number, (state, error) in self._unnoted.items()
+            }
+
+    def _opened(self, job: Job) -> "subprocess.Popen[bytes]":
+        """Give a job its process, or note that there is none."""
+        try:
+            return self._open(job)
+        except OSError as error:
+            why = f"no process can work on it ({reason_of(error)}); make room, and run it again"
+            self._note(job.id, "failed", why)
+            raise RecveilError(f"{job.task}: {why}") from None
+
+    def _note(self, number: int, state: str, error: str) -> bool:
+        """Note how a job ended; keep it in mind where that cannot be written. Say whether it was.
+
+        What ended is told in any case, and written when there is room again.
+        """
+        try:
+            self._project.end_job(number, state, error)
+        except RecveilError:
+            with self._lock:
+                self._unnoted[number] = state, error
+            return False
+        with self._lock:
+            self._unnoted.pop(number, None)
+        return True
+
+    def _note_the_rest(self) -> None:
+        for number, (state, error) in list(self._unnoted.items()):
+            self._note(number, state, error)
 
     def _open(self, job: Job) -> "subprocess.Popen[bytes]":
         """Give a process its work: the one that waits, if there is one."""
@@ -170,18 +219,18 @@ class Jobs:
             self._spare = _open_worker()
         return process
 
-    def _watch(self, running: Running, then: Callable[[Job], object] | None) -> None:
+    def _watch(
+        self, running: Running, before: list[Running], then: Callable[[Job], object] | None
+    ) -> None:
         """Hear what a worker tells until it ends, and note how it ended."""
-        ended = _hear(running)
-        running.process.wait()
-        _let_go(running.process.stdin)
-        _let_go(running.process.stdout)
-        state, error = ended or self._died(running)
-        if state == "cancelled" and not running.is_cancelled:
-            state = "stopped"
+        for each in before:  # so that many quick clicks are never many processes
+            each.has_ended.wait()
         try:
-            self._project.end_job(running.job.id, state, error)
-            if state == "done" and then is not None:
+            state, error = self._end_of(running)
+            if state == "cancelled" and not running.is_cancelled:
+                state = "stopped"
+            is_noted = self._note(running.job.id, state, error)
+            if state == "done" and is_noted and then is not None:
                 with suppress(RecveilError):  # nothing new is begun while all is being closed
                     then(running.job)
         finally:
@@ -189,11 +238,31 @@ class Jobs:
                 del self._running[running.job.id]
             running.has_ended.set()
 
-    def _died(self, running: Running) -> tuple[str, str]:
+    def _end_of(self, running: Running) -> tuple[str, str]:
+        """Wait for a job to end; return how it did, and why it failed."""
+        with self._lock:
+            if running.process is None and not (running.is_cancelled or self._is_closed):
+                try:
+                    running.process = self._open(running.job)
+                except OSError as error:
+                    why = reason_of(error)
+                    return "failed", f"no process can work on it ({why}); make room; run it again"
+        process = running.process
+        if process is None:
+            return "cancelled", ""
+        ended = _hear(running, process)
+        process.wait()
+        _let_go(process.stdin)
+        _let_go(process.stdout)
+        if ended is None:
+            return self._died(running, process.returncode)
+        state, error = ended
+        return state, error
+
+    def _died(self, running: Running, code: int) -> tuple[str, str]:
         """Say how a worker ended that did not say it."""
         if running.is_cancelled or self._is_closed:
             return "cancelled", ""
-        code = running.process.returncode
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
         return "failed", (
             f"the process that worked on it ended {how} and said nothing; if memory is short, "
@@ -201,10 +270,10 @@ class Jobs:
         )
 
 
-def _hear(running: Running) -> list[str] | None:
+def _hear(running: Running, process: "subprocess.Popen[bytes]") -> list[str] | None:
     """Note what a worker tells; return how it ended, if it says so."""
     ended: list[str] | None = None
-    for line in running.process.stdout or ():
+    for line in process.stdout or ():
         try:
             told = json.loads(line)
         except ValueError:  # it was cut off in the middle of a line
