@@ -1,11 +1,14 @@
 """Whose connection it is."""
 
+import os
+
 import pytest
 
 from recveil.workbench import peers
 from recveil.workbench.peers import is_of_somebody_else, may_ask
 
 HERE, MAPPED = "0100007F", "0000000000000000FFFF00000100007F"
+ASKS = ("127.0.0.1", 50_000)
 
 
 def line(*, address=HERE, state="01", owner=1_000, port=50_000, to_port=8_080):
@@ -15,7 +18,7 @@ def line(*, address=HERE, state="01", owner=1_000, port=50_000, to_port=8_080):
 
 @pytest.mark.parametrize("address", [HERE, MAPPED])
 def test_the_owner_may(address):
-    assert may_ask([line(address=address)], 50_000, 8_080, 1_000)
+    assert may_ask([line(address=address)], ASKS, 8_080, 1_000)
 
 
 @pytest.mark.parametrize(
@@ -31,15 +34,50 @@ def test_the_owner_may(address):
     ],
 )
 def test_nobody_else_may(other):
-    assert not may_ask([other], 50_000, 8_080, 1_000)
+    assert not may_ask([other], ASKS, 8_080, 1_000)
 
 
 def test_the_administrator_may():
-    assert may_ask([line(owner=0)], 50_000, 8_080, 1_000)
+    assert may_ask([line(owner=0)], ASKS, 8_080, 1_000)
 
 
-def test_where_the_system_does_not_tell_the_token_decides(monkeypatch, tmp_path):
-    monkeypatch.setattr(peers, "_LISTS", (tmp_path / "none",))
-    assert not is_of_somebody_else(50_000, 8_080)
-    (tmp_path / "none").write_text("header\n" + line(owner=12_345_678) + "\n")
-    assert is_of_somebody_else(50_000, 8_080)
+@pytest.mark.parametrize("state", ["04", "05", "06", "08"])
+def test_what_was_closed_is_nobodys_where_the_administrator_asks_too(state):
+    """The system says 0 of it, whosever it was."""
+    assert may_ask([line(owner=0)], ASKS, 8_080, 0)
+    assert not may_ask([line(owner=0, state=state)], ASKS, 8_080, 0)
+
+
+@pytest.mark.parametrize("address", ["0200007F", "0501A8C0"])
+def test_another_address_of_this_machine_is_asked_for_as_well(address):
+    ours = f"7: {address}:C350 {HERE}:1F90 01 0:0 0:0 0 1000 0 123 1"
+    host = {"0200007F": "127.0.0.2", "0501A8C0": "192.168.1.5"}[address]
+    assert may_ask([ours], (host, 50_000), 8_080, 1_000)
+    assert not may_ask([ours], (host, 50_000), 8_080, 1_001)
+    assert not may_ask([ours], ASKS, 8_080, 1_000)
+
+
+@pytest.fixture
+def list_of(monkeypatch, tmp_path):
+    """The system's list of connections."""
+    monkeypatch.setattr(peers, "_LISTS", (tmp_path / "list",))
+    return tmp_path / "list"
+
+
+def test_where_the_system_does_not_tell_the_token_decides(list_of):
+    assert not is_of_somebody_else(ASKS, 8_080)
+    list_of.write_text("header\n" + line(owner=12_345_678) + "\n")
+    assert is_of_somebody_else(ASKS, 8_080)
+
+
+@pytest.mark.parametrize("asks", [None, ("", 0), ("testclient", 50_000), ("127.0.0.2", 50_000)])
+def test_who_is_not_found_is_somebody_else(list_of, asks):
+    list_of.write_text("header\n" + line(owner=os.geteuid()) + "\n")
+    assert not is_of_somebody_else(ASKS, 8_080)
+    assert is_of_somebody_else(asks, 8_080)
+
+
+def test_a_list_that_cannot_be_read_for_now_lets_nobody_in(list_of):
+    """Somebody who holds many connections open uses up the files that we may open."""
+    list_of.mkdir()  # a folder cannot be read, and is there
+    assert is_of_somebody_else(ASKS, 8_080)

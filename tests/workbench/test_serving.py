@@ -81,8 +81,11 @@ def test_it_listens_on_this_machine_alone(served):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator can become somebody else")
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system tells whose connection it is")
-@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6"])
-def test_no_other_user_gets_in_even_with_the_token(served, family):
+@pytest.mark.parametrize(
+    ("family", "source"),
+    [("AF_INET", "127.0.0.1"), ("AF_INET6", "::ffff:127.0.0.1"), ("AF_INET", "127.0.0.2")],
+)
+def test_no_other_user_gets_in_even_with_the_token(served, family, source):
     """A program of theirs that the browser was led to gets the cookie: ports share cookies."""
     address, _ = served
     host, port, query = re.search(r"http://([^:]+):(\d+)(/.*)", address).groups()
@@ -90,6 +93,7 @@ def test_no_other_user_gets_in_even_with_the_token(served, family):
     asks = (
         "import socket\n"
         f"asked = socket.socket(socket.{family})\n"
+        f"asked.bind({(source, 0)!r})\n"
         f"asked.connect({to!r})\n"
         f"asked.sendall(b'GET {query} HTTP/1.1\\r\\nHost: {host}:{port}\\r\\n\\r\\n')\n"
         "print(asked.recv(4_096).decode())\n"

@@ -136,8 +136,7 @@ class Guard:
 
     def _check_peer(self, scope: Scope) -> None:
         """Refuse other users of this machine, whatever they have come by."""
-        host, port = scope.get("client") or ("", 0)
-        if host == "127.0.0.1" and is_of_somebody_else(port, self._port):
+        if is_of_somebody_else(scope.get("client"), self._port):
             raise RefusedError(403, "The workbench is another user's; start one of your own.")
 
     def _check_place(self, scope: Scope, headers: dict[str, str]) -> None:
