@@ -136,6 +136,30 @@ class TestEveryAnswer:
             assert browser.get(f"/static/{name}").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "none.js",
+        "..%2fdata",
+        "%2e%2e/data",
+        "x" * 5_000,
+        "%00",
+        "",
+        "look.css/x",
+        "%f0%9f",
+        "a%0ab",
+    ],
+)
+def test_what_everybody_may_load_tells_nothing_of_the_project(outside, place):
+    bench = outside.bench
+    bench.project.add_input("patients-ann.csv", "/data/patients-ann.csv")
+    answer = outside.get(f"/static/{place}")
+    assert answer.status_code in (404, 500)
+    for secret in (bench.keys.change, bench.keys.session, "patients", str(bench.project.folder)):
+        assert secret not in answer.text
+    assert answer.headers["content-security-policy"] == POLICY
+
+
 def test_each_start_has_secrets_of_its_own():
     from recveil.workbench.guard import Keys
 

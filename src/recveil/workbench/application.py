@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from recveil.errors import RecveilError
@@ -19,11 +19,20 @@ from recveil.workbench import (
     risk_room,
 )
 from recveil.workbench.bench import Bench, bench_of, go_to
-from recveil.workbench.guard import FAULT, Guard
+from recveil.workbench.guard import (
+    FAULT,
+    Application,
+    Guard,
+    Receive,
+    RefusedError,
+    Scope,
+    Send,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+NO_PAGE = "There is no such page."
 # With this status htmx ends what it asks again and again.
 _ASK_NO_MORE = 286
 
@@ -36,8 +45,6 @@ def make_application(bench: Bench, port: int) -> Guard:
     bench : Bench
     port : int
     """
-    with as_file(files("recveil.workbench") / "static") as folder:
-        static = StaticFiles(directory=folder)
     application = Starlette(
         routes=[
             Route("/", _home),
@@ -47,10 +54,8 @@ def make_application(bench: Bench, port: int) -> Guard:
             *release_room.ROUTES,
             *check_room.ROUTES,
             *log_room.ROUTES,
-            Route("/static/look.css", _look),
             Route("/jobs/{number:int}/progress", _progress),
             Route("/jobs/{number:int}/cancel", _cancel, methods=["POST"]),
-            Mount("/static", static),
         ],
         exception_handlers={
             RecveilError: _tell_error,
@@ -59,7 +64,22 @@ def make_application(bench: Bench, port: int) -> Guard:
         },
     )
     application.state.bench = bench
-    return Guard(application, bench.keys, port)
+    return Guard(application, _make_public(), bench.keys, port)
+
+
+def _make_public() -> Application:
+    """Build what gives our own files to everybody: it knows no project that it could tell of."""
+    with as_file(files("recveil.workbench") / "static") as folder:
+        static = StaticFiles(directory=folder)
+    router = Router([Route("/static/look.css", _look), Mount("/static", static)])
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await router(scope, receive, send)
+        except HTTPException:
+            raise RefusedError(404, NO_PAGE) from None
+
+    return answer
 
 
 async def _home(_: "Request") -> Response:
@@ -99,7 +119,7 @@ async def _tell_error(request: "Request", error: Exception) -> Response:
 
 async def _tell_missing(request: "Request", error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    told = "There is no such page." if status == 404 else "This page cannot be asked for so."
+    told = NO_PAGE if status == 404 else "This page cannot be asked for so."
     return bench_of(request).page(request, "error.html.jinja", status, error=told)
 
 

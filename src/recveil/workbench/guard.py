@@ -87,13 +87,17 @@ class Guard:
     ----------
     application : callable
         An ASGI application.
+    public : callable
+        Another one, which knows no project: it gives what lies under /static/ to everybody.
     keys : Keys
     port : int
         Where we listen.
     """
 
-    def __init__(self, application: Application, keys: Keys, port: int) -> None:
-        self._application, self._keys = application, keys
+    def __init__(
+        self, application: Application, public: Application, keys: Keys, port: int
+    ) -> None:
+        self._application, self._public, self._keys = application, public, keys
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._port = port
         # Cookies do not tell ports apart: another workbench on this machine has its own.
@@ -124,8 +128,8 @@ class Guard:
         if scope["method"] not in _READING + _CHANGING:
             raise RefusedError(405, "Pages are read and sent, and nothing else.")
         if scope["method"] in _READING:
-            if scope["path"].startswith("/static/"):  # no secret stands there
-                await self._application(scope, receive, answer.send)
+            if scope["path"].startswith("/static/"):
+                await self._public(scope, receive, answer.send)
                 return
             if await self._exchanged_token(scope, answer):
                 return
