@@ -256,8 +256,8 @@ class Jobs:
         _let_go(process.stdout)
         if ended is None:
             return self._died(running, process.returncode)
-        state, error = ended
-        return state, error
+        state, why = ended
+        return state, why
 
     def _died(self, running: Running, code: int) -> tuple[str, str]:
         """Say how a worker ended that did not say it."""
