@@ -16,6 +16,7 @@ from recveil.ratings.ends import refuse_doubts
 from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
+from recveil.release.made_of import digest_of
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import FileFormat, Layout, Private, Published
@@ -120,7 +121,12 @@ def assemble(
         expect=expect,
     )
     private = Private(
-        users=ratings.users, groups=groups, seed=seed, settings=dict(used or {}), levels=levels
+        users=ratings.users,
+        groups=groups,
+        seed=seed,
+        settings=dict(used or {}),
+        levels=levels,
+        ratings_sha256=digest_of(ratings),
     )
     return Release(published, private)
 

@@ -20,6 +20,7 @@ from recveil.brief import brief
 from recveil.ratings.likes import in_likes
 from recveil.release.as_given import AsGiven
 from recveil.release.claim import Claim
+from recveil.release.made_of import OTHER_RATINGS
 from recveil.release.manifest import Manifest
 
 
@@ -69,6 +70,8 @@ class AttackedRelease:
         Where the release hides its items, how many can be named again, and what follows.
     shadows : ShadowMembership or None
         Who is in such a release, told by many others like it; None if nobody asked.
+    same_ratings : bool or None
+        Whether the release was made from the ratings by which it is judged; None if nothing tells.
     """
 
     name: str
@@ -89,6 +92,7 @@ class AttackedRelease:
     hidden_items: HiddenItems | None = None
     shadows: ShadowMembership | None = None
     unfitted: str = ""
+    same_ratings: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, for JSON and for the page."""
@@ -100,6 +104,7 @@ class AttackedRelease:
             "layout": self.manifest.layout,
             "settings": dict(self.manifest.settings),
             "sha256": self.manifest.sha256,
+            "same_ratings": self.same_ratings,
             "unprotected": self.unprotected,
             "lowest_level": self.lowest_level,
             "columns": columns_of(self.manifest.claim),
@@ -136,6 +141,8 @@ class AttackedRelease:
                 f"The release has too many labels to strike out {self.untried}; who takes the time "
                 f"may find more people."
             )
+        if self.same_ratings is False:
+            warnings.append(OTHER_RATINGS)
         warnings += [] if self.content is None else self.content.warnings()
         warnings += self.against.warnings() if self.against else []
         why = self.unmeasured and (

@@ -94,12 +94,13 @@ def attack_opened(
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
     """Attack a release that was opened with every adversary; see `attack_published`."""
-    name, manifest, table, lone_share, other, words = opened
+    name, manifest, table, lone_share, other, words, same = opened
     if table is None or not table.holds_people:
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
         like = of_model(manifest, n_inside) if table is None else manifest
         drawn = same_again(like, seed)
-        return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=drawn)
+        attacked = attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=drawn)
+        return replace(attacked, same_ratings=same)
     again = same_again(manifest, seed)
     if words is not None and again is not None:
         again = OfPairs(again, words)
@@ -121,7 +122,7 @@ def attack_opened(
         tell_content=True,
         catalogue=catalogue,
     )
-    return replace(attacked, against=both)
+    return replace(attacked, against=both, same_ratings=same)
 
 
 def attack_table(

@@ -14,6 +14,7 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.ratings.feedback import option_of
 from recveil.release.form import known_manifest
+from recveil.release.made_of import is_made_of
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.reader import read_model, read_twin
@@ -44,6 +45,7 @@ class OpenedRelease(NamedTuple):
     lone_share: float | None = None
     other: OtherRelease | None = None
     words: Ratings | None = None
+    same_ratings: bool | None = None
 
 
 def open_release(
@@ -86,7 +88,10 @@ def open_release(
     other = None if against is None else read_other(ratings, table, against)
     if other is not None:
         refuse_other_feedback(ratings, other.manifest, other.name)
-    return OpenedRelease(folder.name, manifest, table, read_twin(folder).lone_share, other)
+    return OpenedRelease(
+        *(folder.name, manifest, table, read_twin(folder).lone_share, other),
+        same_ratings=is_made_of(folder, ratings),
+    )
 
 
 def refuse_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> None:
@@ -131,5 +136,8 @@ def _of_nobody(
         )
     if manifest.layout == "model":
         read_model(folder, manifest)
-        return OpenedRelease(folder.name, manifest, None)
-    return OpenedRelease(folder.name, manifest, ReleasedTable.from_published(folder, ratings))
+        table = None
+    else:
+        table = ReleasedTable.from_published(folder, ratings)
+    same = is_made_of(folder, ratings)
+    return OpenedRelease(folder.name, manifest, table, same_ratings=same)

@@ -93,6 +93,11 @@ def read_findings(
             if dropped := 0 if is_differential else int(told["data"]["off_scale_dropped"]):
                 origin.append(f"Rows left out, as they were off the scale: {dropped:,}.")
         _refuse_another(audit, "audit", sha256, manifest, name)
+        if release.get("same_ratings") is False:
+            raise RecveilError(
+                f"{audit.name}: {name} was not made from the ratings of this audit, so that its "
+                f"figures say nothing of it; make an audit of the ratings that it was made from"
+            )
         if release.get("against") is not None:
             raise RecveilError(
                 f"{audit.name}: the audit holds {name} against another release (--against), and "

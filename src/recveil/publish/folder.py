@@ -254,6 +254,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) ->
     about = {
         "note": f"Keep this folder secret: it tells {tells}.",
         "release": asdict(FileEntry.of(manifest)),
+        "ratings_sha256": private.ratings_sha256,
         "seed": private.seed,
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),

@@ -107,6 +107,8 @@ class Private:
         What diversity cost; see `recveil.anonymize.cost.DiversityCost`.
     items : ndarray, shape (n_items,), or None
         Where the published items are pseudonyms: the original id behind each.
+    ratings_sha256 : str or None
+        Of what the release was made from; see `recveil.release.made_of`.
     """
 
     users: NDArray[Any]
@@ -117,6 +119,7 @@ class Private:
     levels: NDArray[np.int64] | None = None
     diversity_cost: Any = None
     items: NDArray[Any] | None = None
+    ratings_sha256: str | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for its owner alone", "people": self.users.size}

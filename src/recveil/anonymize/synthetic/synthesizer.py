@@ -40,6 +40,7 @@ from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
+from recveil.release.made_of import digest_of
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import Private, Published
@@ -276,7 +277,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         # The first column of tastes is how much somebody rates.
         n_tastes = int(model.tastes[:, 1:].any(axis=0).sum())
         used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
-        private = Private(ratings.users, Groups.of_nobody(), self.seed, used)
+        private = Private(
+            *(ratings.users, Groups.of_nobody(), self.seed, used),
+            ratings_sha256=digest_of(ratings),
+        )
         return Release(published, private)
 
 

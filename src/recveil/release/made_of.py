@@ -1,0 +1,80 @@
+"""Made of: whether a release was made from these ratings, as its private twin can tell."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.devices import read_whole
+from recveil.ratings import Ratings
+from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_twin
+
+OTHER_RATINGS = (
+    "The release was not made from these ratings, as its private twin tells: no figure here says "
+    "anything about it, and low rates least of all. Give the ratings that it was made from, read "
+    "in the same way."
+)
+
+
+def digest_of(ratings: Ratings) -> str:
+    """Return a SHA-256 of who gave what to which item, whatever the order and the type of ids.
+
+    Dates and the scale do not matter: a table may be read with or without them.
+
+    Examples
+    --------
+    >>> told = Ratings.from_columns(["1", "2", "10"], ["a", "b", "a"], [3, 4, 5])
+    >>> again = Ratings.from_columns([10, 2, 1], ["a", "b", "a"], [5, 4, 3], days=[1, 2, 3])
+    >>> digest_of(told) == digest_of(again)
+    True
+    >>> digest_of(told) == digest_of(Ratings.from_columns([1, 2, 10], ["a", "b", "a"], [3, 4, 4]))
+    False
+    """
+    sha = hashlib.sha256()
+    orders = []
+    for labels in (ratings.users, ratings.items):
+        texts = [str(label) for label in labels.tolist()]
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        orders.append(None if order == list(range(len(texts))) else np.array(order))
+        sha.update(repr([texts[at] for at in order]).encode())
+    rows = ratings.csr
+    for axis, order in enumerate(orders):
+        if order is not None:
+            rows = rows[order] if axis == 0 else rows[:, order]
+    if orders[1] is not None:
+        rows.sort_indices()
+    for array, kind in ((rows.indptr, "<i8"), (rows.indices, "<i4"), (rows.data, "<f4")):
+        sha.update(_bytes(array, kind))
+    return sha.hexdigest()
+
+
+def _bytes(array: NDArray[Any], kind: str) -> memoryview:
+    return np.ascontiguousarray(array, dtype=kind).data
+
+
+def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
+    """Tell whether a release was made from these ratings.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder. Its private twin beside it has a digest of what it was made from.
+    ratings : Ratings
+
+    Returns
+    -------
+    bool or None
+        None if the twin is missing, is of another release, or was written without a digest.
+    """
+    published = folder.resolve()
+    try:
+        told = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
+        if told["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
+            return None
+        digest = told.get("ratings_sha256")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None  # whoever needs the twin is told why it cannot be read
+    return None if digest is None else bool(digest == digest_of(ratings))
