@@ -41,10 +41,11 @@ def digest_of(ratings: Ratings) -> str:
         orders.append(None if order == list(range(len(texts))) else np.array(order))
         sha.update(repr([texts[at] for at in order]).encode())
     rows = ratings.csr
-    for axis, order in enumerate(orders):
-        if order is not None:
-            rows = rows[order] if axis == 0 else rows[:, order]
-    if orders[1] is not None:
+    of_users, of_items = orders  # none where they stand in order: that takes no copy
+    if of_users is not None:
+        rows = rows[of_users]
+    if of_items is not None:
+        rows = rows[:, of_items]
         rows.sort_indices()
     for array, kind in ((rows.indptr, "<i8"), (rows.indices, "<i4"), (rows.data, "<f4")):
         sha.update(_bytes(array, kind))
