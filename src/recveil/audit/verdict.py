@@ -12,6 +12,8 @@ from recveil.audit.sufficient import Sufficient
 COVERAGE = 0.95
 # Somebody found in this share of the tries or less counts as hard to find.
 _RARELY = 0.05
+# Of fewer people who were looked for, a rate tells nothing.
+_FEWEST = 20
 
 
 def write_verdict(
@@ -26,13 +28,19 @@ def write_verdict(
         The positive controls. If one fails, nothing reassuring is said.
     sufficient : list of Sufficient
     """
-    worst = max(attacks, key=lambda outcome: outcome.found.rate)
+    looked_for = [outcome for outcome in attacks if outcome.attacked]
+    if not looked_for:
+        return [
+            "Nobody in this table could be looked for, as too few ratings are known of each: how "
+            "easily they are found was not measured."
+        ]
+    worst = max(looked_for, key=lambda outcome: outcome.found.rate)
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
     sentences += [
         f"{_who(outcome)} finds {_percent(outcome.found)} of {outcome.requested:,} people"
         f"{no_better(outcome.found, outcome.baseline, 'a blind guess finds', 'the table')}; by the "
         f"paper's attack {_percent(outcome.success)} stand out."
-        for outcome in attacks
+        for outcome in looked_for
     ]
     half = [
         (enough.known, enough.adversary)
@@ -128,6 +136,11 @@ def _headline(worst: Outcome, *, may_reassure: bool) -> str:
     who = _who(worst)
     if rate.rate >= 0.5:
         return f"Most people in this table are found again: {_percent(rate)} by {who}."
+    if worst.attacked < _FEWEST:
+        return (
+            f"Too few people can be looked for in this table to say how easily they are found: "
+            f"{worst.attacked:,} of {worst.requested:,}; {who} finds {_percent(rate)}."
+        )
     if rate.high > _RARELY or not may_reassure:
         return f"People in this table are found again: {_percent(rate)} by {who}."
     return (
