@@ -321,3 +321,14 @@ def test_a_table_with_several_ratings_of_a_pair_says_what_to_choose(browser):
     (job,) = browser.wait("data")
     (audited,) = browser.wait("risk")
     assert (job.state, audited.state) == ("done", "done")
+
+
+def test_a_header_that_is_wrong_leads_to_the_columns(browser):
+    """What is called a rating is the user; nearly all rows repeat."""
+    rows = [f"{u},{i},{(i * 7 + u) % 5 + 1}" for u in range(1, 61) for i in range(1, 21)]
+    browser.drop("wrong.csv", "\n".join(["rating,user,item", *rows, ""]).encode())
+    browser.wait("data", "risk")
+    page = browser.get("/risk").text
+    assert "Name the columns (--user, --item, --rating)" in page
+    assert "1,100 rows are of a user and an item that stood before" in page
+    assert "now the user is “user”, the item “item”" in page

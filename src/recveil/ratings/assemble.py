@@ -158,10 +158,14 @@ def _describe(
         )
         user, item = labels[0][users[first]], labels[1][rows.indices[first]]
         examples.append(f"user {user} and item {item}: {found}")
+    # Where most rows repeat, the likely mistake is another.
+    repeat = 2 * (users.size - starts.size) > users.size
+    wrong = "Name the columns (--user, --item, --rating), or keep"
     return (
         f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
         f"once, but a user rates an item once; e.g. {'; '.join(examples)}. "
-        f"Keep one rating each: duplicates last or mean (--duplicates last)"
+        f"{wrong if repeat else 'Keep'} one rating each: duplicates last or mean "
+        f"(--duplicates last)"
     )
 
 

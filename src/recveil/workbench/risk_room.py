@@ -1,5 +1,7 @@
 """The room Risk: how easily the people of the table are found, the verdict first."""
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -28,6 +30,7 @@ async def _page(request: Request) -> Response:
         "risk.html.jinja",
         job=job,
         running=None if job is None else bench.jobs.running(job.id),
+        **_repeats(bench, chosen, job),
         is_inspected=_is_inspected(bench, chosen),
         found=found,
         drawing=bench.jobs.running_in(_DRAWING),
@@ -91,6 +94,18 @@ def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
         input=table.id,
         then=draw_next,
     )
+
+
+def _repeats(bench: Bench, table: Input | None, job: Job | None) -> dict[str, Any]:
+    """Return how many rows stood before, and what was read as what, where an audit failed."""
+    if table is None or job is None or job.state != "failed":
+        return {"repeats": 0, "roles": {}}
+    seen = bench.project.result(bench.project.last_job("data", table.id)) or {}
+    rows = seen.get("rows", {"roles": [], "names": []})
+    return {
+        "repeats": seen.get("dropped", {}).get("duplicate", 0),
+        "roles": {"user": "?", "item": "?"} | dict(zip(rows["roles"], rows["names"], strict=False)),
+    }
 
 
 def _is_inspected(bench: Bench, table: Input | None) -> bool:
