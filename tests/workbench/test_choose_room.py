@@ -89,7 +89,11 @@ def test_a_setting_is_taken_and_stands_in_the_log_with_its_reason(compared):
 
 def test_a_setting_that_was_taken_and_is_no_longer_there_stops_nothing(compared):
     project = compared.bench.project
-    project.keep("question 1", {**Question(min_k=3)._asdict(), "setting": "padded, k = 9"})
+    project.keep_of(
+        project.chosen_input(),
+        "question",
+        {**Question(min_k=3)._asdict(), "setting": "padded, k = 9"},
+    )
     assert "Publish “sparse" in compared.get("/choose").text
 
 
@@ -97,7 +101,7 @@ def test_a_baseline_cannot_be_taken(compared):
     answer = compared.send("/choose/take", setting="raw", limit="100")
     assert answer.status_code == 400
     assert "cannot be published" in answer.text
-    assert compared.bench.project.kept("setting 1") is None
+    assert compared.bench.project.kept_of(compared.bench.project.chosen_input(), "setting") is None
 
 
 def test_what_was_finished_is_not_computed_again(compared):

@@ -1,10 +1,12 @@
 """A project: everything done is kept, and outlives whoever serves it."""
 
 import sqlite3
+from contextlib import closing, suppress
 
 import pytest
 
 from recveil.errors import RecveilError
+from recveil.workbench import own_folder
 from recveil.workbench.project import Project
 
 
@@ -86,3 +88,135 @@ def test_numbers_that_there_are_not(tmp_path):
     with pytest.raises(RecveilError, match="run it again"):
         project.result(project.job(job.id))
     project.close()
+
+
+def test_a_number_is_never_given_again(tmp_path):
+    """A page that was loaded earlier still names it, to remove it for example."""
+    project = Project(tmp_path / "project")
+    first = project.add_input("first.csv", "/data/first.csv")
+    job = project.begin_job("risk", "audit", {}, "", first.id)
+    project.forget_input(first.id)
+    second = project.add_input("second.csv", "/data/second.csv")
+    assert second.id > first.id
+    assert project.begin_job("risk", "audit", {}, "", second.id).id > job.id
+    with pytest.raises(RecveilError, match="none of this number"):
+        project.forget_input(first.id)
+    assert project.inputs() == [second]
+    project.close()
+
+
+def test_what_was_chosen_for_a_table_goes_with_it(tmp_path):
+    project = Project(tmp_path / "project")
+    table = project.add_input("first.csv", "/data/first.csv")
+    for kind in ("question", "setting"):
+        project.keep_of(table, kind, {"why": "of ann"})
+    with pytest.raises(ValueError, match="outlive"):
+        project.keep_of(table, "answer", 1)
+    project.forget_input(table.id)
+    project.close()
+    with closing(sqlite3.connect(tmp_path / "project" / "project.sqlite")) as database:
+        assert database.execute("SELECT * FROM kept").fetchall() == []
+    assert b"of ann" not in (tmp_path / "project" / "project.sqlite").read_bytes()
+
+
+class TestPlanted:
+    """A project that somebody else has prepared."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        Project(tmp_path / "project").close()
+        return tmp_path / "project"
+
+    @pytest.fixture
+    def victim(self, tmp_path):
+        (tmp_path / "victim" / "1").mkdir(parents=True)
+        (tmp_path / "victim" / "1" / "thesis.txt").write_text("years of work")
+        (tmp_path / "victim" / "1" / "thesis.txt").chmod(0o644)
+        return tmp_path / "victim" / "1" / "thesis.txt"
+
+    @pytest.mark.parametrize("digest", ["", "0" * 64, "..", "../../victim/1", "absolute"])
+    def test_no_path_of_the_database_is_removed(self, folder, victim, digest):
+        digest = str(victim.parent) if digest == "absolute" else digest
+        place = f"{folder}/inputs/../../victim/1/thesis.txt"
+        (folder / "inputs").mkdir()
+        project = Project(folder)
+        table = project.add_input("thesis.txt", place, digest)
+        with suppress(RecveilError):
+            project.forget_input(table.id)
+        assert victim.read_text() == "years of work"
+        project.close()
+
+    @pytest.mark.parametrize("name", ["comparisons", "jobs", "inputs", "releases", "lock"])
+    def test_links_are_refused(self, folder, victim, name):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(victim.parent.parent)
+        with pytest.raises(RecveilError, match=name):
+            Project(folder)
+        (folder / name).unlink()
+        Project(folder).close()
+        assert victim.exists()
+
+    def test_links_deep_within_are_refused(self, folder, victim):
+        (folder / "jobs" / "1").mkdir(parents=True)
+        (folder / "jobs" / "1" / "result.json").symlink_to(victim)
+        with pytest.raises(RecveilError, match=r"result\.json: is a link"):
+            Project(folder)
+
+    def test_a_database_that_is_a_link_changes_nothing(self, folder, victim):
+        (folder / "project.sqlite").unlink()
+        (folder / "project.sqlite").symlink_to(victim)
+        with pytest.raises(RecveilError, match="is a link"):
+            Project(folder)
+        assert victim.stat().st_mode & 0o777 == 0o644
+        assert victim.read_text() == "years of work"
+
+    def test_a_link_that_appears_while_it_is_open_is_not_followed(self, folder, victim):
+        project = Project(folder)
+        table = project.add_input("first.csv", "/data/first.csv")
+        (folder / "comparisons").symlink_to(victim.parent.parent)
+        with pytest.raises(RecveilError, match="leads out"):
+            project.forget_input(table.id)
+        with pytest.raises(RecveilError, match="leads out"):
+            project.folder_for("comparisons", "2")
+        assert victim.exists()
+        project.close()
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "CREATE TRIGGER more AFTER INSERT ON log BEGIN DELETE FROM inputs; END",
+            "CREATE VIEW more AS SELECT 1",
+            "ALTER TABLE jobs RENAME COLUMN error TO errors",
+        ],
+    )
+    def test_other_tables_are_refused(self, folder, change):
+        with closing(sqlite3.connect(folder / "project.sqlite")) as database:
+            database.execute(change)
+        with pytest.raises(RecveilError, match="other tables"):
+            Project(folder)
+
+    def test_another_programs_database_is_left_as_it_is(self, tmp_path):
+        (tmp_path / "other").mkdir()
+        file = tmp_path / "other" / "project.sqlite"
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("CREATE TABLE letters (id)")
+        before = file.read_bytes()
+        with pytest.raises(RecveilError, match="other tables"):
+            Project(tmp_path / "other")
+        assert file.read_bytes() == before
+
+    @pytest.mark.parametrize("whose", [".", "jobs", "project.sqlite"])
+    def test_what_is_another_users_is_refused(self, folder, monkeypatch, whose):
+        (folder / "jobs").mkdir()
+        theirs = (folder / whose).stat().st_ino
+        monkeypatch.setattr(own_folder, "is_ours", lambda found: found.st_ino != theirs)
+        mode = folder.stat().st_mode
+        with pytest.raises(RecveilError, match="another user's"):
+            Project(folder)
+        assert folder.stat().st_mode == mode
+
+    def test_nobody_can_write_into_its_folders_any_more(self, folder):
+        (folder / "jobs").mkdir()
+        (folder / "jobs").chmod(0o777)
+        Project(folder).close()
+        assert (folder / "jobs").stat().st_mode & 0o777 == 0o755

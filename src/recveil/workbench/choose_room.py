@@ -98,7 +98,7 @@ def _usual_question(
     bench: Bench, chosen: Input | None, comparison: dict[str, Any] | None
 ) -> Question:
     """Return what is asked where nobody says anything: what was asked last, or the usual."""
-    kept = None if chosen is None else bench.project.kept(_question_of(chosen))
+    kept = None if chosen is None else bench.project.kept_of(chosen, "question")
     if kept is not None:
         titles = [] if comparison is None else [row["title"] for row in comparison["rows"]]
         return Question(
@@ -153,9 +153,9 @@ async def _take(request: Request) -> Response:
     row = answered.row
     if row is None or not answered.may_be_taken:
         raise RecveilError("this setting cannot be published; choose one that promises something")
-    bench.project.keep(_question_of(chosen), question._asdict())
+    bench.project.keep_of(chosen, "question", question._asdict())
     taken = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
-    bench.project.keep(f"setting {chosen.id}", taken)
+    bench.project.keep_of(chosen, "setting", taken)
     bench.project.note(f"chose “{row.title}” for {chosen.name}: {' '.join(answered.why)}")
     return go_to("/release")
 
@@ -226,10 +226,6 @@ def _kind_of(bench: Bench, table: Input | None) -> Of:
 def _is_inspected(bench: Bench, table: Input | None) -> bool:
     last = None if table is None else bench.project.last_job("data", table.id)
     return last is not None and last.state == "done"
-
-
-def _question_of(table: Input) -> str:
-    return f"question {table.id}"
 
 
 def _read_ks(text: str) -> list[int]:

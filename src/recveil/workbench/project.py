@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,23 +15,24 @@ from typing import Any
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
-from recveil.locks import FOR_OWNER, NOT_FOLLOWED, lock
+from recveil.locks import FOR_OWNER
+from recveil.workbench.own_folder import DATABASE, ONLY_OWNER, make_folder, take, within
+from recveil.workbench.uploads import folder_name
 
-_DATABASE, _LOCK = "project.sqlite", "lock"
-_ONLY_OWNER = 0o700
 # Whoever opens a project of another version must not guess what its columns mean.
-_VERSION = 1
+_VERSION = 2
+# A number that was given is never given again: a page that was loaded earlier may still name it.
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS inputs (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, place TEXT NOT NULL, digest TEXT NOT NULL,
-    reading TEXT NOT NULL, added TEXT NOT NULL, UNIQUE (place, digest));
-CREATE TABLE IF NOT EXISTS jobs (
-    id INTEGER PRIMARY KEY, room TEXT NOT NULL, task TEXT NOT NULL, settings TEXT NOT NULL,
-    command TEXT NOT NULL, input INTEGER, state TEXT NOT NULL, error TEXT NOT NULL,
-    began TEXT NOT NULL, ended TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS log (
+CREATE TABLE inputs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, place TEXT NOT NULL,
+    digest TEXT NOT NULL, reading TEXT NOT NULL, added TEXT NOT NULL, UNIQUE (place, digest));
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, room TEXT NOT NULL, task TEXT NOT NULL,
+    settings TEXT NOT NULL, command TEXT NOT NULL, input INTEGER, state TEXT NOT NULL,
+    error TEXT NOT NULL, began TEXT NOT NULL, ended TEXT NOT NULL);
+CREATE TABLE log (
     at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
@@ -107,7 +108,8 @@ class Project:
     Raises
     ------
     RecveilError
-        If it is no project, cannot be written, or is open in another workbench.
+        If it is no project, cannot be written, is open in another workbench, or holds what others
+        put there.
 
     Examples
     --------
@@ -122,20 +124,20 @@ class Project:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.absolute()
-        _make_folder(self.folder)
-        self._lock_file = _take(self.folder)
+        make_folder(folder.absolute())
+        self.folder = folder.resolve()
+        self._lock_file = take(self.folder)
         self._guard = threading.RLock()
         try:
             self._database = sqlite3.connect(
-                self.folder / _DATABASE, check_same_thread=False, isolation_level=None
+                self.folder / DATABASE, check_same_thread=False, isolation_level=None
             )
-            (self.folder / _DATABASE).chmod(FOR_OWNER)
+            (self.folder / DATABASE).chmod(FOR_OWNER)
             self._prepare()
         except sqlite3.Error as error:
-            os.close(self._lock_file)
+            self.close()
             raise RecveilError(
-                f"{self.folder / _DATABASE}: is no project that can be read ({error}); name "
+                f"{self.folder / DATABASE}: is no project that can be read ({error}); name "
                 f"another folder"
             ) from None
 
@@ -149,11 +151,9 @@ class Project:
 
     def folder_for(self, *names: str) -> Path:
         """Return a folder within the project, made for its owner alone."""
-        folder = self.folder
-        for name in names:
-            folder = folder / name
-            folder.mkdir(mode=_ONLY_OWNER, exist_ok=True)
-        return folder
+        for n_names in range(1, len(names) + 1):
+            within(self.folder, *names[:n_names]).mkdir(mode=ONLY_OWNER, exist_ok=True)
+        return self.folder.joinpath(*names)
 
     # Inputs
 
@@ -201,20 +201,41 @@ class Project:
     def forget_input(self, number: int) -> None:
         """Remove a table and all that was found of it; what lies elsewhere, and releases, stay."""
         table = self.input(number)
-        jobs = [job for job in self.jobs() if job.input == number]
+        found = [
+            within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.input == number
+        ]
+        found.append(within(self.folder, "comparisons", str(number)))
+        copy = self._copy_of(table)
         with self._changing():
             self._database.execute("DELETE FROM jobs WHERE input = ?", (number,))
             self._database.execute("DELETE FROM inputs WHERE id = ?", (number,))
+            for kind in _OF_INPUTS:
+                self._database.execute("DELETE FROM kept WHERE key = ?", (f"{kind} {number}",))
             if self.kept("input") == number:
                 self._database.execute("DELETE FROM kept WHERE key = 'input'")
-        for job in jobs:
-            shutil.rmtree(self.folder / "jobs" / str(job.id), ignore_errors=True)
-        shutil.rmtree(self.folder / "comparisons" / str(number), ignore_errors=True)
-        copy = Path(table.place)
-        if self.folder / "inputs" in copy.parents:
+        for folder in found:
+            shutil.rmtree(folder, ignore_errors=True)
+        if copy is not None:
             copy.unlink(missing_ok=True)
             with suppress(OSError):  # the same bytes under another name
                 copy.parent.rmdir()
+
+    def keep_of(self, table: Input, kind: str, value: Any) -> None:
+        """Keep a choice that is about a table: one of `question`, `setting`; it goes with it."""
+        self.keep(_key_of(table, kind), value)
+
+    def kept_of(self, table: Input, kind: str) -> Any:
+        """Return a choice about a table that was kept; None if there is none."""
+        return self.kept(_key_of(table, kind))
+
+    def _copy_of(self, table: Input) -> Path | None:
+        """Return where the copy of a table lies that was dropped; None if it was named.
+
+        The folder is known by the digest, so that no path of the database is ever removed.
+        """
+        if not table.digest:
+            return None
+        return within(self.folder, "inputs", folder_name(table.digest), Path(table.place).name)
 
     # Jobs
 
@@ -301,14 +322,23 @@ class Project:
         return json.loads(rows[0][0]) if rows else default
 
     def _prepare(self) -> None:
+        """Make the tables, or refuse others: what is read from them is believed."""
         with self._guard:
             # What is forgotten is not to be read in what is left of the file.
             self._database.execute("PRAGMA secure_delete = ON")
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
             if version not in (0, _VERSION):
                 raise sqlite3.DatabaseError(f"version {version}, expected {_VERSION}")
-            self._database.executescript(_SCHEMA)
-            self._database.execute(f"PRAGMA user_version = {_VERSION}")
+            with closing(sqlite3.connect(":memory:")) as model:
+                model.executescript(_SCHEMA)
+                expected = model.execute(_SHAPE).fetchall()
+            shape = self._database.execute(_SHAPE).fetchall()
+            if not shape:
+                self._database.executescript(
+                    f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT"
+                )
+            elif shape != expected:
+                raise sqlite3.DatabaseError("other tables than a project's")
             # Whatever ran has ended with whoever served the project.
             self._database.execute(
                 "UPDATE jobs SET state = 'stopped', ended = ? WHERE state = 'running'", (_now(),)
@@ -321,7 +351,7 @@ class Project:
                 yield
             except sqlite3.Error as error:
                 raise RecveilError(
-                    f"{self.folder / _DATABASE}: cannot be written ({error}); make room, or name "
+                    f"{self.folder / DATABASE}: cannot be written ({error}); make room, or name "
                     f"another folder"
                 ) from None
 
@@ -332,8 +362,17 @@ class Project:
 
 # The file in a job's folder that holds what it found.
 RESULT = "result.json"
+# What is kept about a table, and goes with it.
+_OF_INPUTS = ("question", "setting")
+_SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
 _INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
 _JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
+
+
+def _key_of(table: Input, kind: str) -> str:
+    if kind not in _OF_INPUTS:
+        raise ValueError(f"{kind}: not among {_OF_INPUTS}, so that it would outlive its table")
+    return f"{kind} {table.id}"
 
 
 def _input(row: tuple[Any, ...]) -> Input:
@@ -344,35 +383,6 @@ def _input(row: tuple[Any, ...]) -> Input:
 def _job(row: tuple[Any, ...]) -> Job:
     number, room, task, settings, *rest = row
     return Job(number, room, task, json.loads(settings), *rest)
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder of a project, or refuse one that holds something else."""
-    try:
-        folder.mkdir(mode=_ONLY_OWNER, parents=True, exist_ok=True)
-        is_project = (folder / _DATABASE).is_file() or not any(folder.iterdir())
-        if is_project:
-            folder.chmod(_ONLY_OWNER)
-    except OSError as error:
-        raise RecveilError(
-            f"{folder}: cannot be the folder of a project ({reason_of(error)}); name another"
-        ) from None
-    if not is_project:
-        raise RecveilError(
-            f"{folder}: holds other things, and no project (no {_DATABASE}); name a new folder"
-        )
-
-
-def _take(folder: Path) -> int:
-    """Lock a project's folder; the lock goes with this process."""
-    descriptor = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | NOT_FOLLOWED, FOR_OWNER)
-    if lock(descriptor, wait=False) is False:
-        os.close(descriptor)
-        raise RecveilError(
-            f"{folder}: is open in another workbench; look for its page, end it, or name another "
-            f"folder"
-        )
-    return descriptor
 
 
 def _who() -> str:

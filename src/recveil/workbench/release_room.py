@@ -63,7 +63,7 @@ async def _page(request: Request) -> Response:
         words=words,
         labels=LABELS,
         long=LONG,
-        taken=None if chosen is None else bench.project.kept(f"setting {chosen.id}"),
+        taken=None if chosen is None else bench.project.kept_of(chosen, "setting"),
         methods={} if chosen is None else _methods(bench, chosen),
         formats=_FORMATS,
         free_name=_free_name(bench, chosen),
@@ -178,6 +178,9 @@ def _release_of(request: Request) -> tuple[Job, dict[str, Any]]:
     found = bench.project.result(job) if job.task == "release" else None
     if found is None:
         raise RecveilError(f"job {job.id} has made no release; choose one on the page Release")
+    output = bench.project.folder / _RELEASES / str(found["name"])
+    if not _NAME.fullmatch(str(found["name"])) or job.settings["output"] != str(output):
+        raise RecveilError(f"job {job.id}: its release lies in no folder of ours; make it again")
     return job, found
 
 

@@ -105,6 +105,17 @@ def forget_halves(folder: Path) -> None:
             half.unlink()
 
 
+def folder_name(digest: str) -> str:
+    """Return the name of the folder for a file of a digest.
+
+    Examples
+    --------
+    >>> len(folder_name("0" * 64))
+    24
+    """
+    return digest[:24]
+
+
 def file_name(name: str) -> str:
     r"""Return a name for a file that is called so elsewhere: it leads nowhere, and hides nothing.
 
@@ -137,7 +148,7 @@ def _refuse_too_much(name: str, size: int, most: int, folder: Path) -> None:
 
 def _place(half: Path, folder: Path, name: str, digest: str) -> Path:
     """Give a file its place; one of the same bytes and name is the same."""
-    own = folder / digest[:24]
+    own = folder / folder_name(digest)
     own.mkdir(mode=0o700, exist_ok=True)
     place = own / file_name(name)
     half.replace(place)

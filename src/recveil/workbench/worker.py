@@ -18,7 +18,7 @@ from typing import Any
 
 from recveil.beside import write_beside
 from recveil.errors import RecveilError, first_line_of, refuse_interruption
-from recveil.locks import FOR_OWNER
+from recveil.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.memory import lacks_memory, not_enough
 from recveil.progress import Cancelled, HowFar, listening
 from recveil.workbench.assignment import Assignment
@@ -163,7 +163,8 @@ def _load() -> None:
 
 def _lead_errors(folder: Path) -> None:
     """Lead what is printed, which may tell of people, to a file for their owner alone."""
-    file = os.open(folder / ERRORS, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, FOR_OWNER)
+    flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | NOT_FOLLOWED
+    file = os.open(folder / ERRORS, flags, FOR_OWNER)
     for stream in (1, 2):
         os.dup2(file, stream)
     os.close(file)
