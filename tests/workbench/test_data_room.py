@@ -101,7 +101,19 @@ class TestATableThatIsNamed:
         assert browser.bench.project.inputs() == []
 
     @pytest.mark.parametrize(
-        "place", ["postgresql://ann:geheim@host/shop", "postgresql://host/shop?password=geheim"]
+        "place",
+        [
+            "postgresql://ann:geheim@host/shop",
+            "postgresql://ann:ge/geheim@host/shop",
+            "postgresql://ann:ge?geheim@host/shop",
+            "postgresql://ann%3Ageheim@host/shop",
+            "postgresql://host/shop?password=geheim",
+            "postgresql://host/shop?sslpassword=geheim",
+            "postgresql://host/shop?user=ann&%70assword=geheim",
+            "s3://key:ge/geheim@bucket/ratings.csv",
+            "s3://bucket/ratings.csv?X-Amz-Signature=geheim",
+            "https://ann:geheim*@host/ratings.csv",
+        ],
     )
     def test_with_a_password_is_not_kept(self, browser, place):
         answer = browser.send("/data/name", place=place)

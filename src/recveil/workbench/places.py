@@ -5,14 +5,17 @@ import re
 from glob import has_magic
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from recveil.brief import brief
 from recveil.databases import address_of, scheme_of
 from recveil.databases.address import quoted_path
 from recveil.errors import RecveilError, shortened
 
-# A password within an address, or behind it.
-_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|[?&]password=", re.IGNORECASE)
+# Names of what is secret among the settings behind an address, as sslpassword and X-Amz-Signature.
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)?$|pwd|secret|token|credential|signature|^sig$|key$", re.I
+)
 _MOST_CHARACTERS = 4_000
 
 
@@ -53,6 +56,11 @@ def place_of(text: str) -> NamedPlace:
     text = text.strip()
     if not text or len(text) > _MOST_CHARACTERS or "\0" in text or text == "-":
         raise RecveilError("expected the path of a file or folder, or the address of a database")
+    if "://" in text and holds_password(text):
+        raise RecveilError(
+            "the address holds a password, which would be kept in the project; leave it out, and "
+            "give it in the environment (PGPASSWORD) or in the service's own file"
+        )
     if scheme_of(text) is not None:
         return _address(text)
     where = shortened(text)
@@ -77,12 +85,26 @@ def place_of(text: str) -> NamedPlace:
     return NamedPlace(path.name or str(path), str(path))
 
 
+def holds_password(address: str) -> bool:
+    """Say whether an address holds something secret, or may: rather once too often.
+
+    Examples
+    --------
+    >>> holds_password("postgresql://ann:se/cret@host/shop"), holds_password("s3://bucket/a.csv")
+    (True, False)
+    >>> holds_password("postgresql://host/shop?sslpassword=abc&user=ann")
+    True
+    """
+    behind = unquote(address.partition("://")[2])
+    # A password may hold slashes and question marks: all before an @ may be one.
+    if ":" in behind.rpartition("@")[0]:
+        return True
+    settings = re.split(r"[?&;#]", behind)[1:]
+    names = (each.partition("=")[0].strip() for each in settings if "=" in each)
+    return any(_SECRET.search(name) for name in names)
+
+
 def _address(text: str) -> NamedPlace:
-    if _PASSWORD.search(text):
-        raise RecveilError(
-            "the address holds a password, which would be kept in the project; leave it out, and "
-            "give it in the environment (PGPASSWORD) or in the service's own file"
-        )
     found = address_of(text)
     if found is not None and not found.is_server:
         path = Path(found.place).absolute()
