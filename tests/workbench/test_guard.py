@@ -160,6 +160,20 @@ def test_what_everybody_may_load_tells_nothing_of_the_project(outside, place):
     assert answer.headers["content-security-policy"] == POLICY
 
 
+@pytest.mark.parametrize("number", ["9" * 23, "9" * 5_000])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/jobs/{}/events",
+        "/risk/{}/audit.html",
+        "/choose/{}/comparison.html",
+        "/release/{}/download",
+    ],
+)
+def test_there_is_no_page_of_a_number_that_no_database_holds(browser, place, number):
+    assert browser.get(place.format(number)).status_code == 404
+
+
 def test_each_start_has_secrets_of_its_own():
     from recveil.workbench.guard import Keys
 

@@ -28,6 +28,7 @@ from recveil.workbench.guard import (
     Scope,
     Send,
 )
+from recveil.workbench.numbering import NUMBER
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -54,8 +55,8 @@ def make_application(bench: Bench, port: int) -> Guard:
             *release_room.ROUTES,
             *check_room.ROUTES,
             *log_room.ROUTES,
-            Route("/jobs/{number:int}/progress", _progress),
-            Route("/jobs/{number:int}/cancel", _cancel, methods=["POST"]),
+            Route(f"/jobs/{NUMBER}/progress", _progress),
+            Route(f"/jobs/{NUMBER}/cancel", _cancel, methods=["POST"]),
         ],
         exception_handlers={
             RecveilError: _tell_error,

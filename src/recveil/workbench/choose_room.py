@@ -19,6 +19,7 @@ from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.choosing_tasks import PAGE, SO_FAR, kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
 from recveil.workbench.frontier_drawing import draw
+from recveil.workbench.numbering import NUMBER
 from recveil.workbench.project import Input, Job
 from recveil.workbench.question import Question
 from recveil.workbench.seen import is_of_it, refuse_changed, state_of
@@ -242,5 +243,5 @@ ROUTES = [
     Route("/choose", _page),
     Route("/choose/start", _start, methods=["POST"]),
     Route("/choose/take", _take, methods=["POST"]),
-    Route("/choose/{number:int}/comparison.html", _whole),
+    Route(f"/choose/{NUMBER}/comparison.html", _whole),
 ]

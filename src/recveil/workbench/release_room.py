@@ -19,6 +19,7 @@ from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
 from recveil.workbench.choosing_tasks import kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
 from recveil.workbench.jobs import Running
+from recveil.workbench.numbering import NUMBER
 from recveil.workbench.project import Input, Job
 from recveil.workbench.releasing_tasks import ATTACKED
 from recveil.workbench.seen import is_of_it, refuse_changed, state_of
@@ -296,8 +297,8 @@ def _read_k(text: str) -> int:
 ROUTES = [
     Route("/release", _page),
     Route("/release/make", _make, methods=["POST"]),
-    Route("/release/{number:int}/attack", _attack, methods=["POST"]),
-    Route("/release/{number:int}/describe", _describe, methods=["POST"]),
-    Route("/release/{number:int}/download", _download),
-    Route("/release/{number:int}/audit.html", _whole),
+    Route(f"/release/{NUMBER}/attack", _attack, methods=["POST"]),
+    Route(f"/release/{NUMBER}/describe", _describe, methods=["POST"]),
+    Route(f"/release/{NUMBER}/download", _download),
+    Route(f"/release/{NUMBER}/audit.html", _whole),
 ]

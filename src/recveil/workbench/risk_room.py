@@ -10,6 +10,7 @@ from recveil.errors import RecveilError
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.commands import command_of
 from recveil.workbench.looking_tasks import AUDIT_PAGE
+from recveil.workbench.numbering import NUMBER
 from recveil.workbench.project import RESULT, Input, Job
 from recveil.workbench.seen import is_of_it, refuse_changed, state_of
 
@@ -116,5 +117,5 @@ def _is_inspected(bench: Bench, table: Input | None) -> bool:
 ROUTES = [
     Route("/risk", _page),
     Route("/risk/start", _start, methods=["POST"]),
-    Route("/risk/{number:int}/audit.html", _whole),
+    Route(f"/risk/{NUMBER}/audit.html", _whole),
 ]
