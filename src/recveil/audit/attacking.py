@@ -99,8 +99,8 @@ def attack_opened(
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
         like = of_model(manifest, n_inside) if table is None else manifest
         drawn = same_again(like, seed)
-        attacked = attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=drawn)
-        return replace(attacked, same_ratings=same)
+        found = attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=drawn)
+        return replace(found, same_ratings=same)
     again = same_again(manifest, seed)
     if words is not None and again is not None:
         again = OfPairs(again, words)
