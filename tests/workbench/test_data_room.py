@@ -341,6 +341,6 @@ def test_a_header_that_is_wrong_leads_to_the_columns(browser):
     browser.drop("wrong.csv", "\n".join(["rating,user,item", *rows, ""]).encode())
     browser.wait("data", "risk")
     page = browser.get("/risk").text
-    assert "Name the columns, user (--user) and item (--item)" in page
+    assert "Name user (--user) and item (--item)" in page
     assert "1,100 rows are of a user and an item that stood before" in page
     assert "now the user is “user”, the item “item”" in page

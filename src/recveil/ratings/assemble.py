@@ -160,7 +160,7 @@ def _describe(
         examples.append(f"user {user} and item {item}: {found}")
     # Where most rows repeat, the likely mistake is another.
     repeat = 2 * (users.size - starts.size) > users.size
-    wrong = "Name the columns, user (--user) and item (--item), or keep"
+    wrong = "Name user (--user) and item (--item), or keep"
     return (
         f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
         f"once, but a user rates an item once; e.g. {'; '.join(examples)}. "
