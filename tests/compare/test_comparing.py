@@ -130,9 +130,9 @@ class TestResuming:
         assert files(tmp_path / "out") == ["cells/simple-k3.json", "cells/simple-k5.json"]
 
     def test_what_a_killed_run_left_is_removed(self, run, tmp_path):
-        left = tmp_path / "out" / ".work-xyz" / "release.private"
+        left = tmp_path / "out" / ".work-1234abcd" / "release.private"
         left.mkdir(parents=True)
-        (left.parent / "lock").write_text("locked")
+        (left.parent / "lock").write_text("locked\n")
         (tmp_path / "out" / "cells").mkdir()
         (tmp_path / "out" / "cells" / ".raw.json.1234abcd.tmp").write_text("{")
         run()
