@@ -42,7 +42,7 @@ def test_the_commonest_word_by_hand(three):
 def test_words_of_item_and_person_by_hand(three):
     """Of all five words three are up: (3 + 1) / (5 + 2) = 4/7. To b up was said twice: 3/4.
 
-    Ben said down once: 1/3 for up. So up counts 3/4 · 1/3 / (4/7) = 0.4375 for him, and down
+    Ben said down once: 1/3 for up. So up counts 3/4 · 1/3 / (4/7) = 0.4375 for Ben, and down
     1/4 · 2/3 / (3/7) = 0.3889.
     """
     people = UserRows.from_ratings(three)
