@@ -5,6 +5,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import recveil
 
 SOURCE = Path(recveil.__file__).parent
@@ -41,6 +43,63 @@ def test_what_is_kept_can_be_written_by_nobody_else(tmp_path):
     assert {path.suffix for path in made} == {".nbi", ".nbc"}
     for path in (tmp_path / "cache", *(tmp_path / "cache").rglob("*")):
         assert path.stat().st_mode & 0o022 == 0, path
+
+
+def run_with(kept: Path, program: str) -> str:
+    """Run lines in a process of its own, which keeps what it compiles in a folder."""
+    surroundings = os.environ | {"NUMBA_CACHE_DIR": str(kept), "PYTHONHASHSEED": "0"}
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(kept.parent), str(SOURCE.parent)])
+    line = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(line, env=surroundings, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def kept_by_two_processes(tmp_path) -> Path:
+    """Two kernels, each compiled by another process; numba calls the helpers of both the same."""
+    kernels = {
+        "sorting": "numbers.sort()\n    return numbers",
+        "order": "return np.argsort(numbers)",
+    }
+    for name, does in kernels.items():
+        (tmp_path / f"{name}.py").write_text(
+            "import numpy as np\nfrom recveil.compiled import compiled\n"
+            f"@compiled()\ndef kernel(numbers):\n    {does}\n"
+        )
+        run_with(
+            tmp_path / "kept",
+            f"import numpy as np; from {name} import kernel; kernel(np.array([5, 3, 9], np.int32))",
+        )
+    return tmp_path / "kept"
+
+
+@pytest.mark.parametrize("first", ["sorting", "order"])
+def test_kernels_kept_by_two_processes_are_not_mixed_up(kept_by_two_processes, first):
+    second = {"sorting": "order", "order": "sorting"}[first]
+    shown = run_with(
+        kept_by_two_processes,
+        f"""
+        import importlib, numpy as np
+        for name in ("{first}", "{second}"):
+            kernel = importlib.import_module(name).kernel
+            found = kernel(np.array([5, 3, 9], np.int32)).tolist()
+            print(name, found, sum(kernel.stats.cache_hits.values()))
+        """,
+    )
+    told = {"sorting": "sorting [3, 5, 9] 1", "order": "order [1, 0, 2] 1"}
+    assert shown.splitlines() == [told[first], told[second]]
+
+
+def test_what_was_kept_under_counted_names_is_not_used(kept_by_two_processes):
+    as_before = """
+        import numpy as np
+        from recveil import compiled as module
+        module._forget_counted_helpers = lambda kernel: None
+        from sorting import kernel
+        kernel(np.array([5, 3, 9], np.int32))
+        print(sum(kernel.stats.cache_hits.values()))
+    """
+    assert run_with(kept_by_two_processes, as_before) == "0\n"
 
 
 def _nested_loops(function: ast.FunctionDef) -> bool:

@@ -1,14 +1,24 @@
 """compiled: numba's compiler, with the results kept on disk where there is a place for them."""
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
 from typing import Any
 
 from numba import njit
+from numba.core.bytecode import FunctionIdentity
 
 _ONE_AT_A_TIME = RLock()
+# Numba tells helpers of one name apart, such as those that sort and those that only say in which
+# order, by a count that begins anew in each process. So of two kernels that were kept by two
+# processes, one was given the other's helper, and its results were silently wrong
+# (github.com/numba/numba/issues/10486). A number by chance is nobody else's, forks included.
+FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 96), None)
+# What was kept when helpers were still counted is not used again.
+_NAMING = "helpers are named by chance"
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -39,6 +49,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         except RuntimeError:  # numba found no place for its cache
             return njit(nogil=True, **options)(kernel)
         _keep_from_others(found)
+        _forget_counted_helpers(found)
         return found
 
     return decorate
@@ -54,6 +65,12 @@ def _keep_from_others(kernel: Any) -> None:
             save(*compiled)
 
     cache.save_overload = save_overload
+
+
+def _forget_counted_helpers(kernel: Any) -> None:
+    """Let numba read only what was kept under names that no other kernel's helpers have."""
+    file = kernel._cache._cache_file
+    file._source_stamp = (file._source_stamp, _NAMING)
 
 
 @contextmanager
