@@ -2,6 +2,7 @@
 
 import json
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -344,3 +345,52 @@ def test_a_header_that_is_wrong_leads_to_the_columns(browser):
     assert "Name user (--user) and item (--item)" in page
     assert "1,100 rows are of a user and an item that stood before" in page
     assert "now the user is “user”, the item “item”" in page
+
+
+class TestAFormWithoutAScript:
+    """The page works before the script has run, and where none runs at all."""
+
+    def send(self, browser, name, content, change=None, place="/data/upload"):
+        return browser.client.post(
+            place,
+            data={"change": change or browser.bench.keys.change},
+            files={"file": (name, content, "text/csv")},
+            headers={"origin": browser.address},
+            follow_redirects=False,
+        )
+
+    def test_brings_a_table(self, browser, small_table):
+        answer = self.send(browser, 'my "own" é.csv', small_table)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/data")
+        (job,) = browser.wait("data")
+        assert (job.state, job.error) == ("done", "")
+        table = browser.bench.project.chosen_input()
+        assert table.name == 'my "own" é.csv'
+        assert Path(table.place).read_bytes() == small_table
+
+    def test_brings_what_is_to_be_checked(self, browser, small_table):
+        answer = self.send(browser, "shared.csv", small_table, place="/check/upload")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/check")
+
+    def test_is_of_our_own_pages_alone(self, browser, small_table):
+        assert self.send(browser, "ratings.csv", small_table, change="wrong").status_code == 403
+        assert browser.bench.project.inputs() == []
+
+    def test_without_a_file_says_so(self, browser):
+        browser_sends = self.send(browser, "ratings.csv", b"")
+        assert browser_sends.status_code == 303  # an empty file is told of as one
+        body = (
+            f'--X\r\nContent-Disposition: form-data; name="change"\r\n\r\n'
+            f"{browser.bench.keys.change}\r\n"
+            f'--X\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\n\r\n--X--\r\n'
+        )
+        headers = {"origin": browser.address, "content-type": "multipart/form-data; boundary=X"}
+        answer = browser.client.post("/data/upload", content=body, headers=headers)
+        assert answer.status_code == 400
+        assert "no file was chosen" in answer.text
+
+    def test_is_refused_when_it_is_too_large(self, browser):
+        answer = self.send(browser, "ratings.csv", b"1,2,3\n" * 200_000)
+        assert answer.status_code == 400
+        assert "larger than" in answer.text
+        assert not list(browser.bench.project.folder.rglob("*.part"))

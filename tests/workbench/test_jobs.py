@@ -193,6 +193,31 @@ def test_a_process_that_cannot_be_opened_is_told(bench, monkeypatch):
     assert bench.project.last_job("risk").state == "failed"
 
 
+def has_ended(browser, job):
+    """Say whether a page that waits for a job hears of its end, and goes on asking."""
+    heard = browser.get(f"/jobs/{job.id}/progress")
+    assert heard.status_code == 200
+    assert f"/jobs/{job.id}/progress" in heard.text
+    return heard.headers.get("hx-trigger") == f"ended-{job.id}"
+
+
+def test_the_end_is_told_as_often_as_somebody_asks(browser, monkeypatch):
+    """Whoever missed it once, whatever went wrong, hears it a second later."""
+    job = browser.bench.project.begin_job("x", "inspect", {}, "", None)
+    monkeypatch.setattr(browser.bench.jobs, "running", {job.id: jobs.Running(job)}.get)
+    assert not has_ended(browser, job)
+    monkeypatch.setattr(browser.bench.jobs, "running", {}.get)
+    assert all(has_ended(browser, job) for _ in range(3))
+
+
+def test_what_was_removed_has_ended(browser):
+    """A page that still waits for it must not wait for ever."""
+    table = browser.bench.project.add_input("ratings.csv", "/nowhere.csv")
+    job = browser.bench.project.begin_job("data", "inspect", {}, "", table.id)
+    browser.bench.project.forget_input(table.id)
+    assert has_ended(browser, job)
+
+
 @pytest.mark.usefixtures("quick")
 class TestWithoutProcesses:
     def test_an_unknown_task_is_refused(self, bench):
@@ -216,10 +241,7 @@ class TestWithoutProcesses:
         browser.drop("ratings.csv", small_table)
         job = browser.bench.project.last_job("data")
         browser.wait("data", "risk")
-        ended = browser.get(f"/jobs/{job.id}/progress")
-        assert ended.status_code == 286  # htmx asks no more
-        assert ended.headers["hx-trigger"] == f"ended-{job.id}"
-        assert browser.get("/jobs/999/progress").status_code == 400
+        assert has_ended(browser, job)
         assert browser.send("/jobs/999/cancel").status_code == 400
 
 

@@ -18,24 +18,15 @@ from recveil.workbench import (
     release_room,
     risk_room,
 )
+from recveil.workbench.asgi import Application, Receive, RefusedError, Scope, Send
 from recveil.workbench.bench import Bench, bench_of, go_to
-from recveil.workbench.guard import (
-    FAULT,
-    Application,
-    Guard,
-    Receive,
-    RefusedError,
-    Scope,
-    Send,
-)
+from recveil.workbench.guard import FAULT, Guard
 from recveil.workbench.numbering import NUMBER
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
 NO_PAGE = "There is no such page."
-# With this status htmx ends what it asks again and again.
-_ASK_NO_MORE = 286
 
 
 def make_application(bench: Bench, port: int) -> Guard:
@@ -102,16 +93,21 @@ async def _cancel(request: "Request") -> Response:
 
 
 async def _progress(request: "Request") -> Response:
-    """Tell how far a job is; a page asks again and again, as no browser keeps many streams open."""
-    bench = bench_of(request)
-    number = bench.project.job(request.path_params["number"]).id
+    """Tell how far a job is; a page asks again and again, as no browser keeps many streams open.
+
+    That a job has ended, or was removed, is said as often as somebody asks: a page that missed it
+    once, or could not be read then, hears it again a second later.
+    """
+    bench, number = bench_of(request), request.path_params["number"]
     running = bench.jobs.running(number)
+    n_told = 0 if running is None else len(running.told)
+    text = bench.fragment("progress.html.jinja", number=number, running=running, n_told=n_told)
+    # What is of it now is read by whatever on the page waits for this.
     if running is None:
-        # What is of it now is read by whatever on the page waits for this.
-        return Response("", _ASK_NO_MORE, headers={"hx-trigger": f"ended-{number}"})
+        return HTMLResponse(text, headers={"hx-trigger": f"ended-{number}"})
     known = request.query_params.get("told", "")
-    headers = {} if known == str(len(running.told)) else {"hx-trigger": f"told-{number}"}
-    return HTMLResponse(bench.fragment("progress.html.jinja", running=running), headers=headers)
+    headers = {} if known == str(n_told) else {"hx-trigger": f"told-{number}"}
+    return HTMLResponse(text, headers=headers)
 
 
 async def _tell_error(request: "Request", error: Exception) -> Response:

@@ -2,11 +2,10 @@
 
 import shutil
 from typing import Any
-from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from recveil.errors import RecveilError, quoted
@@ -14,10 +13,11 @@ from recveil.release.claim import published_claims
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.checking_tasks import UNPACKED
 from recveil.workbench.commands import command_of
+from recveil.workbench.dropping import take_dropped
 from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.places import place_of
 from recveil.workbench.project import Job
-from recveil.workbench.uploads import CHECKED, LONGEST_NAME, receive
+from recveil.workbench.uploads import CHECKED, Uploaded
 from recveil.workbench.verdict_told import say_verdict
 
 _ROOM, _TASK = "check", "check"
@@ -52,17 +52,13 @@ async def _page(request: Request) -> Response:
 async def _upload(request: Request) -> Response:
     """Take a release as a zip, or a table."""
     bench = bench_of(request)
-    name = unquote(request.headers.get("x-file-name", ""))[:LONGEST_NAME] or "release.zip"
-    try:
-        came = await receive(
-            request.stream(), name, bench.project.folder_for(CHECKED), most=bench.most_bytes
-        )
-    except RecveilError as error:
-        return JSONResponse({"error": str(error)}, 400)
-    bench.project.keep(_KEPT, {"name": came.name, "place": str(came.path), "dropped": True})
-    bench.project.note(f"dropped {came.name} to be checked, SHA-256 {came.digest}")
-    _start(bench, {}, with_table=True)
-    return JSONResponse({"next": "/check"})
+
+    def begin(came: Uploaded) -> None:
+        bench.project.keep(_KEPT, {"name": came.name, "place": str(came.path), "dropped": True})
+        bench.project.note(f"dropped {came.name} to be checked, SHA-256 {came.digest}")
+        _start(bench, {}, with_table=True)
+
+    return await take_dropped(request, CHECKED, begin, "/check")
 
 
 async def _name(request: Request) -> Response:
@@ -167,7 +163,7 @@ def _commands(job: Job | None, found: dict[str, Any] | None) -> list[str]:
 
 ROUTES = [
     Route("/check", _page),
-    Route("/check/upload", _upload, methods=["PUT"]),
+    Route("/check/upload", _upload, methods=["PUT", "POST"]),
     Route("/check/name", _name, methods=["POST"]),
     Route("/check/again", _again, methods=["POST"]),
     Route("/check/forget", _forget, methods=["POST"]),

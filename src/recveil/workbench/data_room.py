@@ -1,22 +1,22 @@
 """The room Data: a table is dropped or named, and what was understood of it is corrected."""
 
 from typing import Any
-from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from recveil.errors import RecveilError
 from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.commands import command_of
+from recveil.workbench.dropping import take_dropped
 from recveil.workbench.places import place_of
 from recveil.workbench.project import Input, Job
 from recveil.workbench.risk_room import job_of_risk, start_auditing
 from recveil.workbench.said import COLUMNS, said_in
 from recveil.workbench.seen import state_of
-from recveil.workbench.uploads import INPUTS, LONGEST_NAME, receive
+from recveil.workbench.uploads import INPUTS, Uploaded
 
 _ROOM = "data"
 
@@ -44,19 +44,14 @@ async def _page(request: Request) -> Response:
 
 
 async def _upload(request: Request) -> Response:
-    """Take a file that is sent as it is."""
     bench = bench_of(request)
-    name = unquote(request.headers.get("x-file-name", ""))[:LONGEST_NAME] or "table"
-    try:
-        came = await receive(
-            request.stream(), name, bench.project.folder_for(INPUTS), most=bench.most_bytes
-        )
-    except RecveilError as error:
-        return JSONResponse({"error": str(error)}, 400)
-    added = bench.project.add_input(came.name, str(came.path), came.digest)
-    bench.project.note(f"dropped {came.name}, SHA-256 {came.digest}")
-    start_inspecting(bench, added)
-    return JSONResponse({"next": "/data"})
+
+    def begin(came: Uploaded) -> None:
+        added = bench.project.add_input(came.name, str(came.path), came.digest)
+        bench.project.note(f"dropped {came.name}, SHA-256 {came.digest}")
+        start_inspecting(bench, added)
+
+    return await take_dropped(request, INPUTS, begin, "/data")
 
 
 async def _name(request: Request) -> Response:
@@ -137,7 +132,7 @@ def start_inspecting(bench: Bench, table: Input) -> Job:
 
 ROUTES = [
     Route("/data", _page),
-    Route("/data/upload", _upload, methods=["PUT"]),
+    Route("/data/upload", _upload, methods=["PUT", "POST"]),
     Route("/data/name", _name, methods=["POST"]),
     Route("/data/reading", _read_so, methods=["POST"]),
     Route("/data/again", _again, methods=["POST"]),

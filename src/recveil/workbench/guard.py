@@ -11,17 +11,11 @@ import os
 import secrets
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import parse_qsl
 
+from recveil.workbench.asgi import Application, Message, Receive, RefusedError, Scope, Send
+from recveil.workbench.form_file import MULTIPART, FormFile
 from recveil.workbench.peers import is_of_somebody_else
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # Nothing is loaded but from us, no script or style stands within a page, and nobody frames one.
 POLICY = (
@@ -44,23 +38,8 @@ _CHANGING = ("POST", "PUT")
 _FORM = "application/x-www-form-urlencoded"
 # A form holds some names and choices.
 _MOST_OF_FORM, _MOST_FIELDS = 1 << 16, 200
-# Where the form that came is handed on.
-FORM = "recveil.form"
-
-
-class RefusedError(Exception):
-    """A request that is not answered.
-
-    Parameters
-    ----------
-    status : int
-    why : str
-        In a sentence.
-    """
-
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
-        self.status, self.why = status, why
+# Where the form that came is handed on, and what the file in it is called; the file is the body.
+FORM, FILE_NAME = "recveil.form", "recveil.file name"
 
 
 class Keys:
@@ -185,7 +164,13 @@ class Guard:
         self, scope: Scope, receive: Receive, headers: dict[str, str]
     ) -> Receive:
         """Refuse a change without the secret of our forms; return what hands the body on."""
-        if headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == MULTIPART:
+            sent = FormFile(receive, headers["content-type"])
+            self._check_form(scope, await sent.fields())
+            scope[FILE_NAME] = sent.name
+            return sent.receive
+        if kind != _FORM:
             if not _is_same(headers.get("x-recveil-change", ""), self._keys.change):
                 raise RefusedError(403, _NO_CHANGE)
             return receive
@@ -198,15 +183,18 @@ class Guard:
             raise RefusedError(
                 400, "The form that came cannot be read; load the page again."
             ) from None
-        form = dict(pairs)
-        if not _is_same(form.pop("change", ""), self._keys.change):
-            raise RefusedError(403, _NO_CHANGE)
-        scope[FORM] = form
+        self._check_form(scope, dict(pairs))
 
         async def again() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
 
         return again
+
+    def _check_form(self, scope: Scope, form: dict[str, str]) -> None:
+        """Refuse a form without the secret of ours; hand it on without that."""
+        if not _is_same(form.pop("change", ""), self._keys.change):
+            raise RefusedError(403, _NO_CHANGE)
+        scope[FORM] = form
 
 
 FAULT = (

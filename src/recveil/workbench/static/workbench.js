@@ -1,14 +1,19 @@
 // What htmx does not do: a file that is dropped is sent as it is, and the page says how far it is.
+// It runs before the page is read, and listens to the document: whatever comes later is heard.
 (function () {
   "use strict";
 
-  const change = () => document.querySelector("meta[name=recveil-change]").content;
+  const SILENT = "The workbench does not answer this page any more; look where it was started, and open the address that is printed there.";
+  const formOf = (event) => event.target.closest?.("form[data-upload]");
+
+  // The button of such a form is for those who have no scripts.
+  document.documentElement.classList.add("scripted");
 
   function send(form, file) {
     const told = form.querySelector("[role=status]");
     const request = new XMLHttpRequest();
-    request.open("PUT", form.dataset.upload);
-    request.setRequestHeader("x-recveil-change", change());
+    request.open("PUT", form.action);
+    request.setRequestHeader("x-recveil-change", form.elements.change.value);
     request.setRequestHeader("x-file-name", encodeURIComponent(file.name));
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.addEventListener("progress", (event) => {
@@ -29,43 +34,56 @@
       }
     });
     request.addEventListener("error", () => {
-      told.textContent = "The workbench does not answer; look where it was started.";
+      told.textContent = SILENT;
     });
     request.send(file);
   }
 
-  function listen(form) {
-    const field = form.querySelector("input[type=file]");
-    field.addEventListener("change", () => field.files.length && send(form, field.files[0]));
-    form.addEventListener("submit", (event) => event.preventDefault());
-    for (const name of ["dragenter", "dragover"]) {
-      form.addEventListener(name, (event) => {
-        event.preventDefault();
-        form.classList.add("over");
-      });
+  function sendChosen(form) {
+    const [file] = form.elements.file.files;
+    if (file) {
+      send(form, file);
     }
-    form.addEventListener("dragleave", () => form.classList.remove("over"));
-    form.addEventListener("drop", (event) => {
+  }
+
+  document.addEventListener("change", (event) => {
+    const form = formOf(event);
+    if (form) {
+      sendChosen(form);
+    }
+  });
+  document.addEventListener("submit", (event) => {
+    const form = formOf(event);
+    if (form) {
       event.preventDefault();
-      form.classList.remove("over");
-      if (event.dataTransfer.files.length) {
+      sendChosen(form);
+    }
+  });
+
+  // A file that is dropped beside must not be opened instead of the page.
+  for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
+    document.addEventListener(name, (event) => {
+      event.preventDefault();
+      const form = formOf(event);
+      if (form) {
+        form.classList.toggle("over", name === "dragenter" || name === "dragover");
+      }
+      if (form && name === "drop" && event.dataTransfer.files.length) {
         send(form, event.dataTransfer.files[0]);
       }
     });
   }
 
-  // Parts of a page are exchanged; each form is listened to once.
-  function prepare() {
-    for (const form of document.querySelectorAll("form[data-upload]:not([data-ready])")) {
-      form.dataset.ready = "yes";
-      listen(form);
+  function tellSilence(isSilent) {
+    const told = document.getElementById("unheard");
+    if (told) {
+      told.textContent = isSilent ? SILENT : "";
+      told.hidden = !isSilent;
     }
   }
 
-  // A file that is dropped beside must not be opened instead of the page.
-  for (const name of ["dragover", "drop"]) {
-    window.addEventListener(name, (event) => event.preventDefault());
-  }
-  document.addEventListener("DOMContentLoaded", prepare);
-  document.addEventListener("htmx:afterSwap", prepare);
+  // What the page asks again and again says, too, when nobody answers.
+  document.addEventListener("htmx:sendError", () => tellSilence(true));
+  document.addEventListener("htmx:responseError", (event) => tellSilence(event.detail.xhr.status === 403));
+  document.addEventListener("htmx:afterOnLoad", () => tellSilence(false));
 })();
