@@ -96,6 +96,7 @@ def _serve(bench: "Bench", listener: socket.socket, *, open_browser: bool) -> No
     import uvicorn
 
     from recveil.workbench.application import make_application
+    from recveil.workbench.patience import BACKLOG, PatientProtocol, QuietServer
 
     for folder in UPLOADS:
         forget_halves(bench.project.folder_for(folder))
@@ -103,6 +104,8 @@ def _serve(bench: "Bench", listener: socket.socket, *, open_browser: bool) -> No
     address = f"http://{_HERE}:{port}/?token={bench.keys.token}"
     config = uvicorn.Config(
         make_application(bench, port),
+        http=PatientProtocol,
+        backlog=BACKLOG,
         log_level="critical",
         access_log=False,
         lifespan="off",
@@ -112,7 +115,7 @@ def _serve(bench: "Bench", listener: socket.socket, *, open_browser: bool) -> No
         ws="none",
         timeout_graceful_shutdown=_FAREWELL,
     )
-    server = uvicorn.Server(config)
+    server = QuietServer(config)
     bench.project.note("opened the workbench")
     # What an audit needs is compiled while somebody looks for their file.
     bench.jobs.start("start", "warm up", {})
