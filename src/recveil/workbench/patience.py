@@ -9,7 +9,6 @@ import asyncio
 import os
 import sys
 import traceback
-from socket import socket
 from typing import Any
 
 from uvicorn import Server
@@ -77,7 +76,7 @@ class PatientProtocol(H11Protocol):
 class QuietServer(Server):
     """A server that shows no traces on the terminal, unless somebody asks for them."""
 
-    async def startup(self, sockets: list[socket] | None = None) -> None:
+    async def startup(self, sockets: list[Any] | None = None) -> None:
         """Begin to listen."""
         asyncio.get_running_loop().set_exception_handler(_tell)
         await super().startup(sockets)
