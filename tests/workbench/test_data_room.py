@@ -1,5 +1,6 @@
 """Data: a table comes in, is understood, corrected, and audited next."""
 
+import hashlib
 import json
 import stat
 from pathlib import Path
@@ -345,6 +346,16 @@ def test_a_header_that_is_wrong_leads_to_the_columns(browser):
     assert "Name user (--user) and item (--item)" in page
     assert "1,100 rows are of a user and an item that stood before" in page
     assert "now the user is “user”, the item “item”" in page
+
+
+def test_nothing_is_put_where_a_link_leads(browser, small_table, tmp_path):
+    (tmp_path / "victim").mkdir()
+    place = hashlib.sha256(small_table).hexdigest()[:24]
+    (browser.bench.project.folder_for("inputs") / place).symlink_to(tmp_path / "victim")
+    answer = browser.drop("ratings.csv", small_table)
+    assert answer.status_code == 400
+    assert "leads out of the project" in answer.json()["error"]
+    assert not list((tmp_path / "victim").iterdir())
 
 
 class TestAFormWithoutAScript:

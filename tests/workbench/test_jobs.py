@@ -265,3 +265,17 @@ def test_results_are_plain(bench, tmp_path):
     folder = bench.project.job_folder(job.id)
     assert json.loads((folder / "result.json").read_text())["data"]["users"] == 2
     assert all(each.stat().st_mode & 0o077 == 0 for each in (folder, *folder.iterdir()))
+
+
+def test_what_is_printed_goes_to_a_file_of_its_own(bench, tmp_path):
+    """Whatever had that name before may be a file of elsewhere."""
+    victim = tmp_path / "thesis.txt"
+    victim.write_text("mine")
+    before = bench.project.begin_job("data", "inspect", {}, "", None)
+    (bench.project.job_folder(before.id + 1) / "errors.txt").hardlink_to(victim)
+    job = bench.jobs.start("data", "inspect", {"source": "/nowhere.csv", "reading": {}})
+    until(lambda: bench.jobs.running(job.id) is None)
+    assert job.id == before.id + 1
+    assert bench.project.job(job.id).state == "failed"
+    assert victim.read_text() == "mine"
+    assert (bench.project.job_folder(job.id) / "errors.txt").stat().st_nlink == 1

@@ -156,6 +156,19 @@ class TestPlanted:
         Project(folder).close()
         assert victim.exists()
 
+    @pytest.mark.parametrize(
+        "name", ["project.sqlite", "project.sqlite-journal", "jobs/1/errors.txt", "jobs/1/risk.csv"]
+    )
+    def test_files_of_elsewhere_under_another_name_are_refused(self, folder, victim, name):
+        """What is written in place would change them."""
+        (folder / "jobs" / "1").mkdir(parents=True, exist_ok=True)
+        (folder / name).unlink(missing_ok=True)
+        before = victim.read_bytes()
+        (folder / name).hardlink_to(victim)
+        with pytest.raises(RecveilError, match="hard link"):
+            Project(folder)
+        assert victim.read_bytes() == before
+
     def test_links_deep_within_are_refused(self, folder, victim):
         (folder / "jobs" / "1").mkdir(parents=True)
         (folder / "jobs" / "1" / "result.json").symlink_to(victim)

@@ -129,6 +129,8 @@ def _refuse_planted(folder: Path) -> None:
                 what = "neither a file nor a folder"
             elif not is_ours(found):
                 what = "another user's"
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+                what = "a file that has another name, too (a hard link)"
             else:
                 # Who has it open already could put something there later.
                 if stat.S_ISDIR(found.st_mode) and found.st_mode & _WRITABLE_BY_OTHERS:

@@ -13,6 +13,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, shortened
 from recveil.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.memory import in_words
+from recveil.workbench.own_folder import within
 
 # Folders of a project into which files come.
 UPLOADS = INPUTS, CHECKED = "inputs", "checked"
@@ -148,7 +149,7 @@ def _refuse_too_much(name: str, size: int, most: int, folder: Path) -> None:
 
 def _place(half: Path, folder: Path, name: str, digest: str) -> Path:
     """Give a file its place; one of the same bytes and name is the same."""
-    own = folder / folder_name(digest)
+    own = within(folder, folder_name(digest))
     own.mkdir(mode=0o700, exist_ok=True)
     place = own / file_name(name)
     half.replace(place)

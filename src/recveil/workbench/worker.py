@@ -163,8 +163,10 @@ def _load() -> None:
 
 def _lead_errors(folder: Path) -> None:
     """Lead what is printed, which may tell of people, to a file for their owner alone."""
-    flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | NOT_FOLLOWED
-    file = os.open(folder / ERRORS, flags, FOR_OWNER)
+    place = folder / ERRORS
+    # Made anew: what stands there already may be a file of elsewhere, under another name.
+    place.unlink(missing_ok=True)
+    file = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY | NOT_FOLLOWED, FOR_OWNER)
     for stream in (1, 2):
         os.dup2(file, stream)
     os.close(file)
