@@ -1,7 +1,12 @@
 """Check: anybody's release or table, dropped or named."""
 
+import html
 import io
 import json
+import re
+import shlex
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -19,11 +24,13 @@ def release(tmp_path_factory, small_table):
     return folder / "out"
 
 
-def packed(folder, **changed):
+def packed(folder, within="out/", described=False, **changed):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for file in folder.iterdir():
-            archive.writestr(f"out/{file.name}", changed.get(file.name, file.read_bytes()))
+            archive.writestr(f"{within}{file.name}", changed.get(file.name, file.read_bytes()))
+        if described:
+            archive.writestr("croissant.json", b"{}")
     return content.getvalue()
 
 
@@ -56,6 +63,34 @@ class TestADroppedRelease:
         assert "✓ holds" in page
         assert "It was not attacked" in page
         assert "private twin" in page
+
+    @pytest.mark.parametrize("within", ["out/", ""])
+    def test_is_checked_by_anybody_with_the_commands_that_are_shown(
+        self, browser, release, tmp_path, within
+    ):
+        """They have the zip, and nothing of this project."""
+        name = "-our 'first' one.zip"
+        content = packed(release, within)
+        browser.drop(name, content, "/check/upload")
+        browser.wait("check")
+        (tmp_path / "theirs").mkdir()
+        (tmp_path / "theirs" / name).write_bytes(content)
+        page = browser.get("/check").text
+        shown = html.unescape(re.search("<pre[^>]*><code>(.*?)</code>", page, re.DOTALL)[1])
+        assert str(browser.bench.project.folder) not in shown
+        unpack, verify = map(shlex.split, shown.split("\n"))
+        assert (unpack[0], verify[:2]) == ("python", ["recveil", "verify"])
+        for command in ([sys.executable, *unpack[1:]], [sys.executable, "-m", *verify]):
+            subprocess.run(command, cwd=tmp_path / "theirs", check=True)
+
+    def test_may_have_its_description_beside_it(self, browser, release):
+        """As the workbench packs it."""
+        browser.drop("out.zip", packed(release, described=True), "/check/upload")
+        (job,) = browser.wait("check")
+        assert (job.state, job.error) == ("done", "")
+        page = browser.get("/check").text
+        assert "✓ holds" in page
+        assert "croissant.json, which lies beside the release in the zip, is no part of it" in page
 
     def test_leaves_one_unpacked_folder(self, browser, release):
         for _ in range(2):
@@ -140,8 +175,12 @@ def test_what_was_checked_can_be_removed(browser, release, tmp_path):
     assert not (project.folder / "checked").exists()
     assert not list(project.folder.glob("jobs/*/*"))
     assert (release / "release.json").is_file()
-    page = browser.get("/check").text
-    assert "out.zip" not in page
+    assert "out.zip" not in browser.get("/check").text
+    told = [line["what"] for line in project.log()]
+    assert "verified what was removed since: it holds" in told
+    assert f"verified “{release.name}”: it holds" in told
+    in_database = (project.folder / "project.sqlite").read_bytes()
+    assert not [name for name in (b"first.zip", b"out.zip") if name in in_database]
     browser.drop("out.zip", packed(release), "/check/upload")
     assert [job.state for job in browser.wait("check")] == ["done"]
 
@@ -152,3 +191,14 @@ def test_a_link_in_the_place_of_what_was_dropped_is_not_followed(browser, tmp_pa
     (browser.bench.project.folder / "checked").symlink_to(tmp_path / "victim")
     browser.send("/check/forget")
     assert (tmp_path / "victim" / "thesis.txt").read_text() == "mine"
+
+
+def test_all_that_was_done_stands_in_the_log(browser, release, small_table):
+    browser.drop("ratings.csv", small_table)
+    browser.wait("data", "risk")
+    browser.drop("out.zip", packed(release), "/check/upload")
+    browser.wait("check")
+    commands = "\n".join(line["command"] for line in browser.bench.project.log())
+    for verb in ("inspect", "audit", "verify"):
+        assert f"recveil {verb} " in commands
+    assert "verified “out.zip”: it holds" in browser.get("/log").text

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from recveil.errors import printable
+from recveil.errors import RecveilError, printable
 from recveil.report.page_of_audit import as_count, as_percent
+from recveil.workbench.entries import Input, Job
 from recveil.workbench.guard import FORM, Keys
 from recveil.workbench.jobs import Jobs
 from recveil.workbench.project import Project
-from recveil.workbench.seen import has_changed
+from recveil.workbench.seen import has_changed, is_of_it
 from recveil.workbench.uploads import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -96,6 +97,28 @@ class Bench:
 def bench_of(request: "Request") -> Bench:
     """Return the workbench that a request is for."""
     return request.app.state.bench
+
+
+def needed_table(bench: Bench) -> Input:
+    """Return the table that is worked on, or say that there is none yet."""
+    chosen = bench.project.chosen_input()
+    if chosen is None:
+        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    return chosen
+
+
+def is_inspected(bench: Bench, table: Input | None) -> bool:
+    """Say whether it is understood what is in a table."""
+    last = None if table is None else bench.project.last_job("data", table.id)
+    return last is not None and last.state == "done"
+
+
+def newest_of(bench: Bench, room: str, table: Input) -> Job | None:
+    """Return the newest job of a room on a table, read as it is read now; None if there is none."""
+    job = bench.project.last_job(room, table.id)
+    if job is None or job.settings["reading"] != table.reading:
+        return None
+    return job if is_of_it(bench.project, table, job) else None
 
 
 def form_of(request: "Request") -> dict[str, str]:

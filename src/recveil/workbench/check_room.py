@@ -1,6 +1,8 @@
 """The room Check: does what somebody published keep its promise, and whom does it give away?"""
 
+import shlex
 import shutil
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,9 +16,9 @@ from recveil.workbench.bench import Bench, bench_of, form_of, go_to
 from recveil.workbench.checking_tasks import UNPACKED
 from recveil.workbench.commands import command_of
 from recveil.workbench.dropping import take_dropped
+from recveil.workbench.entries import Job
 from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.places import place_of
-from recveil.workbench.project import Job
 from recveil.workbench.uploads import CHECKED, Uploaded
 from recveil.workbench.verdict_told import say_verdict
 
@@ -45,7 +47,7 @@ async def _page(request: Request) -> Response:
         is_drawn=job is not None and (bench.project.job_folder(job.id) / AUDIT_PAGE).is_file(),
         claims=published_claims(),
         columns=_COLUMNS,
-        commands=_commands(job, found),
+        commands=_commands(job, found) if job and found else [],
     )
 
 
@@ -55,7 +57,7 @@ async def _upload(request: Request) -> Response:
 
     def begin(came: Uploaded) -> None:
         bench.project.keep(_KEPT, {"name": came.name, "place": str(came.path), "dropped": True})
-        bench.project.note(f"dropped {came.name} to be checked, SHA-256 {came.digest}")
+        bench.project.note(f"dropped {_quoted(came.name)} to be checked, SHA-256 {came.digest}")
         _start(bench, {}, with_table=True)
 
     return await take_dropped(request, CHECKED, begin, "/check")
@@ -90,12 +92,21 @@ async def _forget(request: Request) -> Response:
 
 
 def _remove(bench: Bench) -> None:
-    bench.project.keep(_KEPT, None)
-    for job in bench.project.jobs():
-        if job.room == _ROOM:
-            shutil.rmtree(bench.project.job_folder(job.id), ignore_errors=True)
+    """Remove files, results and names; that something was checked, and when, stays in the log."""
+    project = bench.project
+    kept = project.kept(_KEPT)
+    checked = [kept] if kept else []
+    checked += [job.settings for job in project.jobs() if job.room == _ROOM]
+    for name in {each["name"] for each in checked if each["dropped"]}:
+        project.strike(_quoted(name), "what was removed since")
+    project.keep(_KEPT, None)
+    project.forget_jobs(_ROOM)
     # A link is not followed: what lies elsewhere stays.
-    shutil.rmtree(bench.project.folder / CHECKED, ignore_errors=True)
+    shutil.rmtree(project.folder / CHECKED, ignore_errors=True)
+
+
+def _quoted(name: str) -> str:
+    return f"“{name}”"
 
 
 def _options(form: dict[str, str]) -> dict[str, Any]:
@@ -119,7 +130,16 @@ def _start(bench: Bench, options: dict[str, Any], *, with_table: bool) -> Job:
     checked = bench.project.kept(_KEPT)
     table = bench.project.chosen_input() if with_table else None
     _forget_unpacked(bench)
-    bench.project.note(f"checked {checked['name']}")
+    bench.project.note(f"checked {_quoted(checked['name'])}")
+
+    def tell(job: Job) -> None:
+        found = bench.project.result(bench.project.job(job.id))
+        if found is None:
+            return
+        how = "it holds" if found["verification"]["holds"] else "it does not hold"
+        lines = "\n".join(_commands(job, found))
+        bench.project.note(f"verified {_quoted(job.settings['name'])}: {how}", lines)
+
     return bench.jobs.start(
         _ROOM,
         _TASK,
@@ -129,8 +149,8 @@ def _start(bench: Bench, options: dict[str, Any], *, with_table: bool) -> Job:
             "source": table.place if table else "",
             "reading": table.reading if table else {},
         },
-        command=command_of("verify", checked["place"], options=options),
         input=table.id if table else None,
+        then=tell,
     )
 
 
@@ -148,14 +168,19 @@ def _job_of(bench: Bench, checked: dict[str, Any] | None) -> Job | None:
     return job if is_of_it else None
 
 
-def _commands(job: Job | None, found: dict[str, Any] | None) -> list[str]:
-    """Return the commands that do the same as a check."""
-    if job is None:
-        return []
-    settings = job.settings
-    place = found["place"] if found else settings["place"]
-    commands = [command_of("verify", place, options=settings["options"])]
-    if settings["source"] and found and found["is_release"]:
+def _commands(job: Job, found: dict[str, Any]) -> list[str]:
+    """Return the commands that do the same as a check, for whoever has what was checked."""
+    settings, unpacked = job.settings, found.get("unpacked")
+    place, commands = settings["place"], []
+    if unpacked is not None:
+        # What is unpacked here is gone at the next check; they can do it as we did.
+        name = settings["name"]
+        source = f"./{name}" if name.startswith("-") else name
+        folder = Path(place).stem
+        commands.append(shlex.join(["python", "-m", "zipfile", "-e", source, folder]))
+        place = str(PurePosixPath(folder, unpacked["within"]))
+    commands.append(command_of("verify", place, options=settings["options"]))
+    if settings["source"] and found["is_release"]:
         options = {**settings["reading"], "release": place, "no_curves": True}
         commands.append(command_of("audit", settings["source"], options=options))
     return commands

@@ -30,10 +30,11 @@ def check_published(asked: Assignment) -> dict[str, Any]:
 
     settings = asked.settings
     place = Path(settings["place"])
+    unpacked = None
     if settings["dropped"] and holds_release(place):
-        unpacked = asked.folder / UNPACKED / place.stem
-        unpack_release(place, unpacked)
-        place = unpacked
+        folder = asked.folder / UNPACKED / place.stem
+        unpacked = unpack_release(place, folder)
+        place = folder
     is_release = (place / MANIFEST).is_file()
     with parts("Checking", {_VERIFYING: 1, _ATTACKING: 9 if settings["source"] else 0}) as begin:
         begin(_VERIFYING)
@@ -43,6 +44,7 @@ def check_published(asked: Assignment) -> dict[str, Any]:
     return {
         "is_release": is_release,
         "place": str(place),
+        "unpacked": None if unpacked is None else unpacked._asdict(),
         "verification": found.to_dict(),
         "caution": claim_kind(found.claim).caution,
         "release": attacked.get("release"),

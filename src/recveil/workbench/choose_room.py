@@ -15,12 +15,20 @@ from recveil.compare.risk_axes import AXES, SHADOWS, usual_axis
 from recveil.compare.worth import Worth
 from recveil.errors import RecveilError, quoted
 from recveil.workbench.answer import answer, rows_of, warnings_for
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.bench import (
+    Bench,
+    bench_of,
+    form_of,
+    go_to,
+    is_inspected,
+    needed_table,
+    newest_of,
+)
 from recveil.workbench.choosing_tasks import PAGE, SO_FAR, kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
+from recveil.workbench.entries import Input, Job
 from recveil.workbench.frontier_drawing import draw
 from recveil.workbench.numbering import NUMBER
-from recveil.workbench.project import Input, Job
 from recveil.workbench.question import Question
 from recveil.workbench.seen import is_of_it, refuse_changed, state_of
 from recveil.workbench.settings_table import tabulate
@@ -41,7 +49,7 @@ _OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-anc
 async def _page(request: Request) -> Response:
     bench = bench_of(request)
     chosen = bench.project.chosen_input()
-    job = None if chosen is None else _job_of_choice(bench, chosen)
+    job = None if chosen is None else newest_of(bench, _ROOM, chosen)
     told = _so_far(bench, chosen)
     asked = dict(request.query_params)
     parts = _parts(bench, told, asked, chosen)
@@ -58,7 +66,7 @@ async def _page(request: Request) -> Response:
         takes_k={name: has_k(name) for name in methods_to_choose(of=what)},
         started=_started(job),
         n_shadows=_N_SHADOWS,
-        is_inspected=_is_inspected(bench, chosen),
+        is_inspected=is_inspected(bench, chosen),
         has_page=job is not None and (bench.project.job_folder(job.id) / PAGE).is_file(),
         what=what,
         is_part=False,
@@ -114,7 +122,7 @@ def _usual_question(
 
 async def _start(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
-    chosen = _needed(bench)
+    chosen = needed_table(bench)
     refuse_changed(bench.project, chosen)
     names = methods_to_choose(of=_kind_of(bench, chosen))
     methods = [name for name in names if form.get(f"method-{name}")]
@@ -144,7 +152,7 @@ async def _start(request: Request) -> Response:
 async def _take(request: Request) -> Response:
     """Take a setting; what was asked and answered is written into the log."""
     bench, form = bench_of(request), form_of(request)
-    chosen = _needed(bench)
+    chosen = needed_table(bench)
     told = _so_far(bench, chosen)
     comparison = (told or {}).get("comparison")
     if comparison is None:
@@ -169,21 +177,6 @@ async def _whole(request: Request) -> Response:
     if job.task != "compare" or not file.is_file():
         raise RecveilError(f"job {job.id} has no page of a comparison; run it to its end")
     return HTMLResponse(file.read_bytes(), headers={"content-security-policy": _OF_ITS_OWN})
-
-
-def _needed(bench: Bench) -> Input:
-    chosen = bench.project.chosen_input()
-    if chosen is None:
-        raise RecveilError("there is no table yet; drop or name one on the page Data")
-    return chosen
-
-
-def _job_of_choice(bench: Bench, table: Input) -> Job | None:
-    """Return the newest comparison of a table, read as it is read now; None if there is none."""
-    job = bench.project.last_job(_ROOM, table.id)
-    if job is None or job.settings["reading"] != table.reading:
-        return None
-    return job if is_of_it(bench.project, table, job) else None
 
 
 def _so_far(bench: Bench, table: Input | None) -> dict[str, Any] | None:
@@ -222,11 +215,6 @@ def _kind_of(bench: Bench, table: Input | None) -> Of:
     """Tell what a table was found to hold."""
     last = None if table is None else bench.project.last_job("data", table.id)
     return kind_of_table(bench.project.result(last))
-
-
-def _is_inspected(bench: Bench, table: Input | None) -> bool:
-    last = None if table is None else bench.project.last_job("data", table.id)
-    return last is not None and last.state == "done"
 
 
 def _read_ks(text: str) -> list[int]:

@@ -8,11 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recveil.errors import RecveilError
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to, needed_table
 from recveil.workbench.commands import command_of
 from recveil.workbench.dropping import take_dropped
+from recveil.workbench.entries import Input, Job
 from recveil.workbench.places import place_of
-from recveil.workbench.project import Input, Job
 from recveil.workbench.risk_room import job_of_risk, start_auditing
 from recveil.workbench.said import COLUMNS, said_in
 from recveil.workbench.seen import state_of
@@ -68,9 +68,7 @@ async def _name(request: Request) -> Response:
 async def _read_so(request: Request) -> Response:
     """Take what somebody says of how the table is to be read."""
     bench = bench_of(request)
-    chosen = bench.project.chosen_input()
-    if chosen is None:
-        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    chosen = needed_table(bench)
     bench.project.set_reading(chosen.id, said_in(form_of(request)))
     bench.project.note(f"said how {chosen.name} is to be read")
     start_inspecting(bench, bench.project.input(chosen.id))
@@ -80,10 +78,7 @@ async def _read_so(request: Request) -> Response:
 async def _again(request: Request) -> Response:
     """Look again at a table that has changed."""
     bench = bench_of(request)
-    chosen = bench.project.chosen_input()
-    if chosen is None:
-        raise RecveilError("there is no table yet; drop or name one on the page Data")
-    bench.project.note(f"looked again at {chosen.name}")
+    chosen = needed_table(bench)
     start_inspecting(bench, chosen)
     return go_to("/data")
 
@@ -114,6 +109,8 @@ def _number_in(request: Request) -> int:
 def start_inspecting(bench: Bench, table: Input) -> Job:
     """Look at a table, and audit it next, so that the verdict is there when somebody asks."""
     bench.jobs.cancel_room("risk")
+    command = command_of("inspect", table.place, options=table.reading)
+    bench.project.note(f"looked at {table.name}", command)
 
     def audit_next(_: Job) -> None:
         now: Any = bench.project.chosen_input()
@@ -124,7 +121,7 @@ def start_inspecting(bench: Bench, table: Input) -> Job:
         _ROOM,
         "inspect",
         {"source": table.place, "reading": table.reading, "seen": state_of(table.place)},
-        command=command_of("inspect", table.place, options=table.reading),
+        command=command,
         input=table.id,
         then=audit_next,
     )

@@ -11,7 +11,8 @@ from typing import IO, Any
 from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.progress import HowFar
-from recveil.workbench.project import Job, Project
+from recveil.workbench.entries import Job
+from recveil.workbench.project import Project
 
 # Seconds after which a process that was asked to end is killed; what it had begun is settled by
 # the next run.

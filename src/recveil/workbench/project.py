@@ -8,14 +8,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from recveil.brief import brief
 from recveil.errors import RecveilError, reason_of
 from recveil.locks import FOR_OWNER
+from recveil.workbench.entries import INPUTS, JOBS, Input, Job, input_of, job_of
 from recveil.workbench.own_folder import DATABASE, ONLY_OWNER, make_folder, take, within
 from recveil.workbench.uploads import folder_name
 
@@ -34,67 +33,6 @@ CREATE TABLE log (
     at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL);
 CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-
-
-@brief
-@dataclass(frozen=True)
-class Input:
-    """A table that somebody works on.
-
-    Attributes
-    ----------
-    id : int
-    name : str
-        What its owner calls it.
-    place : str
-        The path of the file, in the project or elsewhere, or the address of a database.
-    digest : str
-        SHA-256 of an uploaded file; empty for what was named, which may change.
-    reading : dict
-        What was said of how to read it, by the names of options.
-    """
-
-    id: int
-    name: str
-    place: str
-    digest: str
-    reading: dict[str, Any]
-
-
-@brief
-@dataclass(frozen=True)
-class Job:
-    """Something that was, or is, worked on by a process of its own.
-
-    Attributes
-    ----------
-    id : int
-    room, task : str
-        Where it was begun, and what is done.
-    settings : dict
-        What the task takes.
-    command : str
-        The command line that does the same.
-    input : int or None
-        Which input it is about.
-    state : {"running", "done", "failed", "cancelled", "stopped"}
-        Stopped is what ran while the workbench ended: it can be run again.
-    error : str
-        Why it failed.
-    began, ended : str
-        Times in UTC; empty if it has not ended.
-    """
-
-    id: int
-    room: str
-    task: str
-    settings: dict[str, Any]
-    command: str
-    input: int | None
-    state: str
-    error: str
-    began: str
-    ended: str
 
 
 class Project:
@@ -173,14 +111,14 @@ class Project:
 
     def inputs(self) -> list[Input]:
         """Return all inputs, the newest first."""
-        return [_input(row) for row in self._rows(f"{_INPUTS} ORDER BY id DESC")]
+        return [input_of(row) for row in self._rows(f"{INPUTS} ORDER BY id DESC")]
 
     def input(self, number: int) -> Input:
         """Return an input by its number."""
-        rows = self._rows(f"{_INPUTS} WHERE id = ?", (number,))
+        rows = self._rows(f"{INPUTS} WHERE id = ?", (number,))
         if not rows:
             raise RecveilError(f"input {number}: there is none of this number; choose another")
-        return _input(rows[0])
+        return input_of(rows[0])
 
     def chosen_input(self) -> Input | None:
         """Return the input that is worked on; None if there is none yet."""
@@ -261,22 +199,32 @@ class Project:
 
     def job(self, number: int) -> Job:
         """Return a job by its number."""
-        rows = self._rows(f"{_JOBS} WHERE id = ?", (number,))
+        rows = self._rows(f"{JOBS} WHERE id = ?", (number,))
         if not rows:
             raise RecveilError(f"job {number}: there is none of this number; choose another")
-        return _job(rows[0])
+        return job_of(rows[0])
 
     def jobs(self) -> list[Job]:
         """Return all jobs, the newest first."""
-        return [_job(row) for row in self._rows(f"{_JOBS} ORDER BY id DESC")]
+        return [job_of(row) for row in self._rows(f"{JOBS} ORDER BY id DESC")]
 
     def last_job(self, room: str, input: int | None = None, state: str | None = None) -> Job | None:
         """Return the newest job of a room, of an input or in a state if they are given."""
         asked = {"room": room, "input": input, "state": state}
         given = {name: value for name, value in asked.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given)
-        rows = self._rows(f"{_JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),))
-        return _job(rows[0]) if rows else None
+        rows = self._rows(f"{JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),))
+        return job_of(rows[0]) if rows else None
+
+    def forget_jobs(self, room: str) -> None:
+        """Remove all jobs of a room, and all that they found."""
+        found = [
+            within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.room == room
+        ]
+        with self._changing():
+            self._database.execute("DELETE FROM jobs WHERE room = ?", (room,))
+        for folder in found:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def job_folder(self, number: int) -> Path:
         """Return the folder of a job's results."""
@@ -302,6 +250,14 @@ class Project:
             self._database.execute(
                 "INSERT INTO log (at, who, what, command) VALUES (?, ?, ?, ?)",
                 (_now(), _who(), what, command),
+            )
+
+    def strike(self, words: str, instead: str) -> None:
+        """Write other words in the log, and take out the commands that stood beside them."""
+        with self._changing():
+            self._database.execute(
+                "UPDATE log SET what = replace(what, ?1, ?2), command = '' WHERE instr(what, ?1)",
+                (words, instead),
             )
 
     def log(self) -> list[dict[str, str]]:
@@ -365,24 +321,12 @@ RESULT = "result.json"
 # What is kept about a table, and goes with it.
 _OF_INPUTS = ("question", "setting")
 _SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
-_INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
-_JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
 
 
 def _key_of(table: Input, kind: str) -> str:
     if kind not in _OF_INPUTS:
         raise ValueError(f"{kind}: not among {_OF_INPUTS}, so that it would outlive its table")
     return f"{kind} {table.id}"
-
-
-def _input(row: tuple[Any, ...]) -> Input:
-    number, name, place, digest, reading = row
-    return Input(number, name, place, digest, json.loads(reading))
-
-
-def _job(row: tuple[Any, ...]) -> Job:
-    number, room, task, settings, *rest = row
-    return Job(number, room, task, json.loads(settings), *rest)
 
 
 def _who() -> str:

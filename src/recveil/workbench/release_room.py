@@ -14,22 +14,22 @@ from recveil.devices import refuse_devices
 from recveil.errors import RecveilError, quoted
 from recveil.release.manifest import FileEntry, twin_name
 from recveil.release.registry import all_variants
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.bench import Bench, bench_of, form_of, go_to, needed_table
 from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
 from recveil.workbench.choosing_tasks import kind_of_table, methods_to_choose
 from recveil.workbench.commands import command_of
+from recveil.workbench.entries import Input, Job
 from recveil.workbench.jobs import Running
 from recveil.workbench.numbering import NUMBER
-from recveil.workbench.project import Input, Job
 from recveil.workbench.releasing_tasks import ATTACKED
 from recveil.workbench.seen import is_of_it, refuse_changed, state_of
 from recveil.workbench.verdict_told import say_verdict
-from recveil.workbench.zipping import Zipped, published_files, zipped
+from recveil.workbench.zipping import DESCRIPTION, Zipped, published_files, zipped
 
 _ROOM, _RELEASES = "release", "releases"
 # What is asked of a release has rooms of its own: nothing of it cancels the rest.
 _ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
-_CARD, _DESCRIPTION = "card.toml", "croissant.json"
+_CARD = "card.toml"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _FORMATS = ("parquet", "csv")
 _MOST_K = 1_000_000
@@ -73,7 +73,7 @@ async def _page(request: Request) -> Response:
 
 async def _make(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
-    chosen = _needed(bench)
+    chosen = needed_table(bench)
     refuse_changed(bench.project, chosen)
     if bench.jobs.running_in(_ROOM) is not None:
         raise RecveilError("a release is being made; wait until it is there, or cancel it first")
@@ -226,14 +226,7 @@ def _described(bench: Bench, found: dict[str, Any], sha256: str) -> Zipped:
             f"{file.name}: is not the description that was made of this release here; describe it "
             f"again"
         )
-    return Zipped(_DESCRIPTION, file)
-
-
-def _needed(bench: Bench) -> Input:
-    chosen = bench.project.chosen_input()
-    if chosen is None:
-        raise RecveilError("there is no table yet; drop or name one on the page Data")
-    return chosen
+    return Zipped(DESCRIPTION, file)
 
 
 def _methods(bench: Bench, table: Input) -> dict[str, bool]:
@@ -263,7 +256,7 @@ def _options_of(name: str) -> dict[str, Any]:
 
 
 def _description_of(bench: Bench, found: dict[str, Any]) -> Path:
-    return bench.project.folder / _RELEASES / f"{found['name']}.{_DESCRIPTION}"
+    return bench.project.folder / _RELEASES / f"{found['name']}.{DESCRIPTION}"
 
 
 def _free_name(bench: Bench, table: Input | None) -> str:

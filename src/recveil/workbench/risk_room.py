@@ -7,12 +7,21 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from recveil.errors import RecveilError
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to
+from recveil.workbench.bench import (
+    Bench,
+    bench_of,
+    form_of,
+    go_to,
+    is_inspected,
+    needed_table,
+    newest_of,
+)
 from recveil.workbench.commands import command_of
+from recveil.workbench.entries import Input, Job
 from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.numbering import NUMBER
-from recveil.workbench.project import RESULT, Input, Job
-from recveil.workbench.seen import is_of_it, refuse_changed, state_of
+from recveil.workbench.project import RESULT
+from recveil.workbench.seen import refuse_changed, state_of
 
 _ROOM, _DRAWING = "risk", "page of the audit"
 # Tasks that have an audit's page drawn.
@@ -32,7 +41,7 @@ async def _page(request: Request) -> Response:
         job=job,
         running=None if job is None else bench.jobs.running(job.id),
         **_repeats(bench, chosen, job),
-        is_inspected=_is_inspected(bench, chosen),
+        is_inspected=is_inspected(bench, chosen),
         found=found,
         drawing=bench.jobs.running_in(_DRAWING),
         is_drawn=job is not None and (bench.project.job_folder(job.id) / AUDIT_PAGE).is_file(),
@@ -44,9 +53,7 @@ async def _page(request: Request) -> Response:
 
 async def _start(request: Request) -> Response:
     bench = bench_of(request)
-    chosen = bench.project.chosen_input()
-    if chosen is None:
-        raise RecveilError("there is no table yet; drop or name one on the page Data")
+    chosen = needed_table(bench)
     refuse_changed(bench.project, chosen)
     start_auditing(bench, chosen, curves=bool(form_of(request).get("curves")))
     return go_to("/risk")
@@ -65,10 +72,7 @@ async def _whole(request: Request) -> Response:
 
 def job_of_risk(bench: Bench, table: Input) -> Job | None:
     """Return the newest audit of a table, read as it is read now; None if there is none."""
-    job = bench.project.last_job(_ROOM, table.id)
-    if job is None or job.settings["reading"] != table.reading:
-        return None
-    return job if is_of_it(bench.project, table, job) else None
+    return newest_of(bench, _ROOM, table)
 
 
 def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
@@ -79,7 +83,8 @@ def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
         settings = {"folder": place, "result": RESULT}
         bench.jobs.start(_DRAWING, "draw audit", settings, input=table.id)
 
-    bench.project.note(f"audited {table.name}{' with all curves' if curves else ''}")
+    command = command_of("audit", table.place, options={**table.reading, "no_curves": not curves})
+    bench.project.note(f"audited {table.name}{' with all curves' if curves else ''}", command)
     return bench.jobs.start(
         _ROOM,
         "audit",
@@ -89,9 +94,7 @@ def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
             "curves": curves,
             "seen": state_of(table.place),
         },
-        command=command_of(
-            "audit", table.place, options={**table.reading, "no_curves": not curves}
-        ),
+        command=command,
         input=table.id,
         then=draw_next,
     )
@@ -107,11 +110,6 @@ def _repeats(bench: Bench, table: Input | None, job: Job | None) -> dict[str, An
         "repeats": seen.get("dropped", {}).get("duplicate", 0),
         "roles": {"user": "?", "item": "?"} | dict(zip(rows["roles"], rows["names"], strict=False)),
     }
-
-
-def _is_inspected(bench: Bench, table: Input | None) -> bool:
-    last = None if table is None else bench.project.last_job("data", table.id)
-    return last is not None and last.state == "done"
 
 
 ROUTES = [

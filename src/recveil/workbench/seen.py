@@ -7,7 +7,8 @@ from pathlib import Path
 
 from recveil.databases import address_of, scheme_of
 from recveil.errors import RecveilError, shortened
-from recveil.workbench.project import Input, Job, Project
+from recveil.workbench.entries import Input, Job
+from recveil.workbench.project import Project
 
 
 def state_of(place: str) -> str:

@@ -4,13 +4,15 @@ import os
 import shutil
 import stat
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from recveil.brief import brief
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.memory import in_words
 from recveil.release.manifest import MANIFEST
+from recveil.workbench.zipping import DESCRIPTION
 
 # A release has a handful of files; an index of millions takes memory before anything is unpacked.
 _MOST_FILES = 1_000
@@ -37,7 +39,24 @@ def holds_release(path: Path) -> bool:
         return False
 
 
-def unpack_release(path: Path, folder: Path) -> None:
+@brief
+class Unpacked(NamedTuple):
+    """What a zip was found to hold.
+
+    Attributes
+    ----------
+    within : str
+        The folder in the zip that holds the files of the release; empty if there is none.
+    beside : str
+        The description that lies beside that folder, which is no part of the release; empty if
+        there is none.
+    """
+
+    within: str
+    beside: str
+
+
+def unpack_release(path: Path, folder: Path) -> Unpacked:
     """Unpack the files of a release into a folder of their own, or nothing.
 
     Parameters
@@ -57,7 +76,7 @@ def unpack_release(path: Path, folder: Path) -> None:
         each.mkdir(mode=0o700, exist_ok=each is not folder)
     try:
         with ZipFile(path) as archive:
-            entries = _entries(path, archive.infolist())
+            entries, found = _entries(path, archive.infolist())
             room = min(_ALWAYS + _GROWTH * path.stat().st_size, _free(folder))
             for name, entry in entries.items():
                 with archive.open(entry) as packed:
@@ -70,15 +89,22 @@ def unpack_release(path: Path, folder: Path) -> None:
         raise RecveilError(
             f"{path.name}: cannot be unpacked ({reason_of(error)}); pack it again"
         ) from None
+    return found
 
 
-def _entries(path: Path, infos: list[ZipInfo]) -> dict[str, ZipInfo]:
-    """Return the files by the names that they get, without the one folder that holds them."""
+def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpacked]:
+    """Return the files by the names that they get, and the one folder that holds them."""
     if len(infos) > _MOST_FILES:
         raise RecveilError(f"{path.name}: holds more than {_MOST_FILES:,} files; {_REMEDY}")
     files = [info for info in infos if not info.is_dir()]
     for info in files:
         _refuse_strange(path, info)
+    # The workbench's own zips bring the description of a release beside it.
+    described = [info for info in files if info.filename == DESCRIPTION]
+    if any(PurePosixPath(info.filename).parts[1:] for info in files):
+        files = [info for info in files if info not in described]
+    else:
+        described = []
     folders = {PurePosixPath(info.filename).parent for info in files}
     if len(folders) != 1 or len(next(iter(folders)).parts) > 1:
         raise RecveilError(
@@ -89,7 +115,9 @@ def _entries(path: Path, infos: list[ZipInfo]) -> dict[str, ZipInfo]:
     # Where the file system takes upper for lower case, one would replace the other.
     if len({name.casefold() for name in named}) != len(files):
         raise RecveilError(f"{path.name}: a file stands in it twice; pack it again")
-    return named
+    (folder,) = folders
+    beside = DESCRIPTION if described else ""
+    return named, Unpacked("/".join(folder.parts), beside)
 
 
 def _refuse_strange(path: Path, info: ZipInfo) -> None:

@@ -12,6 +12,8 @@ from recveil.errors import RecveilError, reason_of
 from recveil.release.form import known_manifest
 from recveil.release.manifest import MANIFEST, FileEntry
 
+# Lies in the zip beside the folder of the release: it describes that for data portals.
+DESCRIPTION = "croissant.json"
 _AT_ONCE = 1 << 18
 # A zip can tell when files were written, by whom and where; a release tells nothing of that.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
