@@ -62,6 +62,7 @@ class TestADroppedRelease:
         page = browser.get("/check").text
         assert "✓ holds" in page
         assert "It was not attacked" in page
+        assert "unpacked/" not in page
         assert "private twin" in page
 
     @pytest.mark.parametrize("within", ["out/", ""])

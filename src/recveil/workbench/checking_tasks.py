@@ -1,5 +1,6 @@
 """Checking: what a worker does for the room Check."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ def check_published(asked: Assignment) -> dict[str, Any]:
         found = verify(place, **settings["options"])
         begin(_ATTACKING)
         attacked = _attack(asked, place) if settings["source"] and is_release else {}
+    why_not = attacked.get("error", "")
+    if unpacked is not None:  # a folder of ours, which is gone at the next check
+        why_not = why_not.replace(f"{place.parent}{os.sep}", "")
     return {
         "is_release": is_release,
         "place": str(place),
@@ -49,7 +53,7 @@ def check_published(asked: Assignment) -> dict[str, Any]:
         "caution": claim_kind(found.claim).caution,
         "release": attacked.get("release"),
         "warnings": attacked.get("warnings", []),
-        "not_attacked": attacked.get("error", ""),
+        "not_attacked": why_not,
     }
 
 
