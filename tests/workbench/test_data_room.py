@@ -405,3 +405,23 @@ class TestAFormWithoutAScript:
         assert answer.status_code == 400
         assert "larger than" in answer.text
         assert not list(browser.bench.project.folder.rglob("*.part"))
+
+
+def test_a_project_whose_choices_were_spoiled_can_be_worked_on(browser):
+    """Each page once answered 500 for ever, the page that told of it, too."""
+    project = browser.bench.project
+    for key in ("input", "checked", "card"):
+        for value in ("nonsense", '"text"', "9", "null", '{"name": "x"}'):
+            with project._store.changing() as run:
+                run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", (key, value))
+            for room in ("data", "risk", "choose", "release", "check", "log"):
+                assert browser.get(f"/{room}").status_code == 200, (key, value, room)
+
+
+def test_what_is_damaged_is_told_on_a_page(browser):
+    table = browser.bench.project.add_input("shop.csv", "/data/shop.csv")
+    with browser.bench.project._store.changing() as run:
+        run("UPDATE inputs SET reading = 'nonsense' WHERE id = ?", (table.id,))
+    answer = browser.get("/data")
+    assert answer.status_code == 400
+    assert "was damaged" in answer.text

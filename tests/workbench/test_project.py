@@ -233,3 +233,46 @@ class TestPlanted:
         (folder / "jobs").chmod(0o777)
         Project(folder).close()
         assert (folder / "jobs").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    "step", ["DELETE FROM jobs", "DELETE FROM inputs", "DELETE FROM kept WHERE key = 'input'"]
+)
+def test_a_table_is_removed_whole_or_not_at_all(tmp_path, monkeypatch, step):
+    """A killed removal once left a project that named a table which was not there any more."""
+    project = Project(tmp_path / "project")
+    table = project.add_input("first.csv", "/data/first.csv")
+    project.begin_job("risk", "audit", {}, "", table.id)
+    project.close()
+    connect = sqlite3.connect
+
+    class Dying(sqlite3.Connection):
+        def execute(self, sql, *values):
+            done = super().execute(sql, *values)
+            if sql.startswith(step):
+                raise KeyboardInterrupt
+            return done
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Dying} | k))
+    project = Project(tmp_path / "project")
+    with pytest.raises(KeyboardInterrupt):
+        project.forget_input(table.id)
+    monkeypatch.undo()
+    project.close()
+    again = Project(tmp_path / "project")
+    assert again.chosen_input() == table
+    assert len(again.jobs()) == 1
+    again.close()
+
+
+def test_what_is_kept_of_nothing_counts_as_nothing(tmp_path):
+    project = Project(tmp_path / "project")
+    assert project.add_input("first.csv", "/data/first.csv").id == 1
+    for value in (7, -1, 2**70, "x", [1], {"a": 1}):
+        project.keep("input", value)
+        assert project.chosen_input() is None
+    project.keep("checked", {"name": "x"})
+    assert project.kept("checked", fields=("name",)) == {"name": "x"}
+    assert project.kept("checked", fields=("name", "place")) is None
+    assert project.kept("checked", []) == []
+    project.close()

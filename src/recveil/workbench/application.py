@@ -111,15 +111,15 @@ async def _progress(request: "Request") -> Response:
 
 
 async def _tell_error(request: "Request", error: Exception) -> Response:
-    return bench_of(request).page(request, "error.html.jinja", 400, error=str(error))
+    return bench_of(request).error_page(request, 400, str(error))
 
 
 async def _tell_missing(request: "Request", error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     told = NO_PAGE if status == 404 else "This page cannot be asked for so."
-    return bench_of(request).page(request, "error.html.jinja", status, error=told)
+    return bench_of(request).error_page(request, status, told)
 
 
 async def _tell_fault(request: "Request", _: Exception) -> Response:
     """Say that it is our fault; the guard hears the error next, and shows it to whoever asked."""
-    return bench_of(request).page(request, "error.html.jinja", 500, error=FAULT)
+    return bench_of(request).error_page(request, 500, FAULT)

@@ -1,5 +1,6 @@
 """Bench: what all rooms share: the project, its jobs, and how pages are written."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -73,19 +74,34 @@ class Bench:
         **told
             What the template tells, by name.
         """
+        chosen = self.project.chosen_input()
+        told = {"unnoted": self.jobs.unnoted(), **told}
+        return self._write(request, name, status, chosen, has_changed(self.project, chosen), told)
+
+    def error_page(self, request: "Request", status: int, why: str) -> "Response":
+        """Say what did not work; nothing is looked up for it that could fail, too."""
+        return self._write(request, "error.html.jinja", status, None, False, {"error": why})
+
+    def _write(
+        self,
+        request: "Request",
+        name: str,
+        status: int,
+        chosen: Input | None,
+        is_changed: bool,
+        told: Mapping[str, Any],
+    ) -> "Response":
         from starlette.responses import HTMLResponse
 
-        chosen = self.project.chosen_input()
         shared = {
             "rooms": ROOMS,
             "here": request.url.path.strip("/").partition("/")[0],
             "change": self.keys.change,
             "project": str(self.project.folder),
             "input": chosen,
-            "unnoted": self.jobs.unnoted(),
-            "has_changed": has_changed(self.project, chosen),
+            "has_changed": is_changed,
         }
-        text = self._pages.get_template(name).render(**shared | told)
+        text = self._pages.get_template(name).render(**shared, **told)
         # Names that are no Unicode cannot be sent.
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 

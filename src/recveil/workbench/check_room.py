@@ -24,14 +24,14 @@ from recveil.workbench.verdict_told import say_verdict
 
 _ROOM, _TASK = "check", "check"
 # What is checked now, among what the project keeps.
-_KEPT = "checked"
+_KEPT, _FIELDS = "checked", ("name", "place", "dropped")
 _COLUMNS = ("user", "item", "rating")
 _MOST_K = 10**9
 
 
 async def _page(request: Request) -> Response:
     bench = bench_of(request)
-    checked = bench.project.kept(_KEPT)
+    checked = bench.project.kept(_KEPT, fields=_FIELDS)
     job = _job_of(bench, checked)
     found = bench.project.result(job)
     return bench.page(
@@ -76,7 +76,7 @@ async def _name(request: Request) -> Response:
 async def _again(request: Request) -> Response:
     """Check the same with what somebody says of it."""
     bench, form = bench_of(request), form_of(request)
-    if bench.project.kept(_KEPT) is None:
+    if bench.project.kept(_KEPT, fields=_FIELDS) is None:
         raise RecveilError("there is nothing to check yet; drop or name a release")
     _start(bench, _options(form), with_table=bool(form.get("with_table")))
     return go_to("/check")
@@ -127,7 +127,7 @@ def _options(form: dict[str, str]) -> dict[str, Any]:
 
 
 def _start(bench: Bench, options: dict[str, Any], *, with_table: bool) -> Job:
-    checked = bench.project.kept(_KEPT)
+    checked = bench.project.kept(_KEPT, fields=_FIELDS)
     table = bench.project.chosen_input() if with_table else None
     _forget_unpacked(bench)
     bench.project.note(f"checked {_quoted(checked['name'])}")

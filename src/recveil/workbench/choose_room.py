@@ -107,11 +107,12 @@ def _usual_question(
     bench: Bench, chosen: Input | None, comparison: dict[str, Any] | None
 ) -> Question:
     """Return what is asked where nobody says anything: what was asked last, or the usual."""
-    kept = None if chosen is None else bench.project.kept_of(chosen, "question")
-    if kept is not None:
+    kept = None if chosen is None else bench.project.kept_of(chosen, "question", Question._fields)
+    if kept is not None and kept["risk"] in AXES:
         titles = [] if comparison is None else [row["title"] for row in comparison["rows"]]
         return Question(
-            **{**kept, "setting": kept["setting"] if kept["setting"] in titles else None}
+            **{name: kept[name] for name in Question._fields if name != "setting"},
+            setting=kept["setting"] if kept["setting"] in titles else None,
         )
     if comparison is None:
         return Question()

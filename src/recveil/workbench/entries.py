@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.workbench.own_folder import DATABASE
 
 INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
 JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
@@ -74,10 +76,23 @@ class Job:
 def input_of(row: tuple[Any, ...]) -> Input:
     """Return the input that stands in a row of `INPUTS`."""
     number, name, place, digest, reading = row
-    return Input(number, name, place, digest, json.loads(reading))
+    return Input(number, name, place, digest, _read(reading, f"input {number}"))
 
 
 def job_of(row: tuple[Any, ...]) -> Job:
     """Return the job that stands in a row of `JOBS`."""
     number, room, task, settings, *rest = row
-    return Job(number, room, task, json.loads(settings), *rest)
+    return Job(number, room, task, _read(settings, f"job {number}"), *rest)
+
+
+def _read(text: str, of: str) -> dict[str, Any]:
+    """Read what is noted of an input or a job: that is never guessed at."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise RecveilError(
+            f"{of}: what {DATABASE} says of it was damaged; open another folder as the project"
+        )
+    return found

@@ -4,35 +4,17 @@ import getpass
 import json
 import os
 import shutil
-import sqlite3
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from recveil.errors import RecveilError, reason_of
-from recveil.locks import FOR_OWNER
 from recveil.workbench.entries import INPUTS, JOBS, Input, Job, input_of, job_of
 from recveil.workbench.own_folder import DATABASE, ONLY_OWNER, make_folder, take, within
+from recveil.workbench.store import Store
 from recveil.workbench.uploads import folder_name
-
-# Whoever opens a project of another version must not guess what its columns mean.
-_VERSION = 2
-# A number that was given is never given again: a page that was loaded earlier may still name it.
-_SCHEMA = """
-CREATE TABLE inputs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, place TEXT NOT NULL,
-    digest TEXT NOT NULL, reading TEXT NOT NULL, added TEXT NOT NULL, UNIQUE (place, digest));
-CREATE TABLE jobs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, room TEXT NOT NULL, task TEXT NOT NULL,
-    settings TEXT NOT NULL, command TEXT NOT NULL, input INTEGER, state TEXT NOT NULL,
-    error TEXT NOT NULL, began TEXT NOT NULL, ended TEXT NOT NULL);
-CREATE TABLE log (
-    at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL);
-CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
 
 
 class Project:
@@ -65,27 +47,23 @@ class Project:
         make_folder(folder.absolute())
         self.folder = folder.resolve()
         self._lock_file = take(self.folder)
-        self._guard = threading.RLock()
         try:
-            self._database = sqlite3.connect(
-                self.folder / DATABASE, check_same_thread=False, isolation_level=None
-            )
-            (self.folder / DATABASE).chmod(FOR_OWNER)
-            self._prepare()
-        except sqlite3.Error as error:
+            self._store = Store(self.folder / DATABASE)
+        except BaseException:
+            os.close(self._lock_file)
+            raise
+        try:
+            self._stop_all()
+        except BaseException:
             self.close()
-            raise RecveilError(
-                f"{self.folder / DATABASE}: is no project that can be read ({error}); name "
-                f"another folder"
-            ) from None
+            raise
 
     def close(self) -> None:
         """Let go of the folder."""
-        with self._guard:
-            self._database.close()
-            if self._lock_file >= 0:
-                os.close(self._lock_file)
-                self._lock_file = -1
+        self._store.close()
+        if self._lock_file >= 0:
+            os.close(self._lock_file)
+            self._lock_file = -1
 
     def folder_for(self, *names: str) -> Path:
         """Return a folder within the project, made for its owner alone."""
@@ -97,33 +75,34 @@ class Project:
 
     def add_input(self, name: str, place: str, digest: str = "") -> Input:
         """Note a table, or find the one that is noted already, and work on it from now on."""
-        with self._changing():
-            self._database.execute(
+        with self._store.changing() as run:
+            run(
                 "INSERT OR IGNORE INTO inputs (name, place, digest, reading, added) "
                 "VALUES (?, ?, ?, '{}', ?)",
                 (name, place, digest, _now()),
             )
-            (number,) = self._database.execute(
+            (number,) = run(
                 "SELECT id FROM inputs WHERE place = ? AND digest = ?", (place, digest)
             ).fetchone()
-        self.choose_input(number)
+            self.choose_input(number)
         return self.input(number)
 
     def inputs(self) -> list[Input]:
         """Return all inputs, the newest first."""
-        return [input_of(row) for row in self._rows(f"{INPUTS} ORDER BY id DESC")]
+        return [input_of(row) for row in self._store.rows(f"{INPUTS} ORDER BY id DESC")]
 
     def input(self, number: int) -> Input:
         """Return an input by its number."""
-        rows = self._rows(f"{INPUTS} WHERE id = ?", (number,))
+        rows = self._store.rows(f"{INPUTS} WHERE id = ?", (number,))
         if not rows:
             raise RecveilError(f"input {number}: there is none of this number; choose another")
         return input_of(rows[0])
 
     def chosen_input(self) -> Input | None:
-        """Return the input that is worked on; None if there is none yet."""
+        """Return the input that is worked on; None if there is none yet, or none any more."""
         number = self.kept("input")
-        return None if number is None else self.input(number)
+        rows = self._store.rows(f"{INPUTS} WHERE id = ?", (number,)) if _is_number(number) else []
+        return input_of(rows[0]) if rows else None
 
     def choose_input(self, number: int) -> None:
         """Work on an input from now on."""
@@ -131,10 +110,8 @@ class Project:
 
     def set_reading(self, number: int, reading: Mapping[str, Any]) -> None:
         """Note how an input is to be read."""
-        with self._changing():
-            self._database.execute(
-                "UPDATE inputs SET reading = ? WHERE id = ?", (json.dumps(reading), number)
-            )
+        with self._store.changing() as run:
+            run("UPDATE inputs SET reading = ? WHERE id = ?", (json.dumps(reading), number))
 
     def forget_input(self, number: int) -> None:
         """Remove a table and all that was found of it; what lies elsewhere, and releases, stay."""
@@ -144,13 +121,13 @@ class Project:
         ]
         found.append(within(self.folder, "comparisons", str(number)))
         copy = self._copy_of(table)
-        with self._changing():
-            self._database.execute("DELETE FROM jobs WHERE input = ?", (number,))
-            self._database.execute("DELETE FROM inputs WHERE id = ?", (number,))
+        with self._store.changing() as run:
+            run("DELETE FROM jobs WHERE input = ?", (number,))
+            run("DELETE FROM inputs WHERE id = ?", (number,))
             for kind in _OF_INPUTS:
-                self._database.execute("DELETE FROM kept WHERE key = ?", (f"{kind} {number}",))
+                run("DELETE FROM kept WHERE key = ?", (f"{kind} {number}",))
             if self.kept("input") == number:
-                self._database.execute("DELETE FROM kept WHERE key = 'input'")
+                run("DELETE FROM kept WHERE key = 'input'")
         for folder in found:
             shutil.rmtree(folder, ignore_errors=True)
         if copy is not None:
@@ -162,9 +139,9 @@ class Project:
         """Keep a choice that is about a table: one of `question`, `setting`; it goes with it."""
         self.keep(_key_of(table, kind), value)
 
-    def kept_of(self, table: Input, kind: str) -> Any:
-        """Return a choice about a table that was kept; None if there is none."""
-        return self.kept(_key_of(table, kind))
+    def kept_of(self, table: Input, kind: str, fields: Collection[str]) -> Any:
+        """Return a choice about a table that was kept, with these fields; None if there is none."""
+        return self.kept(_key_of(table, kind), fields=fields)
 
     def _copy_of(self, table: Input) -> Path | None:
         """Return where the copy of a table lies that was dropped; None if it was named.
@@ -181,8 +158,8 @@ class Project:
         self, room: str, task: str, settings: Mapping[str, Any], command: str, input: int | None
     ) -> Job:
         """Note that something is begun."""
-        with self._changing():
-            number = self._database.execute(
+        with self._store.changing() as run:
+            number = run(
                 "INSERT INTO jobs (room, task, settings, command, input, state, error, began, "
                 "ended) VALUES (?, ?, ?, ?, ?, 'running', '', ?, '')",
                 (room, task, json.dumps(settings), command, input, _now()),
@@ -191,29 +168,31 @@ class Project:
 
     def end_job(self, number: int, state: str, error: str = "") -> None:
         """Note how something ended."""
-        with self._changing():
-            self._database.execute(
+        with self._store.changing() as run:
+            run(
                 "UPDATE jobs SET state = ?, error = ?, ended = ? WHERE id = ?",
                 (state, error, _now(), number),
             )
 
     def job(self, number: int) -> Job:
         """Return a job by its number."""
-        rows = self._rows(f"{JOBS} WHERE id = ?", (number,))
+        rows = self._store.rows(f"{JOBS} WHERE id = ?", (number,))
         if not rows:
             raise RecveilError(f"job {number}: there is none of this number; choose another")
         return job_of(rows[0])
 
     def jobs(self) -> list[Job]:
         """Return all jobs, the newest first."""
-        return [job_of(row) for row in self._rows(f"{JOBS} ORDER BY id DESC")]
+        return [job_of(row) for row in self._store.rows(f"{JOBS} ORDER BY id DESC")]
 
     def last_job(self, room: str, input: int | None = None, state: str | None = None) -> Job | None:
         """Return the newest job of a room, of an input or in a state if they are given."""
         asked = {"room": room, "input": input, "state": state}
         given = {name: value for name, value in asked.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given)
-        rows = self._rows(f"{JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),))
+        rows = self._store.rows(
+            f"{JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),)
+        )
         return job_of(rows[0]) if rows else None
 
     def forget_jobs(self, room: str) -> None:
@@ -221,8 +200,8 @@ class Project:
         found = [
             within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.room == room
         ]
-        with self._changing():
-            self._database.execute("DELETE FROM jobs WHERE room = ?", (room,))
+        with self._store.changing() as run:
+            run("DELETE FROM jobs WHERE room = ?", (room,))
         for folder in found:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -246,87 +225,70 @@ class Project:
 
     def note(self, what: str, command: str = "") -> None:
         """Write into the log who does what now."""
-        with self._changing():
-            self._database.execute(
+        with self._store.changing() as run:
+            run(
                 "INSERT INTO log (at, who, what, command) VALUES (?, ?, ?, ?)",
                 (_now(), _who(), what, command),
             )
 
     def strike(self, words: str, instead: str) -> None:
         """Write other words in the log, and take out the commands that stood beside them."""
-        with self._changing():
-            self._database.execute(
+        with self._store.changing() as run:
+            run(
                 "UPDATE log SET what = replace(what, ?1, ?2), command = '' WHERE instr(what, ?1)",
                 (words, instead),
             )
 
     def log(self) -> list[dict[str, str]]:
         """Return the log, the newest first."""
-        rows = self._rows("SELECT at, who, what, command FROM log ORDER BY rowid DESC")
+        rows = self._store.rows("SELECT at, who, what, command FROM log ORDER BY rowid DESC")
         return [dict(zip(("at", "who", "what", "command"), row, strict=True)) for row in rows]
 
     def keep(self, key: str, value: Any) -> None:
         """Keep a choice, under a name."""
-        with self._changing():
-            self._database.execute(
-                "INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", (key, json.dumps(value))
-            )
+        with self._store.changing() as run:
+            run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", (key, json.dumps(value)))
 
-    def kept(self, key: str, default: Any = None) -> Any:
-        """Return a choice that was kept."""
-        rows = self._rows("SELECT value FROM kept WHERE key = ?", (key,))
-        return json.loads(rows[0][0]) if rows else default
+    def kept(self, key: str, default: Any = None, fields: Collection[str] = ()) -> Any:
+        """Return a choice that was kept; what cannot be read counts as not kept.
 
-    def _prepare(self) -> None:
-        """Make the tables, or refuse others: what is read from them is believed."""
-        with self._guard:
-            # What is forgotten is not to be read in what is left of the file.
-            self._database.execute("PRAGMA secure_delete = ON")
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
-                raise sqlite3.DatabaseError(f"version {version}, expected {_VERSION}")
-            with closing(sqlite3.connect(":memory:")) as model:
-                model.executescript(_SCHEMA)
-                expected = model.execute(_SHAPE).fetchall()
-            shape = self._database.execute(_SHAPE).fetchall()
-            if not shape:
-                self._database.executescript(
-                    f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT"
-                )
-            elif shape != expected:
-                raise sqlite3.DatabaseError("other tables than a project's")
-            # Whatever ran has ended with whoever served the project.
-            self._database.execute(
-                "UPDATE jobs SET state = 'stopped', ended = ? WHERE state = 'running'", (_now(),)
-            )
+        Parameters
+        ----------
+        key : str
+        default : any
+            Is returned if there is none, or one of another kind.
+        fields : collection of str
+            Names that it must have, if it is to have any.
+        """
+        rows = self._store.rows("SELECT value FROM kept WHERE key = ?", (key,))
+        try:
+            value = json.loads(rows[0][0]) if rows else default
+        except (ValueError, TypeError):
+            return default
+        is_whole = not fields or (isinstance(value, dict) and set(fields) <= set(value))
+        is_of_its_kind = default is None or isinstance(value, type(default))
+        return value if is_whole and is_of_its_kind else default
 
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        with self._guard:
-            try:
-                yield
-            except sqlite3.Error as error:
-                raise RecveilError(
-                    f"{self.folder / DATABASE}: cannot be written ({error}); make room, or name "
-                    f"another folder"
-                ) from None
-
-    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._guard:
-            return self._database.execute(query, values).fetchall()
+    def _stop_all(self) -> None:
+        """Note that whatever ran has ended with whoever served the project."""
+        with self._store.changing() as run:
+            run("UPDATE jobs SET state = 'stopped', ended = ? WHERE state = 'running'", (_now(),))
 
 
 # The file in a job's folder that holds what it found.
 RESULT = "result.json"
 # What is kept about a table, and goes with it.
 _OF_INPUTS = ("question", "setting")
-_SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
 
 
 def _key_of(table: Input, kind: str) -> str:
     if kind not in _OF_INPUTS:
-        raise ValueError(f"{kind}: not among {_OF_INPUTS}, so that it would outlive its table")
+        raise ValueError(f"{kind}: not among {_OFINPUTS}, so that it would outlive its table")
     return f"{kind} {table.id}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and 0 < value < 2**63
 
 
 def _who() -> str:

@@ -30,6 +30,8 @@ _ROOM, _RELEASES = "release", "releases"
 # What is asked of a release has rooms of its own: nothing of it cancels the rest.
 _ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
 _CARD = "card.toml"
+# What of a setting that was taken is shown.
+_TAKEN = ("method", "k", "title", "why")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _FORMATS = ("parquet", "csv")
 _MOST_K = 1_000_000
@@ -64,7 +66,7 @@ async def _page(request: Request) -> Response:
         words=words,
         labels=LABELS,
         long=LONG,
-        taken=None if chosen is None else bench.project.kept_of(chosen, "setting"),
+        taken=None if chosen is None else bench.project.kept_of(chosen, "setting", _TAKEN),
         methods={} if chosen is None else _methods(bench, chosen),
         formats=_FORMATS,
         free_name=_free_name(bench, chosen),
