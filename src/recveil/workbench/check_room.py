@@ -94,13 +94,12 @@ async def _forget(request: Request) -> Response:
 def _remove(bench: Bench) -> None:
     """Remove files, results and names; that something was checked, and when, stays in the log."""
     project = bench.project
-    kept = project.kept(_KEPT)
+    kept = project.kept(_KEPT, fields=_FIELDS)
     checked = [kept] if kept else []
     checked += [job.settings for job in project.jobs() if job.room == _ROOM]
     for name in {each["name"] for each in checked if each["dropped"]}:
         project.strike(_quoted(name), "what was removed since")
-    project.keep(_KEPT, None)
-    project.forget_jobs(_ROOM)
+    project.forget_room(_ROOM, _KEPT)
     # A link is not followed: what lies elsewhere stays.
     shutil.rmtree(project.folder / CHECKED, ignore_errors=True)
 

@@ -25,6 +25,12 @@ class Project:
     folder : path
         Is made if it does not exist.
 
+    Attributes
+    ----------
+    folder : path
+    is_new : bool
+        Whether nothing was known in it.
+
     Raises
     ------
     RecveilError
@@ -52,6 +58,7 @@ class Project:
         except BaseException:
             os.close(self._lock_file)
             raise
+        self.is_new = self._store.is_new
         try:
             self._stop_all()
         except BaseException:
@@ -135,6 +142,17 @@ class Project:
             with suppress(OSError):  # the same bytes under another name
                 copy.parent.rmdir()
 
+    def forget_room(self, room: str, key: str) -> None:
+        """Remove all that a room has found, and what it keeps under a name."""
+        found = [
+            within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.room == room
+        ]
+        with self._store.changing() as run:
+            run("DELETE FROM jobs WHERE room = ?", (room,))
+            run("DELETE FROM kept WHERE key = ?", (key,))
+        for folder in found:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def keep_of(self, table: Input, kind: str, value: Any) -> None:
         """Keep a choice that is about a table: one of `question`, `setting`; it goes with it."""
         self.keep(_key_of(table, kind), value)
@@ -194,16 +212,6 @@ class Project:
             f"{JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),)
         )
         return job_of(rows[0]) if rows else None
-
-    def forget_jobs(self, room: str) -> None:
-        """Remove all jobs of a room, and all that they found."""
-        found = [
-            within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.room == room
-        ]
-        with self._store.changing() as run:
-            run("DELETE FROM jobs WHERE room = ?", (room,))
-        for folder in found:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def job_folder(self, number: int) -> Path:
         """Return the folder of a job's results."""
@@ -283,7 +291,7 @@ _OF_INPUTS = ("question", "setting")
 
 def _key_of(table: Input, kind: str) -> str:
     if kind not in _OF_INPUTS:
-        raise ValueError(f"{kind}: not among {_OFINPUTS}, so that it would outlive its table")
+        raise ValueError(f"{kind}: not among {_OF_INPUTS}, so that it would outlive its table")
     return f"{kind} {table.id}"
 
 

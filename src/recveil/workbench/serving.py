@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from recveil.errors import RecveilError
 from recveil.locks import FOR_OWNER
 from recveil.workbench.project import Project
+from recveil.workbench.remnants import remove_remnants
 from recveil.workbench.uploads import UPLOADS, forget_halves
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def _serve(bench: "Bench", listener: socket.socket, *, open_browser: bool) -> No
 
     for folder in UPLOADS:
         forget_halves(bench.project.folder_for(folder))
+    remove_remnants(bench.project)
     port = listener.getsockname()[1]
     address = f"http://{_HERE}:{port}/?token={bench.keys.token}"
     config = uvicorn.Config(
