@@ -10,6 +10,7 @@ from recveil.attack import Interval
 from recveil.attack.members import describe_membership
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.release.predictive_words import PADDED_UNDONE
+from recveil.release.words_words import UNDONE as WORDS_UNDONE
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "recveil"
@@ -158,6 +159,26 @@ def test_the_figures_of_cards_are_those_of_the_experiments():
     for row, figure in MEASURED.items():
         assert row in measured
         assert any(words.startswith(figure) for words in said)
+
+
+def test_the_figures_of_words_are_those_of_the_experiments():
+    """What the card of a release of words and the methods say was measured, and is not of old."""
+    measured = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    methods = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    settings = ("words, k = 5", "words, k = 20", "words-shares, k = 5", "words-shares, k = 20")
+    one, other, *drawn = (
+        re.findall(rf"\| compared, {of}: shadows \(AUC\) \| (0\.\d\d)", measured)[0]
+        for of in settings
+    )
+    (counts,) = re.findall(r"counts of items with words .*\(AUC\) \| (0\.\d\d)", measured)
+    assert (
+        f"{one} with commonest words and k = 5, {other} with k = 20, and with drawn words "
+        f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each word tell {counts}"
+    ) in WORDS_UNDONE
+    assert (
+        f"an AUC of {one} (k = 5, commonest words; {other} with k = 20; drawn words {drawn[0]} and "
+        f"{drawn[1]}; exact counts of each item with each word {counts})"
+    ) in methods
 
 
 def test_the_figures_are_those_of_the_documents():
