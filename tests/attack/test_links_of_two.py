@@ -1,9 +1,12 @@
 """Items that two rows of a person tell together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize.shared_words import SharedWords
 from recveil.attack import Candidates, ReleasedTable, links_of_two, tell_links
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -131,3 +134,58 @@ def test_of_many_people_some_are_taken(ratings, monkeypatch):
     monkeypatch.setattr(links_of_two, "MOST_PEOPLE", 30)
     tables = released(ratings, simple("mdav"), simple("k-member"))
     assert tell_links(ratings, *tables, np.arange(200)).both.trials == 30
+
+
+class TestWords:
+    """Words without an order: equal in both rows, and rare for the item."""
+
+    SCALE = RatingScale.of_words("up,down,meh,none", ordered=False)
+
+    @pytest.fixture
+    def words(self):
+        made = make_ratings(300, 300, 9_000, seed=2, scale=RatingScale(1, 4, 1))
+        return made.with_scale(self.SCALE)
+
+    @staticmethod
+    def rows(grouping, k=3):
+        return SharedWords(k, grouping=grouping, seed=1)
+
+    def test_both_rows_tell_more_than_one_and_than_a_strangers(self, words):
+        tables = released(words, self.rows("mdav"), self.rows("k-member"))
+        told = tell_links(words, *tables, np.arange(300))
+        assert told.both.low > told.stranger.mean
+        assert told.both.mean > max(told.one.mean, told.popularity.mean)
+
+    def test_how_words_are_numbered_changes_nothing(self, words):
+        first, second = released(words, self.rows("mdav"), self.rows("k-member"))
+        turned = Ratings(
+            *(words.users, words.items, words.indptr, words.indices, 5 - words.values, None),
+            RatingScale.of_words("none,meh,down,up", ordered=False),
+        )
+        other = [replace(table, values=5 - table.values) for table in (first, second)]
+        everybody = np.arange(300)
+        assert tell_links(turned, *other, everybody) == tell_links(words, first, second, everybody)
+
+    def test_one_row_for_everybody_tells_no_more_than_popularity(self, words):
+        tables = released(words, *[self.rows("mdav", k=300)] * 2)
+        told = tell_links(words, *tables, np.arange(300))
+        assert told.both == told.stranger == told.one == told.popularity
+
+    def test_by_hand(self):
+        """Ann and Ben said down to b, Cy and Dee up; a has one word, so that only b tells."""
+        words = Ratings.from_columns(
+            np.repeat(["ann", "ben", "cy", "dee"], 2),
+            ["a", "b", "b", "c", "a", "b", "b", "c"],
+            ["up", "down", "down", "up", "up", "up", "up", "up"],
+            scale=RatingScale.of_words("up,down", ordered=False),
+        )
+        release = SharedWords(2, seed=1).anonymize(words)
+        table = ReleasedTable.from_release(release, words)
+        rows = links_of_two._Rows.of(table, words)
+        odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2
+        for user, share in ((0, 1 / 2), (3, 1 / 2)):
+            evidence = rows.evidence(user)
+            word = rows.labels(user)[1]
+            assert word == {0: 2.0, 3: 1.0}[user]
+            expected = [odds["a"], odds["b"] / share, odds["c"]]
+            assert evidence**2 == pytest.approx(expected)

@@ -1,6 +1,7 @@
 """Audits of ratings that are words, and of releases of such."""
 
 import json
+import math
 
 import pytest
 
@@ -14,6 +15,8 @@ from recveil.report import audit_page
 WORDS = ("hate", "dislike", "like", "love")
 SCALE = RatingScale.of_words(WORDS)
 NUMBERS = RatingScale(1, 4, 1)
+# What an item with two people behind it weighs in a score.
+BIT = 1 / math.log(2)
 
 
 class TestAudit:
@@ -84,12 +87,76 @@ class TestWithoutAnOrder:
 
     def test_what_an_audit_of_them_does_not_do(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        with pytest.raises(RecveilError, match=r"aux \(--aux\): not of words without an order yet"):
-            audit(unordered, aux=tmp_path / "aux.csv", targets=9)
+        with pytest.raises(RecveilError, match=r"catalogue .*no release of words .* hides any"):
+            audit(unordered, release=tmp_path / "out", catalogue=tmp_path / "known.csv")
         with pytest.raises(RecveilError, match="they know items alone, or what was liked"):
             audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
         with pytest.raises(RecveilError, match=r"hide_items \(--hide-items\): not with the method"):
             anonymize(unordered, tmp_path / "out", k=5, method="words", hide_items=True)
+
+    @pytest.mark.parametrize(
+        ("lines", "scores"),
+        [
+            # Nobody but Dee said both; a stands with down twice, c with up once: 1 / ln 2 each.
+            (["target,item,rating", "eve,a,down", "eve,c,up"], {"dee": 2 * BIT, "ben": BIT}),
+            # By items alone: a has four people, c two.
+            (["target,item", "eve,a", "eve,c"], {"cy": 1.5 * BIT, "dee": 1.5 * BIT}),
+        ],
+        ids=["words", "items"],
+    )
+    def test_what_somebody_knows_is_matched_by_equality(self, tmp_path, lines, scores):
+        rows = ["user,item,rating", *("ann,a,up", "ann,b,down", "ben,a,down", "ben,b,down")]
+        rows += ["cy,a,up", "cy,c,meh", "dee,a,down", "dee,b,down", "dee,c,up", ""]
+        (tmp_path / "words.csv").write_text("\n".join(rows))
+        (tmp_path / "aux.csv").write_text("\n".join([*lines, ""]))
+        for names in ("up,down,meh", "meh,up,down"):  # numbers of words are names
+            (eve,) = audit(
+                tmp_path / "words.csv", aux=tmp_path / "aux.csv", words=names, curves=False
+            ).suspects
+            best = dict(zip(eve.users, eve.scores, strict=True))
+            assert (eve.known, eve.matched) == (2, 2)
+            assert {user: best[user] for user in list(best)[:2]} == pytest.approx(scores)
+
+    def test_other_words_and_items_of_what_somebody_knows_are_refused(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        aux = tmp_path / "aux.csv"
+        for line, error in (
+            (f"eve,{words.items[0]},adore", "'adore' is none of the words"),
+            ("eve,nowhere,love", f"none of its 1 items .* such as {words.items[0]}$"),
+        ):
+            aux.write_text(f"target,item,rating\n{line}\n")
+            with pytest.raises(RecveilError, match=error):
+                audit(unordered, aux=aux, targets=9)
+
+    def test_two_releases_tell_more_than_one(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        for seed, grouping in enumerate(("mdav", "k-member")):
+            folder = tmp_path / grouping
+            anonymize(unordered, folder, k=3, method="words", grouping=grouping, seed=seed)
+        found = audit(
+            unordered,
+            release=tmp_path / "mdav",
+            against=tmp_path / "k-member",
+            targets=120,
+            curves=False,
+        )
+        both = found.published.against
+        assert both.k == 3
+        assert both.found.below_k.rate > 0.5
+        _, strongest = both.strongest
+        assert strongest.person_in_both.rate > strongest.person_in_one.rate
+        assert strongest.person_in_both.rate > strongest.stranger.rate
+        assert both.links.both.trials == 120
+        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "Two releases of the same people" in page
+
+    def test_another_release_of_other_words_is_refused(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        turned = words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))
+        for table, name in ((unordered, "out"), (turned, "other")):
+            anonymize(table, tmp_path / name, k=5, method="words", seed=1)
+        with pytest.raises(RecveilError, match=r"^other holds .*name the same words"):
+            audit(unordered, release=tmp_path / "out", against=tmp_path / "other", targets=9)
 
     def test_it_has_a_page(self, words):
         found = audit(words.with_scale(self.UNORDERED), targets=20)

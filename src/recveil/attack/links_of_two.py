@@ -93,7 +93,9 @@ def tell_links(
     value decomposition where that does not apply, or rows are so many that it looks at some. Two
     rows tell the items that lie off both fits to the same side, ranked by the smaller distance. In
     two co-rated releases real ratings stay as they are, so that only items with the same label are
-    told. Better attacks tell more; so these shares are lower bounds.
+    told. Words without an order have no side: items with the same word in both rows are told, by
+    the odds that the item's popularity gives, raised by how rare that word is for it among all
+    rows. Better attacks tell more; so these shares are lower bounds.
 
     Examples
     --------
@@ -141,12 +143,18 @@ def _strangers(people: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
 class _Rows:
     """The rows of a release, by how surely each item of them was rated."""
 
-    def __init__(self, table: ReleasedTable, residuals: Table | None) -> None:
+    def __init__(
+        self, table: ReleasedTable, residuals: Table | None, *, by_equality: bool = False
+    ) -> None:
         self.table, self._residuals = table, residuals
+        # Whether two rows agree on an item only if they have the same label for it.
+        self.by_equality = by_equality or table.co_rated
 
     @classmethod
     def of(cls, table: ReleasedTable, ratings: Ratings) -> "_Rows":
-        """Fit full rows; sparse ones need no fit."""
+        """Fit full rows; sparse ones need no fit, and words without an order have none."""
+        if not ratings.scale.ordered:
+            return cls(table, _rare_words(table, ratings), by_equality=True)
         if not _is_full(table):
             return cls(table, None)
         explained = find_residuals(table.candidates, ratings.scale)
@@ -173,6 +181,26 @@ class _Rows:
         labels = np.full(self.table.candidates.indptr.size - 1, np.nan)
         labels[items] = values
         return labels
+
+
+def _rare_words(table: ReleasedTable, ratings: Ratings) -> Table:
+    """Return how surely each item of rows of words was rated, shape (n_records, n_items).
+
+    A word that somebody gave may stand in any row; one that nobody behind the row gave is mostly
+    the one that most rows have. So by as much as a word is rare for an item, the odds that the
+    item was rated are higher than its popularity says: the square root of these.
+    """
+    n_records, n_words = table.indptr.size - 1, len(ratings.scale.words)
+    rows = np.repeat(np.arange(n_records), np.diff(table.indptr))
+    pairs = table.indices * np.int64(n_words) + np.rint(table.values).astype(np.int64) - 1
+    people = table.candidates.sizes[rows]
+    n_behind = np.bincount(pairs, people, ratings.n_items * n_words)[pairs]
+    share = n_behind / table.candidates.sizes.sum()
+    popularity = np.minimum(ratings.support / ratings.n_users, 1 - 1 / (2 * ratings.n_users))
+    odds = popularity / (1 - popularity)
+    surely = np.zeros((n_records, ratings.n_items))
+    surely[rows, table.indices] = np.sqrt(odds[table.indices] / share)
+    return surely
 
 
 def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) -> Table:
@@ -232,7 +260,7 @@ def _agree(first: _Rows, person: int, second: _Rows, other: int) -> Table:
     """Return how far each item stands out of two rows, which must agree on it."""
     one, two = first.evidence(person), second.evidence(other)
     opposite = np.isfinite(one) & np.isfinite(two) & (np.sign(one) != np.sign(two))
-    if first.table.co_rated and second.table.co_rated:
+    if first.by_equality and second.by_equality:
         opposite |= first.labels(person) != second.labels(other)
     return np.where(opposite, 0.0, np.minimum(np.abs(one), np.abs(two)))
 

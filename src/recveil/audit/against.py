@@ -13,9 +13,11 @@ from recveil.attack.intersection import Intersection, groups_of, intersect
 from recveil.attack.joint_finding import JointFinding, find_in_both
 from recveil.attack.links_of_two import LinksOfTwo, tell_links
 from recveil.attack.statistics import no_better
+from recveil.attack.word_pairs import pairs_of, released_pairs
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings
+from recveil.ratings.likes import in_likes
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
@@ -39,6 +41,8 @@ class Against:
         Which items two rows tell; None if the rows are too large.
     hiding : tuple of str
         Which of the two hide their items: names of folders.
+    likes : bool
+        Whether the two are of likes.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Against:
     finding: list[tuple[str, JointFinding]]
     links: LinksOfTwo | None
     hiding: tuple[str, ...] = ()
+    likes: bool = False
 
     @property
     def strongest(self) -> tuple[str, JointFinding]:
@@ -155,7 +160,7 @@ class Against:
         nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
             links.both, links.stranger.mean, "somebody else’s second row gives"
         )
-        return (
+        told = (
             f"Of the items that stand out of both rows of a person, they rated (the mean of "
             f"{links.both.trials:,} people) "
             f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%})"
@@ -164,6 +169,7 @@ class Against:
             f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks tell "
             f"more."
         )
+        return in_likes(told, self.likes)
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -244,7 +250,8 @@ def hold_against(
     Parameters
     ----------
     ratings : Ratings
-        The private ratings that both were made from.
+        The private ratings that both were made from; where they are words without an order, they
+        are looked for by pairs of item and word.
     table : ReleasedTable
     manifest : Manifest
         What the release says of itself.
@@ -262,6 +269,7 @@ def hold_against(
         for called, told in ((own_name, manifest), (name, again))
         if hides_items(told.settings)
     ]
+    attacked = _attacked(ratings, table, second)
     promised = np.minimum(_promised(table, manifest), _promised(second, again))
     inside = targets[np.isin(targets, common)]
     if inside.size < 2:
@@ -273,13 +281,23 @@ def hold_against(
         finding=[
             (
                 adversary.name,
-                find_in_both(ratings, table, second, adversary, inside, seed),
+                find_in_both(*attacked, adversary, inside, seed),
             )
             for adversary in adversaries
         ],
         links=tell_links(ratings, table, second, inside, seed),
         hiding=tuple(hiding),
+        likes=ratings.is_unary,
     )
+
+
+def _attacked(
+    ratings: Ratings, first: ReleasedTable, second: ReleasedTable
+) -> tuple[Ratings, ReleasedTable, ReleasedTable]:
+    """Return what people are looked for in: of words without an order, pairs of item and word."""
+    if ratings.scale.ordered:
+        return ratings, first, second
+    return pairs_of(ratings), released_pairs(first, ratings), released_pairs(second, ratings)
 
 
 def _promised(table: ReleasedTable, manifest: Manifest) -> NDArray[np.int64]:

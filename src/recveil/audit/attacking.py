@@ -103,12 +103,11 @@ def attack_opened(
         return replace(found, same_ratings=same)
     again = same_again(manifest, seed)
     if words is not None and again is not None:
-        again = OfPairs(again, words)
+        again = OfPairs(again, words.ratings)
     both = None
     if other is not None:
-        both = hold_against(
-            *(ratings, table, manifest, other, adversaries, targets, seed), own_name=name
-        )
+        behind = (ratings, table) if words is None else words
+        both = hold_against(*(*behind, manifest, other, adversaries, targets, seed), own_name=name)
     attacked = attack_table(
         ratings,
         table,

@@ -26,11 +26,12 @@ from recveil.audit.controls import Check, check_attack
 from recveil.audit.figures import Figure, draw_figures, plain_figure
 from recveil.audit.opening import open_release
 from recveil.audit.outcome import Outcome, run_attack
-from recveil.audit.outside import Suspects, look_for, read_knowledge, reading_of
+from recveil.audit.outside import Suspects, read_knowledge, reading_of
 from recveil.audit.paired import (
     OF_PAIRS,
+    find_suspects,
     opened_pairs,
-    refuse_beside_pairs,
+    refuse_catalogue_of_words,
     who_know_words,
 )
 from recveil.audit.refusals import refuse_catalogue, refuse_releases, refuse_shadows
@@ -293,14 +294,14 @@ def audit(
         words, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
         is_paired = ratings is not words
         if is_paired:
-            refuse_beside_pairs(against=against, catalogue=catalogue, aux=aux)
+            refuse_catalogue_of_words(catalogue)
             adversaries = who_know_words(adversaries, PRESETS.values())
-        if ratings.scale.words:  # other files have the same words, by the same numbers
-            reading = {**reading, "scale": ratings.scale}
+        if words.scale.words:  # other files have the same words, by the same numbers
+            reading = {**reading, "scale": words.scale}
         candidates = Candidates.from_ratings(ratings)
         # The other files first: if one cannot be read, nobody should wait for the attacks to hear.
         known = None if aux is None else _knowledge(aux, reading)
-        suspects = [] if known is None else look_for(ratings, candidates, known)
+        suspects = [] if known is None else find_suspects(words, ratings, candidates, known)
         chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
         users = choose_targets(ratings.n_users, targets, seed)
         public = None if catalogue is None else _catalogue(catalogue, reading)

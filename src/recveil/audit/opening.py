@@ -21,6 +21,20 @@ from recveil.release.reader import read_model, read_twin
 
 
 @brief
+class BehindPairs(NamedTuple):
+    """Words without an order, and a release of them, where pairs of item and word are attacked.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    table : ReleasedTable
+    """
+
+    ratings: Ratings
+    table: ReleasedTable
+
+
+@brief
 class OpenedRelease(NamedTuple):
     """A release that was read from its folder.
 
@@ -35,8 +49,10 @@ class OpenedRelease(NamedTuple):
         As in `recveil.release.reader.Twin`.
     other : OtherRelease or None
         Another release of the same people, to be held against it.
-    words : Ratings or None
-        Where the table and the ratings are pairs of items and words: the words themselves.
+    words : BehindPairs or None
+        Where `table` is of pairs of items and words: the words themselves.
+    same_ratings : bool or None
+        Whether it was made from these ratings; None if nobody can tell.
     """
 
     name: str
@@ -44,7 +60,7 @@ class OpenedRelease(NamedTuple):
     table: ReleasedTable | None
     lone_share: float | None = None
     other: OtherRelease | None = None
-    words: Ratings | None = None
+    words: BehindPairs | None = None
     same_ratings: bool | None = None
 
 

@@ -103,13 +103,7 @@ def look_for(
     """
     told = path if isinstance(path, Reading) else read_knowledge(path, **reading)
     known = told.ratings
-    place = {str(label): position for position, label in enumerate(ratings.items)}
-    item_of = np.array([place.get(str(label), -1) for label in known.items], np.int64)
-    if (item_of < 0).all():
-        raise RecveilError(
-            f"{told.name}: none of its {known.n_items} items stands in the table; "
-            f"it must use the table's own item ids, such as {ratings.items[0]}"
-        )
+    item_of = places_in(ratings, told)
     weights = 1 / np.log(np.maximum(candidates.support, 2))
     if known.is_unary or ratings.is_unary:  # ratings are not known, or there are none to be known
         rating_width = math.inf
@@ -126,6 +120,25 @@ def look_for(
         scores = _scores(candidates, entries, weights, rating_width, day_width)
         found.append(_suspects(str(known.users[target]), items.size, len(entries), scores, ratings))
     return found
+
+
+def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
+    """Return where each item of outside knowledge stands in the table; -1 where it does not.
+
+    Raises
+    ------
+    RecveilError
+        If none does.
+    """
+    items = told.ratings.items
+    place = {str(label): position for position, label in enumerate(ratings.items)}
+    item_of = np.array([place.get(str(label), -1) for label in items], np.int64)
+    if (item_of < 0).all():
+        raise RecveilError(
+            f"{told.name}: none of its {items.size} items stands in the table; "
+            f"it must use the table's own item ids, such as {ratings.items[0]}"
+        )
+    return item_of
 
 
 def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:

@@ -7,18 +7,20 @@ is taken to know a word roughly.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from recveil.attack import Adversary
-from recveil.attack.word_pairs import released_pairs
-from recveil.audit.opening import OpenedRelease
+from recveil.attack import Adversary, Candidates
+from recveil.attack.word_pairs import pairs_of, released_pairs
+from recveil.audit.opening import BehindPairs, OpenedRelease
+from recveil.audit.outside import Suspects, look_for, places_in
 from recveil.errors import RecveilError
+from recveil.io import Reading
 from recveil.ratings import Ratings
 from recveil.ratings.scale import LIKES
 
 OF_PAIRS = (
     "These are words without an order: people were looked for by items with the very words that "
     "they gave, which are equal or are not. Where likes are spoken of, an item with its word is "
-    "meant; a wrong entry is an item with a word that the target never gave to it. Nobody was "
-    "looked for by items alone: leave the column of words out for that."
+    "meant; a wrong entry is an item with a word that the target never gave to it. No adversary "
+    "looked for anybody by items alone: leave the column of words out for that."
 )
 _NOTE = "Here words are known as they are: two of them are equal, or they are not."
 
@@ -61,19 +63,48 @@ def who_know_words(
     ]
 
 
-def refuse_beside_pairs(**given: object) -> None:
-    """Refuse what an audit of words without an order does not do yet.
+def refuse_catalogue_of_words(catalogue: object) -> None:
+    """Refuse a public table beside words without an order: it names items that a release hides.
 
     Examples
     --------
-    >>> refuse_beside_pairs(aux=None)
+    >>> refuse_catalogue_of_words(None)
     """
-    for name, value in given.items():
-        if value is not None:
-            raise RecveilError(
-                f"{name} (--{name}): not of words without an order yet; leave it out, or name an "
-                f"order with order (--order)"
-            )
+    if catalogue is not None:
+        raise RecveilError(
+            "catalogue (--catalogue): it names items that a release hides, and no release of words "
+            "without an order hides any; leave it out"
+        )
+
+
+def find_suspects(
+    table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
+) -> list[Suspects]:
+    """Look for the targets of somebody's own file; of words, by items with the very words.
+
+    Parameters
+    ----------
+    table : Ratings
+        What was read.
+    attacked : Ratings
+        The same; of words without an order, the pairs that stand for it.
+    candidates : Candidates
+        What is attacked, listed by item.
+    known : Reading
+        What `read_knowledge` made of the file. Where it tells items alone, people are looked for
+        by these, whatever they said of them.
+
+    Raises
+    ------
+    RecveilError
+        If none of its items stands in the table.
+    """
+    if attacked is table:
+        return look_for(table, candidates, known)
+    if known.ratings.is_unary:
+        return look_for(table, Candidates.from_ratings(table), known)
+    places_in(table, known)  # refuses other items by their own names, which pairs have not
+    return look_for(attacked, candidates, replace(known, ratings=pairs_of(known.ratings)))
 
 
 def _knows_words(adversary: Adversary) -> bool:
@@ -90,6 +121,8 @@ def opened_pairs(opened: OpenedRelease, words: Ratings) -> OpenedRelease:
     words : Ratings
         What it was made from.
     """
-    table = None if opened.table is None else released_pairs(opened.table, words)
-    manifest = replace(opened.manifest, scale=LIKES)
-    return opened._replace(manifest=manifest, table=table, words=words)
+    manifest, table = replace(opened.manifest, scale=LIKES), opened.table
+    if table is None:
+        return opened._replace(manifest=manifest)
+    behind = BehindPairs(words, table)
+    return opened._replace(manifest=manifest, table=released_pairs(table, words), words=behind)
