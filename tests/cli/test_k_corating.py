@@ -44,7 +44,7 @@ def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
     assert "whoever knows some of a person's ratings may find them all the same" in out
     code, out, _ = run("verify", "out", "--claim", "identical-rows")
     assert code == 1
-    assert "4 people must share each row of labels, but some is shared by 1 only" in out
+    assert "4 people must share each row, but some is shared by 1 only" in out
 
 
 def test_json_says_what_was_filled(run):
@@ -80,7 +80,7 @@ def test_fills_that_give_themselves_away_are_warned_of(run):
 def test_labels_can_be_protected_by_the_mean(run, protect):
     code, out, _ = run(*ANONYMIZE, "--protect", protect)
     assert code == 0
-    assert "every row of labels is shared by at least 4 people" in out
+    assert "every row is shared by at least 4 people" in out
     assert "real ratings stand" not in out
     assert run("verify", "out", "--claim", "identical-rows")[0] == 0
     assert run("verify", "out", "--claim", "co-rated")[0] == 0

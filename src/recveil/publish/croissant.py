@@ -12,6 +12,7 @@ from recveil.publish.findings import Findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest
+from recveil.release.pseudonyms import hides_items
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 _RAI_VERSION = "http://mlcommons.org/croissant/RAI/1.0"
@@ -67,7 +68,7 @@ _ENCODINGS = {
 }
 _MEANINGS = {
     "user_id": "a pseudonym, invented for this release",
-    "item_id": "the item, under its own id or a pseudonym",
+    "item_id": "the item, under its own id",
     "rating": "the published label",
     "group_size": "how many people share the record",
     "k": "how many people the record promises to stand for",
@@ -75,6 +76,7 @@ _MEANINGS = {
 
 
 # Of likes, in the stand of the label's.
+_HIDDEN_ITEM = "the item, under a pseudonym, invented for this release"
 _ALWAYS_1 = "always 1, for programs that want a column of ratings: there were none"
 _LIMITS = "What is not promised stands in README.md beside them."
 
@@ -185,11 +187,13 @@ def _records(manifest: Manifest, file: str) -> dict[str, Any]:
     label = f"{_MEANINGS['rating']}: one of these words, {order}: {', '.join(words)}"
     meanings = _MEANINGS | ({"rating": label} if words else {})
     meanings |= {"rating": _ALWAYS_1} if manifest.scale.unary else {}
+    meanings |= {"item_id": _HIDDEN_ITEM} if hides_items(manifest.settings) else {}
+    line = "like" if manifest.scale.unary else "label"
     return {
         "@type": "cr:RecordSet",
         "@id": "ratings",
         "name": "ratings",
-        "description": "The published records, one line a label.",
+        "description": f"The published records, one line a {line}.",
         "field": [
             {
                 "@type": "cr:Field",

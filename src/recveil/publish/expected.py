@@ -81,10 +81,10 @@ class Expected(NamedTuple):
         >>> Expected(1_300_000_000, 922_267, 811_000_000, 1_500_000_000, 110.0, "padded").sentence()
         'about 1.3 billion labels (1,410 for each rating), 811 MB, 2 minutes'
         """
-        share = self.labels / max(1, self.ratings)
-        each = f"{share:,.0f}" if share >= 10 else f"{share:.1f}"
+        each = self.labels / max(1, self.ratings)
+        published, read = ("likes", "one read") if self.what == "like" else ("labels", "rating")
         return (
-            f"about {say_number(self.labels)} labels ({each} for each {self.what}), "
+            f"about {say_number(self.labels)} {published} ({each:,.{each < 10:d}f} for each {read}), "
             f"{say_bytes(self.bytes)}, {say_time(self.seconds)}"
         )
 

@@ -27,7 +27,7 @@ class ClaimKind:
     meaning : str
         What it means, for people who choose; starts in lower case.
     shared : str
-        What at least k people have in common: the whole "row of labels", or less.
+        What at least k people have in common: the whole "row", or less.
     shared_short : (str, str)
         One of these, and several, in the heading of a table.
     shared_parts : str
@@ -134,7 +134,7 @@ _KINDS: dict[str, ClaimKind] = {
             label="k-anonymity",
             meaning="proven and checked: at least k people share each published row, so that "
             "nobody is found with a probability above 1/k from the release alone",
-            shared="row of labels",
+            shared="row",
             shared_short=("row", "rows"),
             shared_parts="labels",
             class_of="identical records",

@@ -8,6 +8,7 @@ import numpy as np
 
 from recveil.errors import RecveilError
 from recveil.memory import MemoryLimitError, refuse_beyond_limit
+from recveil.ratings.likes import in_likes
 from recveil.release.claim import claim_kind
 from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
@@ -188,7 +189,7 @@ def _nothing_shown(
 def _filled_in(manifest: Manifest) -> str:
     """Say why nothing is told of links: fills hide who rated what, so that it would look safer."""
     method = manifest.known_method
-    return "" if method is None else method.no_links
+    return "" if method is None else in_likes(method.no_links, manifest.scale.unary)
 
 
 def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:

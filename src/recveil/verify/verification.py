@@ -92,7 +92,7 @@ class Verification:
     claim : str
         What was checked.
     k_required, k_achieved : int
-        People that must share each row of labels, and the fewest that do.
+        People that must share each row, and the fewest that do.
     users, records, classes : int
         People, published records, and classes of identical records.
     layout : {"users", "groups", "model"}

@@ -19,7 +19,7 @@ def say_verdict(found: Mapping[str, Any]) -> str:
     >>> found = {"holds": True, "claim": "identical-rows", "k_required": 5, "k_achieved": 6,
     ...          "levels": False, "alone": 0, "epsilon": None, "violations": []}
     >>> say_verdict(found)
-    'Each row of labels is shared by at least 6 people; 5 are promised.'
+    'Each row is shared by at least 6 people; 5 are promised.'
     >>> broken = [{"where": "ratings.csv line 4", "problem": "its labels are shared by 1 person"}]
     >>> say_verdict(found | {"holds": False, "k_achieved": 1, "violations": broken})
     'It does not keep its promise: ratings.csv line 4: its labels are shared by 1 person.'
