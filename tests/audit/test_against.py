@@ -108,6 +108,15 @@ def test_co_rated_releases_are_held_against_each_other(ratings, tmp_path):
     assert json.dumps(attacked.to_dict(), allow_nan=False)
 
 
+def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
+    likes = ratings.as_likes()
+    for seed in (1, 2):
+        KCoRater(5, seed=seed).anonymize(likes).write(tmp_path / f"{seed}")
+    attacked = held(likes, tmp_path, "1", "2")
+    assert "they liked (the mean of" in attacked.against.verdict()[-1]
+    assert "rated" not in " ".join(attacked.against.verdict())
+
+
 def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
     from recveil.attack.held_out import only
 

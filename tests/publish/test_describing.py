@@ -329,6 +329,11 @@ class TestEvaluation:
     def test_of_likes_no_ratings_are_spoken_of(self, tmp_path):
         likes = RATINGS.as_likes()
         SparseRows(4, seed=1).anonymize(likes).write(tmp_path / "out")
+        describe(tmp_path / "out", tmp_path / "croissant.json")
+        (records,) = json.loads((tmp_path / "croissant.json").read_text())["recordSet"]
+        assert records["description"].endswith("one line a like.")
+        meanings = {field["name"]: field["description"] for field in records["field"]}
+        assert meanings["item_id"] == "the item, under its own id"
         told = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
         (tmp_path / "e.json").write_text(json.dumps(told.to_json()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")

@@ -13,7 +13,7 @@ from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import write_ratings
-from recveil.publish.expected import expect_padded
+from recveil.publish.expected import Expected, expect_padded
 from recveil.ratings import Ratings, RatingScale
 
 STARS = RatingScale(1, 5, 1)
@@ -249,3 +249,8 @@ class TestLabelsThatDifferTakeMore:
         written = sum(file.stat().st_size for folder in folders for file in folder.iterdir())
         assert written - 20_000 < 1.4 * expected.bytes
         assert written < expected.most_bytes + 20_000
+
+
+def test_of_likes_no_labels_are_spoken_of():
+    expected = Expected(52_119, 12_000, 53_000, 60_000, 4.0, "co-rated", "like")
+    assert expected.sentence() == "about 52,119 likes (4.3 for each one read), 53 kB, 4 seconds"

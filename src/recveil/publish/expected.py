@@ -82,9 +82,9 @@ class Expected(NamedTuple):
         'about 1.3 billion labels (1,410 for each rating), 811 MB, 2 minutes'
         """
         each = self.labels / max(1, self.ratings)
-        published, read = ("likes", "one read") if self.what == "like" else ("labels", "rating")
+        said, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
         return (
-            f"about {say_number(self.labels)} {published} ({each:,.{each < 10:d}f} for each {read}), "
+            f"about {say_number(self.labels)} {said} ({each:,.{each < 10:d}f} for each {of}), "
             f"{say_bytes(self.bytes)}, {say_time(self.seconds)}"
         )
 
