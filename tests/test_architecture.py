@@ -17,8 +17,11 @@ import recveil
 SOURCE = Path(recveil.__file__).parent
 # A package imports packages of lower floors only; none of the same floor.
 FLOORS = {
-    **dict.fromkeys(["errors", "ahead", "brief", "compiled", "lifeline", "progress"], 0),
-    **dict.fromkeys(["bits", "charts", "databases", "devices", "locks", "memory"], 1),
+    **dict.fromkeys(["errors", "brief", "compiled", "lifeline", "threads"], 0),
+    **dict.fromkeys(
+        ["ahead", "bits", "blas", "charts", "databases", "devices", "locks", "memory", "progress"],
+        1,
+    ),
     **dict.fromkeys(["beside", "decoding", "ratings"], 2),
     **dict.fromkeys(["io", "predict", "group", "release"], 3),
     **dict.fromkeys(["datasets", "inspect", "verify", "attack"], 4),

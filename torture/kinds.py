@@ -167,7 +167,7 @@ def little_memory(
     world: World, job: Job, folder: Path, _number: int, rng: np.random.Generator
 ) -> list[str]:
     """``ulimit -v``: it is told in seconds, or there is enough."""
-    megabytes = int(rng.choice((250, 720, 850, 1_000, 1_200, 1_600)) + rng.integers(0, 50))
+    megabytes = int(rng.choice((250, 780, 850, 1_000, 1_200, 1_600)) + rng.integers(0, 50))
     addresses = megabytes * 10**6
     command = job.command(force=job.replaces)
     process = Started(command, folder, first=limited(AS=addresses), stdin=job.stdin)

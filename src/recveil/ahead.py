@@ -5,6 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from numba import config
+
+from recveil.threads import refuse_without_room
+
 T = TypeVar("T")
 
 
@@ -13,6 +17,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
 
     It pays where both spend their time outside the interpreter's lock: hashing, compressing,
     compiled kernels. At most one step waits. An error comes out where its step would have come.
+    Where numba may use one thread alone, there is no second one.
 
     Parameters
     ----------
@@ -23,6 +28,9 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
     >>> list(ahead(number**2 for number in range(4)))
     [0, 1, 4, 9]
     """
+    if config.NUMBA_NUM_THREADS == 1:
+        yield from steps
+        return
     iterator = iter(steps)
     end: Any = object()
     # What the caller is in, such as a work that shows its progress, the second thread is in, too.
@@ -31,6 +39,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
     def make() -> Any:
         return here.run(next, iterator, end)
 
+    refuse_without_room()
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(make)
         while (step := coming.result()) is not end:

@@ -7,7 +7,6 @@ the number of users.
 
 import itertools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from recveil.predict import Padded
 from recveil.ratings import Ratings
 from recveil.release.groups import Groups
 from recveil.release.records import Records
+from recveil.threads import pool
 
 # Cells of a block of padded rows, and ratings of a simple one: small enough to forget.
 _BLOCK_CELLS = 1 << 23
@@ -115,10 +115,10 @@ def homogenize_padded(
         return Records(groups.sizes[slice(*block)], indptr, items_of[n_groups], labels.ravel())
 
     blocks = _blocks(groups.sizes, max(1, _BLOCK_CELLS // ratings.n_items))
-    with ThreadPoolExecutor(n_threads) as threads:
+    with pool(n_threads) as workers:
         while batch := list(itertools.islice(blocks, n_threads)):
             with blas.limit(limits=1):
-                averaged = list(threads.map(average, batch))
+                averaged = list(workers.map(average, batch))
             yield from averaged
 
 

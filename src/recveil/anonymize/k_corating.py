@@ -3,7 +3,7 @@
 import itertools
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -43,6 +43,7 @@ from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.k_corating_words import K_CORATING
 from recveil.release.records import Records
+from recveil.threads import pool
 
 Protect = Literal["none", "labels", "mean", "shuffle"]
 # Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
@@ -256,9 +257,9 @@ class KCoRater:
         ends = np.searchsorted(np.cumsum(cells), np.arange(size, cells.sum(), size))
         bounds = np.unique(np.concatenate([[0], ends + 1, [cells.size]])).tolist()
         waiting: deque[Future[Records]] = deque()
-        with ThreadPoolExecutor(self.threads) as pool:
+        with pool(self.threads) as workers:
             for first, last in itertools.pairwise(bounds):
-                waiting.append(pool.submit(self._fill, job, first, last))
+                waiting.append(workers.submit(self._fill, job, first, last))
                 if len(waiting) > self.threads:
                     yield waiting.popleft().result()
             while waiting:

@@ -7,7 +7,7 @@ So the release counts each item nearly as often as the ratings did.
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from recveil.brief import brief
 from recveil.compiled import compiled
+from recveil.threads import pool
 
 Floats = NDArray[np.float32]
 
@@ -123,12 +124,12 @@ def fit_choices(
         return np.array([people, people - weights[tile] @ likely], np.float64)
 
     tiles = list(choices.tiles())
-    with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
+    with pool(get_num_threads()) as workers, threadpool_limits(1, user_api="blas"):
         for _ in range(_SWEEPS):
-            rows_moved = np.concatenate(list(pool.map(of_rows, tiles)))
+            rows_moved = np.concatenate(list(workers.map(of_rows, tiles)))
             choices.of_rows[:] += rows_moved
             sums = np.zeros((2, len(slopes)))
-            for part in pool.map(of_items, tiles):  # all at once, they are tiles times items
+            for part in workers.map(of_items, tiles):  # all at once, they are tiles times items
                 sums += part
             people, vary = sums
             items_moved = _step(totals - people, vary)
@@ -183,9 +184,9 @@ def draw_supports(
     carried = rng.random(len(choices.slopes))
     filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
     found, lengths = [], []
-    with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
+    with pool(get_num_threads()) as workers, threadpool_limits(1, user_api="blas"):
         tiles = list(choices.tiles())
-        for tile, likely in zip(tiles, _few_ahead(pool, choices, tiles), strict=True):
+        for tile, likely in zip(tiles, _few_ahead(workers, choices, tiles), strict=True):
             drawn, length = _draw(likely, filled[tile], carried)
             found.append(drawn)
             lengths.append(length)
@@ -193,12 +194,12 @@ def draw_supports(
 
 
 def _few_ahead(
-    pool: ThreadPoolExecutor, choices: Choices, tiles: list[slice]
+    workers: Executor, choices: Choices, tiles: list[slice]
 ) -> Iterator[NDArray[np.float32]]:
     """Yield the probabilities of each tile in turn, worked out ahead by all threads."""
     at_once = 2 * get_num_threads()
     for first in range(0, len(tiles), at_once):
-        yield from pool.map(choices.likely, tiles[first : first + at_once])
+        yield from workers.map(choices.likely, tiles[first : first + at_once])
 
 
 @compiled()

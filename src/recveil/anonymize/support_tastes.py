@@ -6,7 +6,6 @@ group rated it. Nothing here looks at fewer people than a group has, but the pla
 form the groups.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from recveil.brief import brief
 from recveil.ratings import Ratings
+from recveil.threads import pool
 
 Numbers = NDArray[np.float64]
 
@@ -225,8 +225,8 @@ def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) 
         tile = slice(start, start + _TILE_ITEMS)
         return _fit_tile(regressors, pairs, sizes, raters[tile], sums[tile])
 
-    with ThreadPoolExecutor(get_num_threads()) as pool, threadpool_limits(1, user_api="blas"):
-        return np.vstack(list(pool.map(fit, range(0, n_items, _TILE_ITEMS))))
+    with pool(get_num_threads()) as workers, threadpool_limits(1, user_api="blas"):
+        return np.vstack(list(workers.map(fit, range(0, n_items, _TILE_ITEMS))))
 
 
 def _fit_tile(

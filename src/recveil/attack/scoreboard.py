@@ -1,6 +1,5 @@
 """Scoreboard: the simple attack, which keeps only the records that agree with all that is known."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +13,7 @@ from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
+from recveil.threads import pool
 
 # Targets that one thread takes at a time.
 _CHUNK = 256
@@ -146,8 +146,8 @@ class Scoreboard:
             _line_up(hunt, first, min(first + _CHUNK, n_targets), tally)
 
         starts = range(0, n_targets, _CHUNK)
-        with ThreadPoolExecutor(self.threads) as pool:
-            for _ in track(pool.map(run, starts), "Attacking", len(starts)):
+        with pool(self.threads) as workers:
+            for _ in track(workers.map(run, starts), "Attacking", len(starts)):
                 pass
         lineup = np.where(tally.own_matches, tally.people, max(candidates.n_people, 1))
         return Lineups(

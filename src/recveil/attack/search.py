@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
+from recveil.threads import pool
 
 # Targets that one thread takes at a time.
 _CHUNK = 256
@@ -113,8 +113,8 @@ def _run(
         look_for(whole, own, first, min(first + _CHUNK, own.size), results)
 
     starts = range(0, own.size, _CHUNK)
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in track(pool.map(look_for_some, starts), "Attacking", len(starts)):
+    with pool(threads) as workers:
+        for _ in track(workers.map(look_for_some, starts), "Attacking", len(starts)):
             pass
 
 

@@ -1,7 +1,6 @@
 """Sparsity: how alone people are in a table, which is why so little finds them."""
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from recveil.compiled import compiled
 from recveil.errors import RecveilError
 from recveil.progress import track
 from recveil.ratings import Ratings
+from recveil.threads import pool
 
 # Targets that one thread takes at a time.
 _CHUNK = 64
@@ -121,8 +121,8 @@ def nearest_similarity(
         )
 
     starts = range(0, targets.size, _CHUNK)
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in track(pool.map(run, starts), "Comparing", len(starts)):
+    with pool(threads) as workers:
+        for _ in track(workers.map(run, starts), "Comparing", len(starts)):
             pass
     return nearest
 

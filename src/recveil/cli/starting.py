@@ -13,9 +13,9 @@ from recveil.memory import address_space, data_size, in_words, lacks_memory, not
 
 # The smallest verbs take so many addresses, and the others up to 1.1 GB; below, libraries abort or
 # wait for ever while they are loaded.
-LEAST_ADDRESSES = 700_000_000
+LEAST_ADDRESSES = 770_000_000
 # The same of data, which are fewer: files of libraries do not count.
-LEAST_DATA = 200_000_000
+LEAST_DATA = 270_000_000
 # With one thread each, and memory that is asked for as it is needed, they take least.
 _SPARING = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -24,6 +24,9 @@ _SPARING = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 _BELOW_SPARING = 8 * 10**9
+# Where many threads are usual, so it is below what they all would take: working space of two
+# libraries for linear algebra, a stack, and a heap.
+_FOR_A_THREAD = 250 * 10**6
 # Signals by which a library ends a program that gets no memory.
 _DEATHS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGKILL", "SIGILL", "SIGTRAP")
 _ENDED_BY_US = b"1"
@@ -44,7 +47,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     _refuse_to_start(data, LEAST_DATA, "data (ulimit -d)")
     limits = [limit for limit in (addresses, data) if limit is not None]
     if limits:
-        if min(limits) < _BELOW_SPARING:
+        if min(limits) < max(_BELOW_SPARING, _FOR_A_THREAD * (os.cpu_count() or 1)):
             for name, value in _SPARING.items():
                 os.environ.setdefault(name, value)
         if arguments is None and hasattr(os, "fork"):
@@ -82,6 +85,9 @@ def _refuse_to_start(limit: int | None, least: int, what: str) -> None:
 def _run(arguments: list[str] | None) -> NoReturn:
     try:
         from recveil.cli.entry import main as run
+
+        if address_space() is not None or data_size() is not None:
+            _take_working_space()
     except KeyboardInterrupt:  # loading takes a moment, in which nothing is begun
         print("Interrupted; nothing was begun.", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
@@ -91,6 +97,17 @@ def _run(arguments: list[str] | None) -> NoReturn:
         _say(too_few_files() if lacks_files(error) else not_enough())
         sys.exit(2)
     run(arguments)
+
+
+def _take_working_space() -> None:
+    """Let libraries take now what some of them would else wait for without end."""
+    from numba import config
+
+    from recveil.blas import take_working_space
+
+    # Threads that share a work, and who waits for them or makes the next step.
+    n_threads = config.NUMBA_NUM_THREADS
+    take_working_space(1 if n_threads == 1 else n_threads + 1)
 
 
 def _run_watched() -> NoReturn:

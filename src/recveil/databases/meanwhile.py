@@ -6,6 +6,8 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import TypeVar
 
+from recveil.threads import refuse_without_room
+
 T = TypeVar("T")
 
 # How long a signal may wait, at most.
@@ -40,13 +42,15 @@ def heard_meanwhile(work: Callable[[], T], stop: Callable[[], object] | None = N
         except BaseException as error:
             done.set_exception(error)
 
+    refuse_without_room()
     # Of a thread that is left to itself, nobody waits for the end.
     thread = threading.Thread(target=run, name="recveil-database", daemon=True)
     thread.start()
     try:
         # Not one long wait: with some drivers the system goes on with it after a Ctrl-C.
         while not wait([done], _SECONDS_TO_HEAR).done:
-            pass
+            if not thread.is_alive() and not done.done():  # it had no memory to say how it ended
+                raise MemoryError
         return done.result()
     except BaseException:
         if stop is not None and thread.is_alive():

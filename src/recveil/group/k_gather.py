@@ -1,7 +1,6 @@
 """KGather: MDAV in small leaves, then exchanges between neighbours: better than MDAV, and fast."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
@@ -20,6 +19,7 @@ from recveil.group.exchange import (
     sums_of_groups,
 )
 from recveil.group.voronoi import voronoi_leaves
+from recveil.threads import pool
 
 _ROWS_A_LEAF = 3000  # of the first groups: their Gram matrix takes 36 MB
 _ROWS_A_BLOCK = 512  # of a leaf: their products with all centroids stay in the fast cache
@@ -103,8 +103,8 @@ class KGather(Grouping):
             return np.zeros(len(X), dtype=np.int64)
         if k == 1:
             return np.arange(len(X))
-        with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-            groups = Gathered(X, k, rng, pool.map)
+        with pool(numba.get_num_threads()) as workers:
+            groups = Gathered(X, k, rng, workers.map)
             best, closest, unit = groups.labels, groups.closeness, 0.0
             for number in range(self.n_rounds):
                 before, left = groups.closeness, 1 - number / max(self.n_rounds - 1, 1)

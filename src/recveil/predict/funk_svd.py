@@ -1,6 +1,6 @@
 """FunkSVD: matrix factorization by stochastic gradient descent, with user and item biases."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
 from recveil.progress import track
 from recveil.ratings import Ratings
+from recveil.threads import pool
 
 # From so many ratings on, a pass is shared out; before, sharing would cost more than it saves.
 _WORTH_SHARING = 1 << 19
@@ -141,10 +142,10 @@ class FunkSVD(BriefParameters, BaseEstimator):
     ) -> None:
         n_parts = 1 if table.indices.size < _WORTH_SHARING else _PARTS
         bounds = _part_bounds(table.indptr, table.indices, learned.item_bias.size, n_parts)
-        with ThreadPoolExecutor(min(n_parts, get_num_threads())) as pool:
+        with pool(min(n_parts, get_num_threads())) as workers:
             for epoch in track(range(self.n_epochs), title, share=0.25):
                 crews = np.array_split(rng.permutation(table.indptr.size - 1), n_parts)
-                _pass_once(pool, crews, bounds, table, learned, self._steps(epoch))
+                _pass_once(workers, crews, bounds, table, learned, self._steps(epoch))
 
     def _fit_sequentially(
         self, table: "_Table", learned: "_Learned", rng: np.random.Generator
@@ -208,7 +209,7 @@ def _random_factors(
 
 
 def _pass_once(
-    pool: ThreadPoolExecutor,
+    workers: Executor,
     crews: list[NDArray[Any]],
     bounds: NDArray[Any],
     table: _Table,
@@ -223,7 +224,7 @@ def _pass_once(
 
     parts = list(range(len(crews)))
     for shift in parts:
-        list(pool.map(learn, crews, parts[shift:] + parts[:shift]))
+        list(workers.map(learn, crews, parts[shift:] + parts[:shift]))
 
 
 def _part_bounds(

@@ -1,6 +1,5 @@
 """Nearest: who of the others is asked, and what they say (k-coRating, eqs. 2 and 6)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict.weights import FULL, Desk, Links, Weighing, new_desk, weigh
 from recveil.progress import track
+from recveil.threads import pool
 
 # Users that one thread takes at a time.
 _CHUNK = 64
@@ -103,8 +103,8 @@ def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
         for start in starts:
             work(start)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in track(pool.map(work, starts), title, len(starts)):
+    with pool(threads) as workers:
+        for _ in track(workers.map(work, starts), title, len(starts)):
             pass
 
 

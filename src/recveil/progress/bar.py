@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recveil.progress.whole import Whole
+from recveil.threads import refuse_without_room
 
 # A terminal so wide has room for a bar, and for how fast it goes; one of the usual width for how
 # many of how many in the place of for how long; wider ones for both.
@@ -30,6 +31,7 @@ def bar(whole: Whole) -> Iterator[None]:
         # What is printed for a file or a pipe must not go to the terminal.
         redirect_stdout=sys.stdout.isatty(),
     )
+    refuse_without_room()
     with drawn:
         yield
 

@@ -1,10 +1,11 @@
 """Showing: who hears how far the outermost work is."""
 
+import _thread
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 
 from recveil.progress.whole import HowFar, Whole
@@ -88,18 +89,20 @@ def _bar(whole: Whole) -> Iterator[None]:
 @contextmanager
 def _lines(whole: Whole) -> Iterator[None]:
     """Write a line a minute until the work ends."""
-    ended = threading.Event()
+    ended, writing = threading.Event(), threading.Lock()
 
     def write() -> None:
         while not ended.wait(_EVERY):
-            if sys.stderr is not None:  # else `print` would write to standard output
-                print(whole.line(), file=sys.stderr, flush=True)
+            with writing:
+                if sys.stderr is not None and not ended.is_set():  # `print` would take stdout
+                    print(whole.line(), file=sys.stderr, flush=True)
 
-    # A step may take longer than a minute; so the lines come from beside the work.
-    writer = threading.Thread(target=write, name="recveil-progress", daemon=True)
-    writer.start()
+    # A step may take longer than a minute; so the lines come from beside the work. Nobody waits
+    # for that thread, neither for its begin nor for its end: it may get no memory for either.
+    with suppress(RuntimeError):  # there is none for a thread, and the work may need no more
+        _thread.start_new_thread(write, ())
     try:
         yield
     finally:
-        ended.set()
-        writer.join()
+        with writing:
+            ended.set()

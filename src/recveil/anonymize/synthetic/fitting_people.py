@@ -7,7 +7,6 @@ so that a crowd drawn so has the moments that were measured. All of it looks at 
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from recveil.anonymize.synthetic.choice_sums import LEAST_NOISE
 from recveil.anonymize.synthetic.standing_out import Directions, Told, directions
 from recveil.brief import brief
 from recveil.compiled import compiled
+from recveil.threads import pool
 
 # The crowd that stands for everybody while items are fitted.
 _CROWD = 2_000
@@ -104,8 +104,8 @@ def _product(left: Small, right: Small) -> Small:
     def multiply(first: int, last: int) -> None:
         np.matmul(left[first:last], right, out=whole[first:last])
 
-    with ThreadPoolExecutor(get_num_threads()) as pool:
-        list(pool.map(multiply, edges[:-1], edges[1:]))
+    with pool(get_num_threads()) as workers:
+        list(workers.map(multiply, edges[:-1], edges[1:]))
     return whole
 
 
