@@ -1,6 +1,7 @@
 """The same ground for all, nothing twice, nothing lost."""
 
 import json
+import os
 import stat
 from contextlib import contextmanager
 from dataclasses import replace
@@ -91,6 +92,14 @@ class TestResuming:
         other = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=6)
         settings = {"methods": ["raw"], "ks": [3], "targets": 50}
         assert compare(other, tmp_path / "out", **settings).computed == 1
+
+    @pytest.mark.parametrize("method", ["simple", "raw"])
+    def test_a_cell_of_another_setting_is_computed_anew(self, run, tmp_path, method):
+        run()
+        file = tmp_path / "out" / "cells" / "padded-k3.json"
+        told = json.loads(file.read_text())
+        file.write_text(json.dumps(told | {"method": method}))
+        assert run().computed == 1
 
     def test_a_killed_run_keeps_what_was_finished(self, run, evaluator, tmp_path):
         evaluator.failing = [(5, KeyboardInterrupt())]
@@ -221,6 +230,31 @@ class TestFolder:
         with pytest.raises(RecveilError, match="holds something else than a comparison"):
             run()
         assert files(tmp_path / "out") == [name]
+
+    @pytest.mark.parametrize("name", ["", "cells", "cells/raw.json"])
+    def test_nobody_else_can_have_put_results_there(self, run, tmp_path, name, monkeypatch):
+        """Whoever knows the ratings can write a cell that says that a setting is safe."""
+        run(methods=["raw"])
+        path = tmp_path / "out" / name
+        mode = stat.S_IMODE(path.stat().st_mode)
+        path.chmod(mode | stat.S_IWOTH)
+        with pytest.raises(RecveilError, match="can be written by others, who may have put"):
+            open_folder(tmp_path / "out")
+        path.chmod(mode)
+        open_folder(tmp_path / "out")
+        if os.geteuid() == 0:
+            os.chown(path, 12_345, -1)
+        else:
+            real = os.geteuid()
+            monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+        with pytest.raises(RecveilError, match=r"belongs to the user .*, who may have put"):
+            open_folder(tmp_path / "out")
+
+    def test_an_empty_folder_that_others_can_write_to_becomes_the_owners_alone(self, tmp_path):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out").chmod(0o777)
+        open_folder(tmp_path / "out")
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
 
     def test_a_file_is_no_folder(self, run, tmp_path):
         (tmp_path / "out").write_text("mine")

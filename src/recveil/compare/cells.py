@@ -17,7 +17,13 @@ from recveil.audit.shadowing import attack_by_shadows
 from recveil.beside import folder_beside, refuse_in_release, sweep, temporary_names, write_beside
 from recveil.brief import brief
 from recveil.compare.cell import Cell, Counted, Setting
-from recveil.devices import read_whole, refuse_traps
+from recveil.devices import (
+    is_anothers,
+    is_written_by_others,
+    owner_name,
+    read_whole,
+    refuse_traps,
+)
 from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.words_evaluator import WordsEvaluator
@@ -79,7 +85,8 @@ def open_folder(out: Path) -> None:
     Raises
     ------
     RecveilError
-        If there is something else, or a release around it, or it cannot be made.
+        If there is something else, or a release around it, or it cannot be made; and if somebody
+        else may have put finished settings there, which would be believed.
     """
     refuse_traps(out)
     refuse_in_release(out)
@@ -92,6 +99,8 @@ def open_folder(out: Path) -> None:
             f"{out} holds something else than a comparison ({', '.join(others[:3])}); "
             f"choose another output"
         )
+    if (out / CELLS).is_dir():
+        _refuse_prepared(out)
     try:
         out.mkdir(mode=0o700, exist_ok=True)
         out.chmod(0o700)
@@ -104,6 +113,23 @@ def open_folder(out: Path) -> None:
     sweep(out, _WORKS)
     for folder in (out, out / CELLS):
         sweep(folder, temporary_names())
+
+
+def _refuse_prepared(out: Path) -> None:
+    """Refuse a comparison into which somebody else may have put results: they are not measured."""
+    for path in (out, out / CELLS, *sorted((out / CELLS).iterdir())):
+        found = path.lstat()
+        if is_anothers(found):
+            why = f"belongs to the user {owner_name(found)}"
+        elif is_written_by_others(found):
+            why = "can be written by others"
+        else:
+            continue
+        told = path.relative_to(out.parent)
+        raise RecveilError(
+            f"{told} {why}, who may have put results there that nobody measured; choose another "
+            f"output, or remove this one"
+        )
 
 
 def _others(out: Path) -> list[str]:
@@ -135,8 +161,10 @@ def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
     """
     try:
         plain = json.loads(read_whole(out / CELLS / setting.file, _MOST_BYTES).decode())
-        is_finished = plain["key"] == key and not plain["is_fault"]
-        return Cell.from_json(plain) if is_finished else None
+        if plain["key"] != key or plain["is_fault"]:
+            return None
+        cell = Cell.from_json(plain)
+        return cell if cell.setting == setting else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
