@@ -9,6 +9,7 @@ from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.locks import LOCK, held
 from recveil.ratings import Ratings, RatingScale
 
 RUNS = {
@@ -132,6 +133,40 @@ def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):
     before = sorted((tmp_path / "march").iterdir())
     dry_run(ratings, tmp_path / "march", k=4, force=True)
     assert sorted((tmp_path / "march").iterdir()) == before
+
+
+@pytest.fixture
+def left_by_a_killed_run(tmp_path):
+    """A staging folder with its lock, which nobody holds."""
+    left = tmp_path / ".out.partial-0123abcd"
+    left.mkdir(mode=0o700)
+    with held(left / LOCK):
+        pass
+    return left
+
+
+def test_what_a_killed_run_left_is_told_and_stays(ratings, tmp_path, left_by_a_killed_run):
+    found = dry_run(ratings, tmp_path / "out", k=5)
+    assert found.leftovers == (left_by_a_killed_run.name,)
+    assert found.to_dict()["leftovers"] == [left_by_a_killed_run.name]
+    assert f"A run that was cut short left {left_by_a_killed_run.name};" in found.sentences()[1]
+    assert list(tmp_path.iterdir()) == [left_by_a_killed_run]
+
+
+def test_half_a_release_is_not_taken_for_one(ratings, tmp_path, left_by_a_killed_run):
+    (tmp_path / "out.private").mkdir()
+    with pytest.raises(RecveilError, match="may be half of a release; a dry run touches nothing"):
+        dry_run(ratings, tmp_path / "out", k=5)
+    left_by_a_killed_run.rename(tmp_path / "elsewhere")
+    with pytest.raises(RecveilError, match=r"out\.private"):
+        dry_run(ratings, tmp_path / "out", k=5)
+
+
+def test_what_somebody_works_on_is_no_leftover(ratings, tmp_path):
+    working = tmp_path / ".out.partial-0123abcd"
+    working.mkdir(mode=0o700)
+    with held(working / LOCK):
+        assert dry_run(ratings, tmp_path / "out", k=5).leftovers == ()
 
 
 def test_what_might_be_too_large_is_said(tmp_path):

@@ -59,7 +59,7 @@ def test_json_keeps_its_contract(run, tmp_path):
     plain = json.loads(out)
     assert set(plain) == {
         *("dry_run", "method", "k", "groups", "people", "expected", "memory", "estimated_from"),
-        *("might_be_refused", "output", "private", "data", "earlier"),
+        *("might_be_refused", "leftovers", "output", "private", "data", "earlier"),
     }
     assert (plain["groups"], plain["people"], plain["dry_run"]) == (15, 60, True)
 

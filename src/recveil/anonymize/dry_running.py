@@ -13,6 +13,7 @@ from recveil.io import Reading
 from recveil.memory import machine_memory
 from recveil.publish.amounts import say_bytes
 from recveil.publish.expected import refuse_too_large
+from recveil.publish.settling import leftovers
 from recveil.ratings import Ratings
 from recveil.release.method import Method
 from recveil.release.sides import FileFormat, Layout
@@ -34,6 +35,8 @@ class DryRun(NamedTuple):
         Earlier releases of the same people that were seen.
     doubt : str
         Why the run might refuse, if it takes as much as foreseen; empty if it would not.
+    leftovers : tuple of str
+        What runs that were cut short left beside the output: the run begins with it.
     """
 
     reading: Reading
@@ -42,6 +45,7 @@ class DryRun(NamedTuple):
     foreseen: Foreseen | None
     earlier: tuple[Earlier, ...]
     doubt: str
+    leftovers: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
         return {"": self.method.name, "k": self.k, "people": self.reading.ratings.n_users}
@@ -58,9 +62,15 @@ class DryRun(NamedTuple):
         ...     print(dry_run(ratings, Path(folder, "out"), k=5).sentences()[0])
         Would publish 50 people in at most 10 groups of at least 5 (predictive).
         """
+        left = [
+            f"A run that was cut short left {name}; the run first finishes or undoes what that "
+            f"one had begun, or says why it cannot."
+            for name in self.leftovers
+        ]
         if self.foreseen is None:
-            return [f"The method {self.method.name} tells what it takes only once it is at work."]
-        told = [self._what(self.foreseen)]
+            unknown = f"The method {self.method.name} tells what it takes only once it is at work."
+            return [unknown, *left]
+        told = [self._what(self.foreseen), *left]
         if self.foreseen.expected is not None:
             told.append(f"Expected: {self.foreseen.expected.sentence()}, on two cores.")
         most = machine_memory()
@@ -100,6 +110,7 @@ class DryRun(NamedTuple):
             "memory": foreseen and foreseen.memory,
             "estimated_from": list(foreseen.basis) if foreseen else [],
             "might_be_refused": self.doubt,
+            "leftovers": list(self.leftovers),
         }
 
 
@@ -170,7 +181,8 @@ def dry_run(
         if ready.expected is not None:  # what the run says before its work
             foreseen = foreseen._replace(expected=ready.expected)
     doubt = _doubt(foreseen, Path(output).absolute().parent, layout, allow_large=allow_large)
-    return DryRun(ready.reading, maker.method, k, foreseen, ready.earlier, doubt)
+    left = tuple(leftovers(Path(output)))
+    return DryRun(ready.reading, maker.method, k, foreseen, ready.earlier, doubt, left)
 
 
 def _doubt(foreseen: Foreseen | None, parent: Path, layout: Layout, *, allow_large: bool) -> str:

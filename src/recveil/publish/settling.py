@@ -17,7 +17,7 @@ from pathlib import Path
 from recveil.beside import Settle, sweep
 from recveil.devices import read_whole
 from recveil.errors import RecveilError, listed
-from recveil.locks import LOCK
+from recveil.locks import LOCK, abandoned
 from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
@@ -84,6 +84,23 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
         return True
 
     sweep(folder.parent, _names(folder), settle)
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Return the names of what killed runs left at a target, and touch nothing of it.
+
+    Examples
+    --------
+    >>> leftovers(Path("out"))
+    []
+    """
+    found = []
+    with suppress(OSError):
+        for path in sorted(folder.absolute().parent.iterdir()):
+            if re.fullmatch(_names(folder), path.name) and not path.is_symlink():
+                with abandoned(path) as is_abandoned:
+                    found += [path.name] * is_abandoned
+    return found
 
 
 def others_in(staging: Path) -> list[str]:

@@ -22,6 +22,7 @@ from recveil.publish.settling import (
     OLD_PRIVATE,
     RENAMING,
     foreign_to_a_release,
+    leftovers,
     others_in,
     prefix,
     settle_leftovers,
@@ -206,7 +207,11 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
     if is_dry:
         if not os.access(published.parent, os.W_OK | os.X_OK):
             raise RecveilError(f"{published.parent}: cannot write here; choose another output")
-        _refuse_standing(published, private, force=force)
+        try:
+            _refuse_standing(published, private, force=force)
+        except RecveilError:
+            _refuse_leftovers(published)
+            raise
         return
     try:
         with _alone_at(published):
@@ -217,6 +222,16 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
             f"{published.parent}: cannot write here ({error.strerror or error}); choose another "
             f"output"
         ) from error
+
+
+def _refuse_leftovers(published: Path) -> None:
+    """Say that a killed run may be why something stands at the target, or does not."""
+    if left := leftovers(published):
+        raise RecveilError(
+            f"{published}: a run that was cut short left {listed(left, 80)} beside it, so that "
+            f"what stands there may be half of a release; a dry run touches nothing: run it "
+            f"without dry_run (--dry-run), which finishes or undoes that first"
+        )
 
 
 def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> None:
