@@ -1,12 +1,14 @@
 """Earlier releases of the same people are seen, and the owner is warned."""
 
+import json
 import os
+import re
 
 import numpy as np
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer, Synthesizer, anonymize
-from recveil.anonymize.earlier import find_earlier
+from recveil.anonymize.earlier import find_earlier, others, warnings_of
 from recveil.attack.held_out import only
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -22,8 +24,14 @@ def ratings():
     return make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
 
 
-def write(ratings, folder, seed=1):
-    PredictiveAnonymizer(5, "simple", seed=seed).anonymize(ratings).write(folder)
+def write(ratings, folder, seed=1, *, force=False):
+    PredictiveAnonymizer(5, "simple", seed=seed).anonymize(ratings).write(folder, force=force)
+
+
+def warned(ratings, output, claim):
+    """The one warning that somebody reads who writes a release with that claim."""
+    (warning,) = set(warnings_of(find_earlier(ratings.users, output), output, claim))
+    return warning
 
 
 def test_beside_nothing_there_is_none(ratings, tmp_path):
@@ -35,8 +43,8 @@ def test_one_beside_the_output_is_seen(ratings, tmp_path):
     made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
     (earlier,) = made.earlier
     assert (earlier.folder.name, earlier.people) == ("march", 60)
-    warning = earlier.warning(tmp_path / "april", made.release.published.claim)
-    assert "publish one of the two; recveil audit --release april --against" in warning
+    (warning,) = made.warnings(tmp_path / "april")
+    assert "publish one of them; recveil audit --release april --against" in warning
 
 
 def test_its_published_folder_may_be_gone(ratings, tmp_path):
@@ -54,8 +62,7 @@ def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
 def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
     anonymize(ratings, tmp_path / "out", k=5, seed=1)
     made = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True)
-    (earlier,) = made.earlier
-    warning = earlier.warning(tmp_path / "out", made.release.published.claim)
+    (warning,) = made.warnings(tmp_path / "out")
     assert "stood at 'out' before" in warning
     assert "--against" not in warning
 
@@ -92,8 +99,7 @@ def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
 def test_one_that_cannot_be_read_is_told(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
-    (earlier,) = find_earlier(ratings.users, tmp_path / "april")
-    assert "cannot be read" in earlier.warning(tmp_path / "april", ROWS)
+    assert "cannot be read" in warned(ratings, tmp_path / "april", ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -105,36 +111,103 @@ def drawn(ratings, epsilon):
     return Synthesizer(epsilon, catalogue="as-rated").anonymize(ratings)
 
 
+def sum_of(*releases):
+    """What several releases keep together, with a public catalogue."""
+    return epsilon_of(np.hypot.reduce([each.published.claim.ledger.mu for each in releases]), 1e-6)
+
+
 def test_epsilons_of_two_drawn_releases_add_up(crowd, tmp_path):
-    drawn(crowd, 30.0).write(tmp_path / "march")
-    release = drawn(crowd, 30.0)
-    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
-    warning = earlier.warning(tmp_path / "april", release.published.claim)
-    mu = np.sqrt(2) * release.published.claim.ledger.mu
-    assert f"epsilon {epsilon_of(mu, 1e-6):.3g} with delta 1e-06" in warning
-    assert 30 < epsilon_of(mu, 1e-6) < 60
+    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    assert f"all 2 together keep epsilon {sum_of(march, april):.3g} with delta 1e-06" in warning
+    assert 30 < sum_of(march, april) < 60
     assert "intersect" not in warning
+
+
+def test_all_drawn_releases_in_sight_are_added_up_in_one_line(crowd, tmp_path):
+    made = [drawn(crowd, 30.0) for _ in range(5)]
+    for place, release in enumerate(made[:4]):
+        release.write(tmp_path / f"r{place}")
+    warning = warned(crowd, tmp_path / "r9", made[4].published.claim)
+    assert f"all 5 together keep epsilon {sum_of(*made):.3g} with delta 1e-06" in warning
+    assert warning.startswith("300 of these people are in an earlier release, 'r0'; 300 in")
+    assert "'r2'; some in 1 more, too." in warning
+
+
+def test_what_force_replaced_counts_as_it_was_perhaps_published(crowd, tmp_path):
+    made = [drawn(crowd, 30.0) for _ in range(4)]
+    for release in made[:3]:
+        release.write(tmp_path / "r", force=True)
+    beside = warned(crowd, tmp_path / "beside", made[3].published.claim)
+    assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in beside
+    assert "300 of these people are in an earlier release, 'r', with 2 more that stood" in beside
+    made[3].write(tmp_path / "r", force=True)
+    left = others(find_earlier(crowd.users, tmp_path / "r"), tmp_path / "r")
+    (there,) = warnings_of(left, tmp_path / "r", made[3].published.claim)
+    assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in there
+    assert "3 releases that stood at 'r' before" in there
+    assert "history" not in (tmp_path / "r" / "release.json").read_text()
+
+
+def test_rows_that_were_replaced_leave_no_epsilon(crowd, tmp_path):
+    write(crowd, tmp_path / "r")
+    drawn(crowd, 30.0).write(tmp_path / "r", force=True)
+    warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
+    assert "no epsilon holds" in warning
+    assert "keep epsilon" not in warning
+
+
+def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
+    some, rest = only(crowd, np.arange(150)), only(crowd, np.arange(150, 300))
+    write(some, tmp_path / "r")
+    write(rest, tmp_path / "r", force=True)
+    warning = warned(some, tmp_path / "april", ROWS)
+    assert warning.startswith("Perhaps some of these people are in the release that stood at 'r'")
+
+
+def test_a_delta_of_many_thresholds_is_as_large_as_they_are(crowd, tmp_path):
+    made = [Synthesizer(30.0, 1e-6).anonymize(crowd) for _ in range(4)]
+    for place, release in enumerate(made[:3]):
+        release.write(tmp_path / f"r{place}")
+    warning = warned(crowd, tmp_path / "r9", made[3].published.claim)
+    thresholds = sum(each.published.claim.ledger.threshold_delta for each in made)
+    (delta,) = (float(word) for word in re.findall(r"with delta (\S+)\. ", warning))
+    assert delta > thresholds
 
 
 def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):
     write(crowd, tmp_path / "march")
-    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
-    warning = earlier.warning(tmp_path / "april", drawn(crowd, 30.0).published.claim)
+    warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
     assert "no epsilon holds" in warning
     assert "--against" not in warning
 
 
 def test_sums_without_noise_promise_nothing_for_two(crowd, tmp_path):
     drawn(crowd, None).write(tmp_path / "march")
-    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
-    assert "Neither counts what the other tells" in earlier.warning(tmp_path / "april", ROWS)
+    assert "None counts what another tells" in warned(crowd, tmp_path / "april", ROWS)
 
 
-def test_what_a_release_promised_that_is_gone_is_not_known(crowd, tmp_path):
-    drawn(crowd, 30.0).write(tmp_path / "march")
+def test_what_a_release_promised_that_is_gone_its_twin_knows(crowd, tmp_path):
+    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
     (tmp_path / "march").rename(tmp_path / "sent")
-    (earlier,) = find_earlier(crowd.users, tmp_path / "april")
-    assert earlier.claim is None
+    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    assert f"keep epsilon {sum_of(march, april):.3g}" in warning
+
+
+def test_a_twin_that_remembers_nothing_has_its_release_asked(crowd, tmp_path):
+    """As all were written before."""
+    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    twin = tmp_path / "march.private" / "private.json"
+    told = json.loads(twin.read_text())
+    del told["history"]
+    twin.write_text(json.dumps(told))
+    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    assert f"keep epsilon {sum_of(march, april):.3g}" in warning
+    (tmp_path / "march").rename(tmp_path / "sent")
+    assert "no epsilon holds" in warned(crowd, tmp_path / "april", april.published.claim)
 
 
 @pytest.mark.parametrize("name", ["private.json", "assignment.parquet"])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from recveil.anonymize.base import check_people, check_seed, drawn_seed
 from recveil.anonymize.choices import check_options, choose_method, own_options
-from recveil.anonymize.earlier import Earlier, find_earlier, others
+from recveil.anonymize.earlier import Earlier, find_earlier, others, warnings_of
 from recveil.anonymize.hiding import anonymize_hidden
 from recveil.anonymize.methods import Maker, is_rule, maker_of
 from recveil.brief import brief
@@ -44,6 +44,10 @@ class Anonymized(NamedTuple):
     verification: Verification
     reading: Reading
     earlier: tuple[Earlier, ...] = ()
+
+    def warnings(self, output: Path) -> list[str]:
+        """Say what the release that was written to `output` tells together with each of these."""
+        return warnings_of(self.earlier, output, self.release.published.claim)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()

@@ -1,6 +1,8 @@
 """Earlier: releases of the same people that exist already, and what another one adds to them."""
 
 import json
+import math
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,9 +15,9 @@ from recveil.brief import brief
 from recveil.decoding import decoded_table
 from recveil.devices import read_whole, refuse_devices
 from recveil.errors import RecveilError, quoted, reason_of
+from recveil.publish.history import Promised, each_once, history_told
 from recveil.release.claim import Claim, claim_kind
-from recveil.release.form import read_manifest
-from recveil.release.ledger import Ledger, delta_left, epsilon_of, total_mu
+from recveil.release.ledger import delta_left, epsilon_of, total_mu
 from recveil.release.manifest import (
     ASSIGNMENT,
     MANIFEST,
@@ -23,6 +25,9 @@ from recveil.release.manifest import (
     FileEntry,
     private_twin,
 )
+
+# So many places are named one by one; and from that delta on, nothing is promised.
+_MOST_NAMED, _NO_DELTA = 3, 0.5
 
 
 @brief
@@ -39,47 +44,143 @@ class Earlier(NamedTuple):
         Of its release.json.
     problem : str
         Why its people could not be read; "" if they could.
-    claim : Claim, optional
-        What it promises; None if the published folder is gone, or is none.
+    history : tuple of Promised
+        What it promises, and those that stood at its place before; who was in these, no file tells
+        any more. Without itself, if nobody of these people is in it.
     """
 
     folder: Path
     people: int
     sha256: str
     problem: str = ""
-    claim: Claim | None = None
+    history: tuple[Promised, ...] = ()
 
-    def warning(self, output: Path, claim: Claim) -> str:
-        """Say what two releases tell, and how to measure it.
-
-        Parameters
-        ----------
-        output : Path
-            The published folder that was written.
-        claim : Claim
-            What that one promises.
-        """
-        name = quoted(self.folder.name)
-        if self.problem:
-            return (
-                f"beside the output lies the private twin of an earlier release, {name}, that "
-                f"cannot be read ({self.problem}); if it is of the same people, publish one of the "
-                f"two only"
-            )
-        stood_here = self.folder.resolve() == output.resolve()
-        which = (
-            f"the release that stood at {name} before"
-            if stood_here
-            else f"an earlier release, {name}"
-        )
-        told = _both_tell(self.claim, claim)
-        measure = ""
-        if not stood_here and _in_rows(self.claim) and _in_rows(claim):
-            measure = f"; recveil audit --release {output.name} --against {self.folder} measures it"
-        return f"{self.people:,} of these people are in {which}, too. {told}{measure}."
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that stood there has a ledger, so that it can be added up."""
+        return bool(self.history) and all(promised.mu is not None for promised in self.history)
 
     def _facts(self) -> dict[str, object]:
         return {"": self.folder.name, "people": self.people}
+
+
+def warnings_of(earlier: Sequence[Earlier], output: Path, claim: Claim) -> list[str]:
+    """Say what a new release tells together with each earlier one, and how to measure it.
+
+    Parameters
+    ----------
+    earlier : sequence of Earlier
+        As `others` returns them.
+    output : Path
+        The published folder that was written.
+    claim : Claim
+        What that one promises.
+
+    Returns
+    -------
+    list of str
+        One for each. All releases with a ledger have the same one: what they tell adds up.
+
+    Examples
+    --------
+    >>> from recveil.release.ledger import Ledger, Query
+    >>> ledger = Ledger((Query("sums", "of items", 1.0, 2.0, 9),))
+    >>> claim = Claim("differentially-private", 1, False, 1, 1, 2.27, 1e-6, ledger)
+    >>> promised = Promised.of("9c1f", claim)
+    >>> march = Earlier(Path("march"), 12, "9c1f", history=(promised,))
+    >>> warnings_of([march], Path("april"), claim)[0][:61]
+    "12 of these people are in an earlier release, 'march', too. W"
+    """
+    added_up = [each for each in earlier if each.is_drawn] if claim.ledger else []
+    together = _add_up(added_up, output, claim) if added_up else ""
+    return [together if each in added_up else _warn(each, output, claim) for each in earlier]
+
+
+def _warn(earlier: Earlier, output: Path, claim: Claim) -> str:
+    """Say what a release and another one tell whose promises do not add up."""
+    if earlier.problem:
+        return (
+            f"beside the output lies the private twin of an earlier release, "
+            f"{quoted(earlier.folder.name)}, that cannot be read ({earlier.problem}); if it is of "
+            f"the same people, publish one of the two only"
+        )
+    in_rows = claim_kind(claim.kind).holds_people
+    stands = earlier.history[0].sha256 == earlier.sha256 and not _is_at(earlier, output)
+    measure = ""
+    if stands and earlier.history[0].holds_people and in_rows:
+        measure = f"; recveil audit --release {output.name} --against {earlier.folder} measures it"
+    return f"{_who_is_in([earlier], output)}. {_all_tell(earlier.history, claim)}{measure}."
+
+
+def _all_tell(history: Sequence[Promised], claim: Claim) -> str:
+    """Say what is left of promises that do not add up, once all releases are known."""
+    if claim_kind(claim.kind).holds_people and any(old.holds_people for old in history):
+        return (
+            "Whoever has more than one can intersect their groups, and what each promises holds "
+            "no more: publish one of them"
+        )
+    if claim.ledger or any(old.mu is not None for old in history):
+        return (
+            "An epsilon counts what its own release tells, and nothing of what another does, so "
+            "that for all together no epsilon holds: publish one of them"
+        )
+    return "None counts what another tells of them: publish one of them"
+
+
+def _add_up(earlier: list[Earlier], output: Path, claim: Claim) -> str:
+    """Say what all drawn releases promise together: whoever has all of them has all their noise."""
+    before = each_once(promised for release in earlier for promised in release.history)
+    epsilon, delta = _together([Promised.of("", claim), *before])
+    return (
+        f"{_who_is_in(earlier, output)}. What releases of drawn people tell of whoever is in all "
+        f"of them adds up: all {1 + len(before):,} together keep epsilon {epsilon:.3g} with delta "
+        f"{delta:g}. Publish one of them, or answer for the sum."
+    )
+
+
+def _together(history: list[Promised]) -> tuple[float, float]:
+    """Return epsilon and delta of all queries of some releases, as if they were one.
+
+    The names of items are given away in any of them with the sum of their probabilities: delta is
+    doubled until that is less. Where nothing is left to be promised, epsilon is infinite.
+    """
+    delta = max(promised.delta or 0.0 for promised in history)
+    threshold = math.fsum(promised.threshold_delta or 0.0 for promised in history)
+    while threshold >= delta:
+        delta *= 2
+    if delta >= _NO_DELTA:
+        return math.inf, delta
+    mu = total_mu(promised.mu or 0.0 for promised in history)
+    return epsilon_of(mu, delta_left(delta, threshold)), delta
+
+
+def _who_is_in(earlier: list[Earlier], output: Path) -> str:
+    """Say how many of these people are in which releases; of many, the first few."""
+    first, *more = [
+        (f"{each.people:,}" if each.people else "Perhaps some", _place(each, output))
+        for each in earlier
+    ]
+    told = [f"{first[0]} of these people are in {first[1]}"]
+    told += [f"{people.lower()} in {place}" for people, place in more[: _MOST_NAMED - 1]]
+    if left := len(earlier) - len(told):
+        told.append(f"some in {left:,} more")
+    return f"{'; '.join(told)}, too"
+
+
+def _place(earlier: Earlier, output: Path) -> str:
+    """Name a release, and say how many others stood at its place before."""
+    name, history = quoted(earlier.folder.name), earlier.history
+    if _is_at(earlier, output) or history[0].sha256 != earlier.sha256:
+        many = len(history) > 1
+        what = f"{len(history):,} releases" if many else "the release"
+        return f"{what} that stood at {name} before"
+    before = len(history) - 1
+    stood = "one more" if before == 1 else f"{before:,} more"
+    return f"an earlier release, {name}" + (f", with {stood} that stood there" if before else "")
+
+
+def _is_at(earlier: Earlier, output: Path) -> bool:
+    return earlier.folder.resolve() == output.resolve()
 
 
 def find_earlier(
@@ -133,51 +234,20 @@ def find_earlier(
                 f"against (--against) is {quoted(str(against))}: its private twin {twin.name} "
                 f"cannot be read ({earlier.problem}); it tells whether the people are the same"
             )
-        if earlier.people or earlier.problem:
+        if earlier.history or earlier.problem:
             found.append(earlier)
     return found
 
 
-def _in_rows(claim: Claim | None) -> bool:
-    """Tell whether its records are of people, as is supposed where the release is gone."""
-    return claim is None or claim_kind(claim.kind).holds_people
-
-
-def _both_tell(old: Claim | None, new: Claim) -> str:
-    """Say what is left of two promises once both releases are known."""
-    ledgers = [claim.ledger for claim in (old, new) if claim is not None and claim.ledger]
-    if len(ledgers) == 2:
-        epsilon, delta = _together(ledgers, [claim.delta for claim in (old, new) if claim])
-        return (
-            f"What two such releases tell adds up: both together keep epsilon {epsilon:.3g} with "
-            f"delta {delta:g}. Publish one of the two, or answer for the sum"
-        )
-    if _in_rows(old) and _in_rows(new):
-        return (
-            "Whoever has both can intersect their groups, and what either promises holds no more: "
-            "publish one of the two"
-        )
-    if ledgers:
-        return (
-            "Its epsilon counts what the drawn release tells, and nothing of what the other does, "
-            "so that for both together no epsilon holds: publish one of the two"
-        )
-    return "Neither counts what the other tells of them: publish one of the two"
-
-
-def _together(ledgers: list[Ledger], deltas: list[float | None]) -> tuple[float, float]:
-    """Return epsilon and delta of all queries of some releases, as if they were one."""
-    delta = max(delta or 0.0 for delta in deltas)
-    threshold = sum(ledger.threshold_delta for ledger in ledgers)
-    delta = delta if threshold < delta else 2 * delta
-    mu = total_mu(ledger.mu for ledger in ledgers)
-    return epsilon_of(mu, delta_left(delta, threshold)), delta
-
-
 def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
-    """Leave out those that are the very release that was written: they tell nothing more."""
+    """Leave out the very release that was written: once more, it tells nothing more."""
     own = FileEntry.of(output / MANIFEST).sha256
-    return [release for release in earlier if release.sha256 != own]
+    found = []
+    for release in earlier:
+        left = tuple(each for each in release.history if each.sha256 != own)
+        if left or release.problem:
+            found.append(release._replace(history=left))
+    return found
 
 
 def _read(twin: Path, wanted: Any) -> Earlier:
@@ -188,17 +258,10 @@ def _read(twin: Path, wanted: Any) -> Earlier:
         told = json.loads(read_whole(twin / PRIVATE_MANIFEST).decode())
         users = decoded_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"].unique()
         people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string())))
-        sha256 = told["release"]["sha256"]
-        return Earlier(folder, people.as_py() or 0, sha256, claim=_claim_of(folder, sha256))
+        sha256, count = told["release"]["sha256"], people.as_py() or 0
+        history = history_told(told, folder)
+        if not count:
+            history = tuple(each for each in history if each.sha256 != sha256)
+        return Earlier(folder, count, sha256, history=history)
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         return Earlier(folder, 0, "", reason_of(error))
-
-
-def _claim_of(folder: Path, sha256: str) -> Claim | None:
-    """Read what a published folder promises, if it is the one that its private twin is of."""
-    try:
-        if FileEntry.of(folder / MANIFEST).sha256 != sha256:
-            return None
-        return read_manifest(folder / MANIFEST)[0].claim
-    except (OSError, RecveilError):
-        return None

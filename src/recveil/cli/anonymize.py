@@ -144,11 +144,11 @@ def _run_dry(source: str, output: Path, json: Path | None, given: dict[str, Any]
 
 
 def _warn(made: "Anonymized", output: Path) -> None:
-    """Say which earlier releases hold the same people; of many, the first few."""
-    for earlier in made.earlier[:_MOST_WARNINGS]:
-        warning = earlier.warning(output, made.release.published.claim)
+    """Say what earlier releases of the same people add; of many, the first few."""
+    told = list(dict.fromkeys(made.warnings(output)))
+    for warning in told[:_MOST_WARNINGS]:
         print(f"warning: {warning}", file=sys.stderr)
-    left = len(made.earlier) - _MOST_WARNINGS
+    left = len(told) - _MOST_WARNINGS
     if left > 0:
         print(
             f"warning: {left:,} more earlier releases in the same folder hold some of these "
@@ -178,8 +178,8 @@ def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> d
             {
                 "release": str(earlier.folder),
                 "people": earlier.people,
-                "warning": earlier.warning(output, public.claim),
+                "warning": warning,
             }
-            for earlier in made.earlier
+            for earlier, warning in zip(made.earlier, made.warnings(output), strict=True)
         ],
     }

@@ -14,6 +14,7 @@ from recveil.beside import Settle, folder_beside, placing, refuse_in_release
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, listed
 from recveil.publish.alone import alone
+from recveil.publish.history import keep_history
 from recveil.publish.settling import (
     DRAWN,
     NEW,
@@ -40,7 +41,8 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
 
     An old release goes before its twin and a new one comes after, so that at any moment there is
     either no release, or a release with the twin that belongs to it. Of two runs that write to one
-    place, one renames after the other, and what has come meanwhile is replaced only by force.
+    place, one renames after the other, and what has come meanwhile is replaced only by force. What
+    is replaced is remembered in the new twin.
 
     Parameters
     ----------
@@ -70,6 +72,7 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
         into_place = [(staging / NEW_PRIVATE, private), (staging / NEW, folder)]
         alone_there()
         _check_again(folder, private, staging, force=force)
+        keep_history(folder, private, staging / NEW, staging / NEW_PRIVATE)
         with placing(folder, staging / NEW):
             _put_into_place(staging, away if force else [], into_place)
 

@@ -46,7 +46,7 @@ def make_release(asked: Assignment) -> dict[str, Any]:
         "card": (output / CARD).read_text(encoding="utf-8"),
         "preview": [row._asdict() for row in preview(output)],
         "told": [*tell_owner(released, made.ratings), *formulas_told(released.published.items)],
-        "earlier": [each.warning(output, released.published.claim) for each in made.earlier],
+        "earlier": list(dict.fromkeys(made.warnings(output))),
     }
 
 

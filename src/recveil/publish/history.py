@@ -1,0 +1,156 @@
+"""History: what a release promised, and those that stood at its place before, for its owner alone.
+
+What was replaced was perhaps published before, and whoever has it knows more for ever. So the
+private twin remembers what each promised, although the files are gone.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from recveil.brief import brief
+from recveil.devices import read_whole
+from recveil.errors import RecveilError
+from recveil.release.claim import Claim, claim_kind
+from recveil.release.form import read_manifest
+from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry
+
+_KEY = "history"
+
+
+@brief
+class Promised(NamedTuple):
+    """A release that there is or was, and what it promised.
+
+    Attributes
+    ----------
+    sha256 : str
+        Of its release.json; "" if nobody knows.
+    kind : str or None
+        Of its claim; None if nobody knows.
+    mu, delta, threshold_delta : float or None
+        What its ledger adds up to, and what it leaves over; None where it has no ledger.
+    """
+
+    sha256: str
+    kind: str | None = None
+    mu: float | None = None
+    delta: float | None = None
+    threshold_delta: float | None = None
+
+    @classmethod
+    def of(cls, sha256: str, claim: Claim | None) -> Self:
+        """Return what a release promised, as far as is known."""
+        if claim is None:
+            return cls(sha256)
+        if claim.ledger is None:
+            return cls(sha256, claim.kind)
+        ledger = claim.ledger
+        return cls(sha256, claim.kind, ledger.mu, claim.delta, ledger.threshold_delta)
+
+    @property
+    def holds_people(self) -> bool:
+        """Whether its records are of people, as is supposed where nobody knows."""
+        return self.kind is None or claim_kind(self.kind).holds_people
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.sha256[:8], "claim": self.kind, "mu": self.mu}
+
+
+def keep_history(published: Path, private: Path, new: Path, new_private: Path) -> None:
+    """Write into a new private twin what the release promises, and what stood there promised.
+
+    Parameters
+    ----------
+    published, private : Path
+        Where the new release will stand; an older one and its twin may stand there now.
+    new, new_private : Path
+        The new release and its twin, which are written and not yet in place.
+    """
+    file = new_private / PRIVATE_MANIFEST
+    told = json.loads(read_whole(file).decode())
+    own = Promised.of(told["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
+    kept = each_once((own, *_standing(published, private)))
+    told[_KEY] = [promised._asdict() for promised in kept]
+    file.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def history_told(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
+    """Return what a private twin remembers: its own release, and those that stood there before.
+
+    Parameters
+    ----------
+    told : dict
+        The content of its private.json.
+    published : Path
+        The release that it belongs to, which may be gone. It is asked where the twin was written
+        before twins remembered anything.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If a part is missing or makes no sense.
+    """
+    sha256 = told["release"]["sha256"]
+    remembered = [_promised(entry) for entry in told.get(_KEY, [])]
+    if all(promised.sha256 != sha256 for promised in remembered):
+        remembered.insert(0, _promised_at(published, sha256))
+    return tuple(remembered)
+
+
+def each_once(history: Iterable[Promised]) -> list[Promised]:
+    """Leave out what stands there twice: the very same release tells nothing more.
+
+    Examples
+    --------
+    >>> each_once([Promised("9c1f"), Promised("04ab", "aggregates"), Promised("9c1f", "co-rated")])
+    [Promised(9c1f, claim: co-rated), Promised(04ab, claim: aggregates)]
+    """
+    kept: dict[str, Promised] = {}
+    for promised in history:
+        if promised.sha256 not in kept or kept[promised.sha256].kind is None:
+            kept[promised.sha256] = promised
+    return list(kept.values())
+
+
+def _standing(published: Path, private: Path) -> list[Promised]:
+    """Return what stands at a place, and what its twin remembers.
+
+    A release without its twin counts, or beside that of another one. If the twin cannot be read,
+    something that nobody knows stood there.
+    """
+    found = []
+    with suppress(OSError):  # there is none, or it was moved away
+        found.append(_promised_at(published, FileEntry.of(published / MANIFEST).sha256))
+    try:
+        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        found.extend(history_told(told, published))
+    except FileNotFoundError:
+        pass
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        found.append(Promised(""))
+    return found
+
+
+def _promised(entry: Mapping[str, Any]) -> Promised:
+    """Read what `keep_history` wrote."""
+    promised = Promised(**entry)
+    if promised.kind is not None:
+        claim_kind(promised.kind)
+    mu, delta, threshold = promised.mu, promised.delta, promised.threshold_delta
+    if mu is not None and not (0 < mu < math.inf and 0 < (delta or 0) < 0.5):
+        raise ValueError(f"mu {mu!r:.20}, delta {delta!r:.20}")
+    if mu is not None and not 0 <= float(-1 if threshold is None else threshold) < 0.5:
+        raise ValueError(f"threshold_delta {threshold!r:.20}")
+    return promised
+
+
+def _promised_at(published: Path, sha256: str) -> Promised:
+    """Read what a published folder promises, if it is the one that is meant."""
+    with suppress(OSError, RecveilError):
+        if FileEntry.of(published / MANIFEST).sha256 == sha256:
+            return Promised.of(sha256, read_manifest(published / MANIFEST)[0].claim)
+    return Promised(sha256)
