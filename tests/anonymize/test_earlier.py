@@ -122,6 +122,7 @@ def test_epsilons_of_two_drawn_releases_add_up(crowd, tmp_path):
     warning = warned(crowd, tmp_path / "april", april.published.claim)
     assert f"all 2 together keep epsilon {sum_of(march, april):.3g} with delta 1e-06" in warning
     assert 30 < sum_of(march, april) < 60
+    assert "promises nothing that deserves the word: 1 is strong" in warning
     assert "intersect" not in warning
 
 

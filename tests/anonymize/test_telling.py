@@ -1,12 +1,33 @@
 """What the owner hears of the other rows that promise the same."""
 
+from dataclasses import replace
+
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer, SparseRows
+from recveil.anonymize import PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.anonymize.methods import tell_owner
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
 from recveil.release.predictive_words import SPARSE_KEEPS_MORE
+from recveil.release.sides import Sides
+from recveil.verify.verifying import verify
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
+
+
+@pytest.fixture(scope="module")
+def drawn(crowd):
+    return Synthesizer(20.0, catalogue="as-rated").anonymize(crowd)
+
+
+def with_epsilon(release, epsilon):
+    published = release.published
+    claim = replace(published.claim, epsilon=epsilon)
+    return Sides(replace(published, claim=claim), release.private)
 
 
 def test_padded_rows_are_told_beside_sparse_ones(invented):
@@ -30,3 +51,20 @@ def test_nor_of_people_whom_sparse_rows_refuse():
         SparseRows(5).anonymize(ratings)
     told = tell_owner(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings)
     assert SPARSE_KEEPS_MORE not in told
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "judged"),
+    [(9.9, None), (10.0, "is a weak"), (19.9, "is a weak"), (20.0, "nothing that deserves the")],
+)
+def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged):
+    told = " ".join(tell_owner(with_epsilon(drawn, epsilon), crowd))
+    assert ("1 is strong" in told) is bool(judged)
+    assert (judged or "") in told
+    assert "weak promise" not in told or judged == "is a weak"
+
+
+def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):
+    drawn.write(tmp_path / "out")
+    told = " ".join(verify(tmp_path / "out").not_covered)
+    assert "An epsilon of 20 promises nothing that deserves the word" in told

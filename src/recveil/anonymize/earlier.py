@@ -25,6 +25,7 @@ from recveil.release.manifest import (
     FileEntry,
     private_twin,
 )
+from recveil.release.told_claim import of_large_epsilon
 
 # So many places are named one by one; and from that delta on, nothing is promised.
 _MOST_NAMED, _NO_DELTA = 3, 0.5
@@ -131,10 +132,11 @@ def _add_up(earlier: list[Earlier], output: Path, claim: Claim) -> str:
     """Say what all drawn releases promise together: whoever has all of them has all their noise."""
     before = each_once(promised for release in earlier for promised in release.history)
     epsilon, delta = _together([Promised.of("", claim), *before])
+    large = of_large_epsilon(epsilon)
     return (
         f"{_who_is_in(earlier, output)}. What releases of drawn people tell of whoever is in all "
         f"of them adds up: all {1 + len(before):,} together keep epsilon {epsilon:.3g} with delta "
-        f"{delta:g}. Publish one of them, or answer for the sum."
+        f"{delta:g}. {large + ' ' * bool(large)}Publish one of them, or answer for the sum."
     )
 
 

@@ -9,10 +9,10 @@ from recveil.release.predictive_words import SPARSE_KEEPS_MORE
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
 from recveil.release.sparse_words import LEAST_CROWD
-from recveil.release.told_claim import LOUD_DELTA, of_large_delta
+from recveil.release.told_claim import LOUD_DELTA, of_large_delta, of_large_epsilon
 
-# Of delta times the number of people; and from where epsilon promises little.
-_LARGE_DELTA, _WEAK_EPSILON = 0.1, 10.0
+# Of delta times the number of people.
+_LARGE_DELTA = 0.1
 # At epsilon 1, MovieLens 100K has two tastes, some 70 % of a person's ratings are left out, and
 # lists keep 45 % of what raw ratings give, about as the popular items; at epsilon 3 it has four
 # tastes, 37 % are left out, and 68 % kept.
@@ -159,11 +159,8 @@ def tell_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
                 f"delta is more than a tenth of one over the {public.n_users:,} people; a smaller "
                 f"one (--delta) promises more."
             )
-        if claim.epsilon >= _WEAK_EPSILON:
-            told.append(
-                f"An epsilon of {claim.epsilon:g} is a weak promise: what is measured of attacks "
-                f"speaks for it, not the promise itself. 1 is strong, 10 weak."
-            )
+        if large := of_large_epsilon(claim.epsilon):
+            told.append(f"Warning: {large}")
     if public.settings["pooled_share"] > 0:
         told.append(
             f"Of a person's {'likes' if ratings.is_unary else 'ratings'}, "

@@ -64,6 +64,7 @@ def _show(shown: "Demo", output: Path) -> None:
     from rich.table import Table
 
     from recveil.demo import KNOWN, drawn_beside
+    from recveil.release.told_claim import of_large_epsilon
 
     ratings, verification, drawn = shown.ratings, shown.verification, shown.drawn
     rows, fewest = shown.row_sizes, verification.k_achieved
@@ -98,7 +99,8 @@ def _show(shown: "Demo", output: Path) -> None:
     console.print(
         f"The last line: of two people, one in the data and one not, how often the member is "
         f"named; a coin is right 50 times. In rows, by one attack that knows {KNOWN} ratings; in "
-        f"drawn people (epsilon {drawn.epsilon:g}), whatever anybody knows and does."
+        f"drawn people (epsilon {drawn.epsilon:g}), whatever anybody knows and does. "
+        f"{of_large_epsilon(drawn.epsilon)}"
     )
     console.print(
         "These shared rows are the papers'. On MovieLens 100K `--method sparse` promises the same, "

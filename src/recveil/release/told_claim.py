@@ -14,6 +14,8 @@ UNIT = "person"
 _LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
 # From here on, what delta leaves out is said aloud.
 LOUD_DELTA = 1e-4
+# From where epsilon promises little, and from where nothing that deserves the word.
+_WEAK, _NO_PROMISE = 10.0, 20.0
 _KEYS = ("kind", "epsilon", "delta", "unit", "ledger")
 
 
@@ -136,6 +138,29 @@ def of_large_delta(delta: float) -> str:
         f"delta is {delta:g}: in one of {1 / delta:,.0f} releases, nothing at all may be promised "
         f"to anybody. A delta far below one over the number of people, such as 1e-6, promises what "
         f"its epsilon says."
+    )
+
+
+def of_large_epsilon(epsilon: float) -> str:
+    """Say what an epsilon promises that is larger than any should be; "" of others.
+
+    Examples
+    --------
+    >>> of_large_epsilon(3.0)
+    ''
+    >>> of_large_epsilon(10.0)[:37]
+    'An epsilon of 10 is a weak promise: 1'
+    >>> of_large_epsilon(20.0)[:66]
+    'An epsilon of 20 promises nothing that deserves the word: 1 is str'
+    """
+    if epsilon < _WEAK:
+        return ""
+    what = "is a weak promise"
+    if epsilon >= _NO_PROMISE:
+        what = "promises nothing that deserves the word"
+    return (
+        f"An epsilon of {epsilon:.4g} {what}: 1 is strong, and 10 weak. Only what is measured of "
+        f"attacks can speak for it, and that is what somebody tried."
     )
 
 

@@ -11,7 +11,7 @@ from recveil.release.data_card import has_old_words
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
-from recveil.release.told_claim import LOUD_DELTA, of_large_delta
+from recveil.release.told_claim import LOUD_DELTA, of_large_delta, of_large_epsilon
 from recveil.verify.notation import irregularities
 
 _SHOWN = 5
@@ -42,6 +42,8 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
     )
     if manifest.claim.delta is not None and manifest.claim.delta > LOUD_DELTA:
         told.append(of_large_delta(manifest.claim.delta))
+    if manifest.claim.epsilon is not None and (large := of_large_epsilon(manifest.claim.epsilon)):
+        told.append(large)
     told += [] if method is None else method.publishers_word(settings)
     told += [
         f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
