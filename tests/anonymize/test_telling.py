@@ -9,6 +9,7 @@ from recveil.anonymize.methods import tell_owner
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
+from recveil.release.claim import Claim
 from recveil.release.predictive_words import SPARSE_KEEPS_MORE
 from recveil.release.sides import Sides
 from recveil.verify.verifying import verify
@@ -62,6 +63,18 @@ def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged
     assert ("1 is strong" in told) is bool(judged)
     assert (judged or "") in told
     assert "weak promise" not in told or judged == "is a weak"
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_a_noisy_share_is_not_stated_as_a_fact(drawn, crowd, noise):
+    published = drawn.published
+    claim = published.claim if noise else Claim("aggregates", 300)
+    settings = published.settings | {"pooled_share": 0.25, "noise": "gaussian" if noise else "none"}
+    release = Sides(replace(published, claim=claim, settings=settings), drawn.private)
+    (said,) = (each for each in tell_owner(release, crowd) if each.startswith("Of a person's"))
+    assert ("about 25.0% on average (counted with noise)" in said) is noise
+    assert ("did not stand out from the noise" in said) is noise
+    assert ("too few people rated them" in said) is not noise
 
 
 def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):

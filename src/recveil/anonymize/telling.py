@@ -5,6 +5,7 @@ import numpy as np
 from recveil.ratings import Ratings
 from recveil.ratings.likes import in_likes
 from recveil.release.as_given import AsGiven
+from recveil.release.claim import Claim
 from recveil.release.predictive_words import SPARSE_KEEPS_MORE
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
@@ -162,11 +163,7 @@ def tell_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
         if large := of_large_epsilon(claim.epsilon):
             told.append(f"Warning: {large}")
     if public.settings["pooled_share"] > 0:
-        told.append(
-            f"Of a person's {'likes' if ratings.is_unary else 'ratings'}, "
-            f"{public.settings['pooled_share']:.1%} on average are of items that are not told, as "
-            f"too few people {'like' if ratings.is_unary else 'rated'} them."
-        )
+        told.append(_pooled(public.settings["pooled_share"], claim, likes=ratings.is_unary))
     tastes = release.private.settings["tastes"]
     told.append(
         f"{tastes:,} {'taste' if tastes == 1 else 'tastes'} of people (directions in which they "
@@ -182,6 +179,21 @@ def tell_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
             "them, or a larger epsilon, keep more; recveil evaluate measures it."
         )
     return told + list(method_of(public.settings).undone_by(public.settings))
+
+
+def _pooled(share: float, claim: Claim, *, likes: bool) -> str:
+    """Say how much of what people rated is of items that nobody drawn has."""
+    of = f"Of a person's {'likes' if likes else 'ratings'}"
+    if claim.epsilon is None:
+        rated = "like" if likes else "rated"
+        return (
+            f"{of}, {share:.1%} on average are of items that are not told, as too few people "
+            f"{rated} them."
+        )
+    return (
+        f"{of}, about {share:.1%} on average (counted with noise) are of items that are not told, "
+        f"as their counts did not stand out from the noise."
+    )
 
 
 def _left_out(n: int, share: float, k: int) -> list[str]:
