@@ -100,7 +100,7 @@ def _show(shown: "Demo", output: Path) -> None:
         f"The last line: of two people, one in the data and one not, how often the member is "
         f"named; a coin is right 50 times. In rows, by one attack that knows {KNOWN} ratings; in "
         f"drawn people (epsilon {drawn.epsilon:g}), whatever anybody knows and does. "
-        f"{of_large_epsilon(drawn.epsilon)}"
+        f"{of_large_epsilon(drawn.epsilon or 0.0)}"
     )
     console.print(
         "These shared rows are the papers'. On MovieLens 100K `--method sparse` promises the same, "

@@ -55,6 +55,11 @@ class Mechanism:
         """Whether nobody can take the noise off again: what is published needs that."""
         return self._source.is_secret
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether anything was spent."""
+        return bool(self._asked)
+
     def measure(
         self,
         name: str,

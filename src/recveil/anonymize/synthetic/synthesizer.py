@@ -32,6 +32,7 @@ from recveil.anonymize.synthetic.public_items import (
     on_catalogue,
     published_order,
 )
+from recveil.anonymize.synthetic.refused_try import refused_try
 from recveil.brief import BriefParameters
 from recveil.errors import RecveilError, quoted
 from recveil.publish import Release
@@ -120,7 +121,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         ------
         RecveilError
             If a parameter makes no sense, an item is not in the catalogue, or the noise hides
-            nearly everything.
+            nearly everything: that counts, as people were asked.
         """
         self.check(ratings)
         public, asked = self._public(ratings)
@@ -213,7 +214,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
-        measured, model = _asked(ratings, mechanism, public, sigmas, rng)
+        with refused_try(mechanism, budget):
+            measured, model = _asked(ratings, mechanism, public, sigmas, rng)
         ledger = mechanism.ledger()
         return (
             measured,
