@@ -124,7 +124,7 @@ class TestTaken:
         assert "rows = 1" in (tmp_path / "recveil.toml").read_text()
 
     def test_control_characters_do_not_reach_the_terminal(self, run, tmp_path):
-        put(tmp_path, '[inspect]\nuser = "\\u001b[2J"\n')
+        put(tmp_path, '[inspect]\nscale = "\\u001b[2J"\n')
         code, _, err = run("inspect", "ratings.csv")
         assert code == 2
         assert "\x1b" not in err
@@ -373,10 +373,13 @@ NAMED_ALONE = {
     "generate": "users items ratings seed scale format force json",
     "workbench": "port open-browser",
 }
+# Which table is read, which column is what, and which ratings count: whoever says that says who is
+# hidden.
 OF_A_TABLE = [
-    *("format", "scale", "user", "item", "rating", "time", "time-format", "delimiter", "decimal"),
-    *("wide", "null", "table", "sheet", "likes", "counts", "order", "words"),
+    *("format", "user", "item", "rating", "time", "delimiter", "wide", "null", "table", "sheet"),
+    *("likes", "counts", "words"),
 ]
+OF_WRITING = ["scale", "time-format", "decimal", "order"]
 HARMLESS = {
     "inspect": ["rows"],
     "audit": ["curves"],
@@ -394,9 +397,10 @@ class TestFound:
     @pytest.mark.parametrize("verb", KNOWN)
     def test_every_option_has_its_place(self, verb):
         counts = {each.name for each in KNOWN[verb] if each.counts_found}
-        told = {*HARMLESS.get(verb, []), *([] if verb in NO_TABLE else OF_A_TABLE)}
-        assert counts == told
-        assert {each.name for each in KNOWN[verb]} - counts == {*NAMED_ALONE[verb].split()}
+        has_table = verb not in NO_TABLE
+        assert counts == {*HARMLESS.get(verb, []), *(OF_WRITING if has_table else [])}
+        alone = {*NAMED_ALONE[verb].split(), *(OF_A_TABLE if has_table else [])}
+        assert {each.name for each in KNOWN[verb]} - counts == alone
 
     @pytest.mark.parametrize(
         ("verb", "line"),
@@ -430,10 +434,37 @@ class TestFound:
         assert run("verify", "ratings.csv", "--config", "recveil.toml")[0] == 0
         assert run("verify", "ratings.csv", "--config", "/dev/null", "--k", 2)[0] == 1
 
-    def test_it_says_what_the_table_is(self, run, tmp_path):
-        put(tmp_path, "[inspect]\nuser = 1\nrows = 1\n")
+    def test_it_says_how_values_are_written(self, run, tmp_path):
+        put(tmp_path, '[inspect]\nscale = "1:5:0.5"\nrows = 1\n')
         code, _, err = run("inspect", "ratings.csv")
-        assert (code, 'user = "1"' in err) == (0, True)
+        assert (code, 'scale = "1:5:0.5"' in err) == (0, True)
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            'user = "item"\nitem = "user"',
+            "user = 2\nitem = 1",
+            'format = "movielens-tab"',
+            'delimiter = ";"',
+            "wide = true",
+            'rating = "mail"\nwords = "all"',
+            'time = "user"',
+            "likes = true",
+        ],
+    )
+    def test_it_publishes_nobody_in_place_of_items(self, run, tmp_path, lines):
+        put(tmp_path, f'[anonymize]\nscale = "1:5:1"\n{lines}\n')
+        code, out, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 3)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "only in a file that you name" in err
+        assert "--config recveil.toml" in err
+        assert not (tmp_path / "out").exists()
+
+    def test_what_is_typed_beside_it_wins_over_nothing(self, run, tmp_path):
+        """Typing the other column would leave the found one in force."""
+        put(tmp_path, '[anonymize]\nitem = "user"\n')
+        code, _, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 3, "--user", "item")
+        assert (code, "[anonymize] 'item' counts only" in err) == (2, True)
 
     def test_what_it_may_not_give_is_not_passed_over_where_it_is_typed(self, run, tmp_path):
         put(tmp_path, "[anonymize]\nk = 2\n")

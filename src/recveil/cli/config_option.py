@@ -99,7 +99,7 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         is_eager=True,
         callback=read,
         help=f"Take options that are not typed from this file; from {FILE}, if the folder has one, "
-        "those that say what the table is.",
+        "those that say how its values are written.",
     )
     signature = inspect.signature(verb)
 

@@ -12,13 +12,11 @@ from recveil.cli.declare import Verb
 
 # What whoever publishes keeps to themselves: it stands in no file that is passed on.
 _SECRETS = {("anonymize", "seed")}
-# Options that say what a table is, for verbs that read one, and others that change no number, as
-# (verb, parameter). These alone count in a file that nobody named: whoever made the folder may have
-# put it there, and the rest says what is read and replaced, promised, attacked or judged.
-_OF_A_TABLE = {
-    *("format", "scale", "user", "item", "rating", "time", "time_format", "delimiter", "decimal"),
-    *("wide", "null", "table", "sheet", "likes", "counts", "order", "words"),
-}
+# Options that say how ratings and times are written, for verbs that read a table, and others that
+# change no number, as (verb, parameter). These alone count in a file that nobody named: whoever
+# made the folder may have put it there. The rest says what is read and replaced, promised, attacked
+# or judged, or leads to who is who: a table read across hides its items, and publishes its people.
+_OF_WRITING = {"scale", "time_format", "decimal", "order"}
 _READING = {"inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert"}
 _HARMLESS = {
     *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),
@@ -119,8 +117,8 @@ def _options(verb: Verb) -> Iterator[KnownOption]:
 
 
 def _counts_found(verb: str, parameter: str) -> bool:
-    describes = verb in _READING and parameter in _OF_A_TABLE
-    return describes or (verb, parameter) in _HARMLESS
+    says_how = verb in _READING and parameter in _OF_WRITING
+    return says_how or (verb, parameter) in _HARMLESS
 
 
 def _declared(info: OptionInfo) -> list[str]:

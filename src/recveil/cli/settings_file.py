@@ -112,8 +112,8 @@ def _of_verb(
 def refuse_of_others(path: Path) -> None:
     """Refuse a settings file that nobody named and that somebody else could have written.
 
-    It says how a table is read, and whoever left one in a folder for several people is not who runs
-    a verb there.
+    It says how ratings are written, and whoever left one in a folder for several people is not who
+    runs a verb there.
 
     Parameters
     ----------
@@ -153,8 +153,9 @@ def refuse_unnamed(
     r"""Refuse options that count only in a file that somebody named.
 
     Whoever made a folder may have put a settings file into it, and what one unpacks or clones
-    belongs to oneself. So a file that is merely found says what the table is. What is read besides
-    and what is written or replaced, promised, attacked and judged comes from whoever types.
+    belongs to oneself. So a file that is merely found says how ratings and times are written. Which
+    column is what, so that nobody is published in place of items, and what is read besides, written
+    or replaced, promised, attacked and judged comes from whoever types.
 
     Parameters
     ----------
