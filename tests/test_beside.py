@@ -179,6 +179,22 @@ class TestWriting:
         assert names(tmp_path) == ["page.html"]
         assert (tmp_path / "page.html").read_text() == "old"
 
+    def test_nor_where_the_folder_above_was_renamed(self, tmp_path):
+        (tmp_path / "sub").mkdir()
+
+        def write():
+            with (
+                folder_beside(tmp_path / "sub", ".work-") as folder,
+                file_beside(tmp_path / "sub" / "page.html") as beside,
+            ):
+                beside.write_text("half")
+                (folder / "half").write_text("half")
+                (tmp_path / "sub").rename(tmp_path / "moved")
+
+        with pytest.raises(FileNotFoundError):
+            write()
+        assert names(tmp_path / "moved") == []
+
     def test_ctrl_c_again_and_again_does_not_stop_the_cleaning(self, tmp_path, monkeypatch):
         import shutil
 

@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -19,6 +20,7 @@ from uuid import uuid4
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, shortened
 from recveil.locks import FOR_OWNER, LOCK, abandoned, held
+from recveil.parents import Parent
 
 # What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
@@ -146,14 +148,11 @@ def file_beside(target: Path) -> Iterator[Path]:
     """
     sweep_beside(target)
     beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    try:
-        with held(beside):
-            yield beside
-            beside.chmod(FOR_OWNER)  # whoever wrote it may have made it anew
-            with placing(target, beside):
-                beside.replace(target)
-    finally:
-        _remove(beside)
+    with _removed_in_the_end([beside]), held(beside):
+        yield beside
+        beside.chmod(FOR_OWNER)  # whoever wrote it may have made it anew
+        with placing(target, beside):
+            beside.replace(target)
 
 
 def sweep_beside(target: Path) -> None:
@@ -246,13 +245,26 @@ def folder_beside(parent: Path, prefix: str, settle: Settle | None = None) -> It
     """
     folder = parent / f"{prefix}{uuid4().hex[:8]}"
     left = [folder]
-    try:
+    with _removed_in_the_end(left, is_settled=settle is not None):
         folder.mkdir(mode=0o700)
         with held(folder / LOCK), _settled(left, settle):
             yield folder
-    finally:
-        for each in left:
-            _remove(each)
+
+
+@contextmanager
+def _removed_in_the_end(left: list[Path], *, is_settled: bool = False) -> Iterator[None]:
+    """Remove some files or folders, also where somebody has renamed the folder that they stand in.
+
+    What had to be settled first was settled by its path, and stays if it is not there any more.
+    """
+    with Parent(left[0].parent) as parent:
+        try:
+            yield
+        finally:
+            for path in left:
+                _remove(path)
+                if parent.has_gone() and not is_settled:
+                    in_spite_of_signals(partial(parent.remove, path.name))
 
 
 @contextmanager

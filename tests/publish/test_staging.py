@@ -294,6 +294,80 @@ def test_an_old_release_is_kept_where_another_folder_came_meanwhile(release, tmp
     assert belongs_together(tmp_path)
 
 
+class TestTheFolderAboveIsMoved:
+    """Nothing is said of what cannot be looked at, and the next run there puts it in order."""
+
+    @pytest.fixture
+    def moving(self, tmp_path, monkeypatch):
+        """Rename the folder above the target just before a file or folder is renamed."""
+
+        def moving(name, *, is_made_anew=False):
+            rename = Path.rename
+
+            def moved(self, target):
+                if self.name == name:
+                    monkeypatch.setattr(Path, "rename", rename)
+                    rename(tmp_path / "sub", tmp_path / "moved")
+                    if is_made_anew:
+                        (tmp_path / "sub").mkdir()
+                return rename(self, target)
+
+            monkeypatch.setattr(Path, "rename", moved)
+
+        (tmp_path / "sub").mkdir()
+        return moving
+
+    @pytest.mark.parametrize("is_made_anew", [False, True])
+    def test_what_may_be_left_is_named(self, release, tmp_path, moving, is_made_anew):
+        moving("private", is_made_anew=is_made_anew)
+        with pytest.raises(RecveilError, match=r"was moved or removed meanwhile") as problem:
+            release.write(tmp_path / "sub" / "out")
+        assert "look for out and .out.partial-*" in str(problem.value)
+        assert "nothing was left" not in str(problem.value)
+        assert [name[:13] for name in names(tmp_path / "moved")][:1] == [".out.partial-"]
+        release.write(tmp_path / "moved" / "out")
+        assert names(tmp_path / "moved") == ["out", "out.private"]
+
+    def test_so_it_is_while_files_are_written(self, release, tmp_path, monkeypatch):
+        (tmp_path / "sub").mkdir()
+
+        def write(*_, **__):
+            (tmp_path / "sub").rename(tmp_path / "moved")
+            raise RecveilError("no such file")
+
+        monkeypatch.setattr("recveil.publish.folder._write_private", write)
+        with pytest.raises(RecveilError, match=r"look for out and \.out\.partial-\*"):
+            release.write(tmp_path / "sub" / "out")
+
+    @pytest.mark.parametrize("before", ["out", "out.private", "private", "published"])
+    def test_an_old_release_is_never_removed(self, release, tmp_path, moving, before):
+        release.write(tmp_path / "sub" / "out")
+        old = (tmp_path / "sub" / "out.private" / "private.json").read_bytes()
+        moving(before)
+        with pytest.raises(RecveilError, match="moved or removed meanwhile"):
+            release.write(tmp_path / "sub" / "out", force=True)
+        check_target(tmp_path / "moved" / "out", force=True)
+        assert names(tmp_path / "moved") == ["out", "out.private"]
+        assert belongs_together(tmp_path / "moved")
+        assert (
+            before == "published"
+            or old == (tmp_path / "moved" / "out.private" / "private.json").read_bytes()
+        )
+
+    def test_where_the_last_renaming_was_done_it_is_said_too(self, release, tmp_path, monkeypatch):
+        (tmp_path / "sub").mkdir()
+        place = _put_into_place
+
+        def placed(*renames):
+            place(*renames)
+            (tmp_path / "sub").rename(tmp_path / "moved")
+
+        monkeypatch.setattr("recveil.publish.staging._put_into_place", placed)
+        with pytest.raises(RecveilError, match="look for out and"):
+            release.write(tmp_path / "sub" / "out")
+        assert belongs_together(tmp_path / "moved")
+
+
 def test_no_release_stands_anywhere_below_another(release, tmp_path):
     release.write(tmp_path / "out")
     (tmp_path / "out" / "sub").mkdir()

@@ -13,6 +13,7 @@ from pathlib import Path
 from recveil.beside import Settle, folder_beside, placing, refuse_in_release
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, listed
+from recveil.parents import Parent
 from recveil.publish.alone import alone
 from recveil.publish.history import keep_history
 from recveil.publish.settling import (
@@ -112,12 +113,14 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
 def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], None]]]:
     """Give a staging folder, and what keeps other runs from the target until all is settled."""
     staging: Path | None = None
-
-    def settle(staging: Path) -> bool:
-        return undo(staging) and not others_in(staging)
-
     try:
-        with ExitStack() as stack, folder_beside(folder.parent, prefix(folder), settle) as staging:
+        with ExitStack() as stack:
+            parent = stack.enter_context(_unless_it_goes(folder))
+
+            def settle(staging: Path) -> bool:
+                return not parent.has_gone() and undo(staging) and not others_in(staging)
+
+            staging = stack.enter_context(folder_beside(folder.parent, prefix(folder), settle))
             yield staging, lambda: stack.enter_context(_alone_at(folder))
     except OSError as error:
         why = error.strerror or error
@@ -135,6 +138,31 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
             f"{folder} was written, but somebody put {listed(others, 60)} into what it replaces; "
             f"it is in {staging.name}, move it away before the next run"
         )
+
+
+@contextmanager
+def _unless_it_goes(folder: Path) -> Iterator[Parent]:
+    """Give the folder above a target; if it is moved away meanwhile, say what may be left there.
+
+    Nothing is undone there by guessing: the next run to that place looks at all that it finds.
+    """
+    with Parent(folder.parent) as parent:
+        try:
+            yield parent
+        except Exception as error:
+            if parent.has_gone():
+                raise _gone(folder) from error
+            raise
+        if parent.has_gone():
+            raise _gone(folder)
+
+
+def _gone(folder: Path) -> RecveilError:
+    return RecveilError(
+        f"{folder}: the folder above it was moved or removed meanwhile; where it stands now, look "
+        f"for {folder.name} and {prefix(folder)}*, which hold private things, and run again to "
+        f"that place, which puts them in order"
+    )
 
 
 def _alone_at(folder: Path) -> AbstractContextManager[None]:
