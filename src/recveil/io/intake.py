@@ -174,6 +174,7 @@ def _take(
         if order == "guessed" and k is not None:
             raise refuse_guess(path.name, read, given, people_in)
         guess = [tell_guess(path.name, read)] if order == "guessed" else []
+        guess += read.notes
         own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
         locate, look, said, found = read.locate, read.look, read.layout, read.format

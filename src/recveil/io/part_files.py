@@ -3,7 +3,7 @@
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -24,7 +24,6 @@ from recveil.memory import (
     refuse_beyond_limit,
     refuse_for_memory,
 )
-from recveil.ratings.columns import USUAL_NAMES
 
 _PATTERN = re.compile(r"[*?\[]")
 _PARTITION = re.compile(r"([^=/]+)=(.*)")
@@ -32,7 +31,6 @@ _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Folders within folders; nobody partitions a table by so many keys.
 _MOST_DEEP = 64
-_DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
 # What a row takes beside its values while it is put in order, and what reading needs at least.
 _BESIDE_A_ROW, _LEAST = 16, 10**7
 
@@ -188,25 +186,12 @@ def _unquoted(text: str) -> str:
     return _PERCENT.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def time_key(parts: Sequence[Part]) -> str | None:
-    """Return the key that tells the date of all rows of each part, if there is one.
-
-    Examples
-    --------
-    >>> time_key([Part(Path("0.csv"), "date=2020-01-15/0.csv", {"date": "2020-01-15"})])
-    'date'
-    """
-    for key in parts[0].keys:
-        plain = key.replace("_", "").replace("-", "").lower()
-        if plain in USUAL_NAMES["time"] and all(
-            _DATE.fullmatch(part.keys.get(key) or "") for part in parts
-        ):
-            return key
-    return None
-
-
 def read_parts(
-    name: str, parts: Sequence[Part], read: Callable[[Path], Source], time: str | None
+    name: str,
+    parts: Sequence[Part],
+    read: Callable[[Path], Source],
+    keys: Mapping[str, str],
+    time: str | None = None,
 ) -> Source:
     """Read all parts as one table.
 
@@ -217,6 +202,8 @@ def read_parts(
     parts : sequence of Part
     read : callable
         Reads one, in no more memory than may be taken then.
+    keys : mapping of str to str
+        For ratings or times the key that tells them, whatever the files hold.
     time : str or None
         The key whose values are the times, if no column holds them.
 
@@ -231,7 +218,7 @@ def read_parts(
     held = 0
     for part in parts:
         with naming_part(part, name, held), memory_limited(_left(held)):
-            source = _with_time(read(part.path), part, time)
+            source = _with_keys(read(part.path), part, keys, time)
         if sources:
             _refuse_other_columns(part, source, parts[0], sources[0])
         sources.append(source)
@@ -281,18 +268,26 @@ def _relabelled(message: str, part: Part) -> str:
     return label + message[len(own) :] if message.startswith(own) else f"{label}: {message}"
 
 
-def _with_time(source: Source, part: Part, key: str | None) -> Source:
-    """Add the date that a folder tells."""
-    if key is None or "time" in source.table.column_names:
-        return source
-    dates = pa.array([part.keys[key]], pa.string())
-    codes = pa.array([0], pa.int32()).take(pa.nulls(source.table.num_rows, pa.int32()).fill_null(0))
-    n_bytes = (len((part.keys[key] or "").encode()) + _BESIDE_A_ROW) * source.table.num_rows
-    refuse_beyond_limit(f"{part.path.name}: its dates", n_bytes)
-    column = pa.DictionaryArray.from_arrays(codes, dates).cast(pa.string())
-    return source._replace(
-        table=source.table.append_column("time", column), names={**source.names, "time": key}
-    )
+def _with_keys(source: Source, part: Part, keys: Mapping[str, str], time: str | None) -> Source:
+    """Add what the names of its folders tell."""
+    if time is not None and "time" not in source.table.column_names:
+        keys = {"time": time, **keys}
+    for role, key in keys.items():
+        column = _constant(part.keys[key], source.table.num_rows, f"{part.path.name}: its {role}s")
+        table = source.table
+        if role in table.column_names:
+            table = table.drop_columns(role)
+        table = table.append_column(role, column)
+        source = source._replace(table=table, names={**source.names, role: key})
+    return source
+
+
+def _constant(value: str | None, n_rows: int, what: str) -> pa.Array:
+    """Return a column of text that is the same in each row."""
+    refuse_beyond_limit(what, (len((value or "").encode()) + _BESIDE_A_ROW) * n_rows)
+    codes = pa.array([0], pa.int32()).take(pa.nulls(n_rows, pa.int32()).fill_null(0))
+    values = pa.array([value], pa.string())
+    return pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
 
 
 def _refuse_other_columns(part: Part, source: Source, first: Part, expected: Source) -> None:

@@ -1,6 +1,6 @@
 """From a file to a table, whatever the format; nothing is made of its values yet."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,9 @@ from recveil.io.kinds import refuse_other_kinds
 from recveil.io.layout import Layout
 from recveil.io.looking import looked
 from recveil.io.netflix import read_netflix
-from recveil.io.part_files import Part, naming_part, parts_of, read_parts, time_key
+from recveil.io.part_files import Part, naming_part, parts_of, read_parts
+from recveil.io.part_names import refuse_not_liked, tell_names
+from recveil.io.partition_keys import keyed, keys_of, time_key
 from recveil.io.pipes import is_pipe, name_of
 from recveil.io.recognizing import Recognized, recognize, recognize_wide
 from recveil.io.sample import first_rows
@@ -217,19 +219,42 @@ def _read_parts(
     path: Path, parts: list[Part], format: str | None, selection: Selection, layout: Layout
 ) -> Source:
     """Read all parts as the first of them is read."""
-    key = time_key(parts) if selection.times else None
-    if key is not None and selection.given.get("time") == key:
-        selection = replace(selection, given={**selection.given, "time": None})
     # Times of one part may look like numbers, and those of another not.
     selection = replace(selection, time_is_text=True)
+    time = time_key(parts) if selection.times else None
     with naming_part(parts[0]):
         first = _recognize(parts[0].path, format, layout)
-        look, selection = _looked(parts[0].path, first, selection)
+        names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
+    told = keyed(parts, names, selection, path.name)
+    with naming_part(parts[0]):
+        look, selection = _looked(parts[0].path, first, told.selection)
 
     def read(part: Path) -> Source:
         return _read_recognized(part, _recognize(part, format, layout), selection)
 
-    return read_parts(path.name, parts, read, key)._replace(look=look)
+    source = read_parts(path.name, parts, read, told.roles, time)
+    source = source._replace(look=look, layout=(*source.layout, *told.said))
+    if "rating" in source.table.column_names:
+        return source
+    if not selection.feedback or not selection.feedback.likes:
+        refuse_not_liked(parts, path.name)
+    return source._replace(notes=(*source.notes, *tell_names(parts)))
+
+
+def _names_of_first(
+    path: Path, found: Recognized, selection: Selection, keys: Sequence[str]
+) -> list[str]:
+    """Return what a part calls its columns; without a header, what each of them is taken for."""
+    if not keys:
+        return []
+    rows = None
+    with naming(path):
+        rows = first_rows(path, found.format, found.dialect, found.within)
+    if rows is not None:
+        return rows.column_names
+    given = {role: name for role, name in selection.given.items() if name not in keys}
+    read = _read_recognized(path, found, replace(selection, given=given))
+    return read.table.column_names
 
 
 def _read_wide(

@@ -85,6 +85,8 @@ class Source(NamedTuple):
         How many columns a file without a header has, read or not; 0 for other files.
     layout : tuple of str
         What the file's owner should know of how it was read.
+    notes : tuple of str
+        What somebody must know who relies on it, a sentence each.
     """
 
     table: pa.Table
@@ -94,6 +96,7 @@ class Source(NamedTuple):
     look: Look = Look()
     n_columns: int = 0
     layout: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def has_header(self) -> bool:

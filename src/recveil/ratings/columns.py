@@ -17,8 +17,8 @@ from recveil.ratings.dictionaries import cast_each, in_turn, tidied
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
 
-# The names under which tables out there carry each column, as `_plain` leaves them. Where a table
-# has several, the first here wins: ids stand before what may be titles.
+# The names under which tables out there carry each column, as `plain_name` leaves them. Where a
+# table has several, the first here wins: ids stand before what may be titles.
 USUAL_NAMES = {
     "user": ("userid", "user", "uid", "u", "customerid", "customer", "reviewerid", "userno"),
     "item": (
@@ -161,7 +161,7 @@ def find_columns(
     others = [name for name in names if name not in taken]
     plain: dict[str, list[str]] = {}
     for name in others:
-        plain.setdefault(_plain(name), []).append(name)
+        plain.setdefault(plain_name(name), []).append(name)
     found = {
         role: _find(role, plain, where)
         if given.get(role) is None
@@ -249,11 +249,17 @@ def is_counted(name: str) -> bool:
     >>> is_counted("play_count"), is_counted("rating")
     (True, False)
     """
-    return _plain(name) in COUNTED
+    return plain_name(name) in COUNTED
 
 
-def _plain(name: str) -> str:
-    """Strip what tables write differently: "User-ID", "user_id:token" and "userId" are one."""
+def plain_name(name: str) -> str:
+    """Strip what tables write differently.
+
+    Examples
+    --------
+    >>> plain_name("User-ID"), plain_name("user_id:token"), plain_name("userId")
+    ('userid', 'userid', 'userid')
+    """
     return name.partition(":")[0].replace("_", "").replace("-", "").replace(" ", "").lower()
 
 

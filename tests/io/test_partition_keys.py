@@ -1,0 +1,91 @@
+"""What stands in the names of folders is a column like another; unknown keys become no likes."""
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import read_ratings, understand
+
+PAIRS = [(f"u{n % 7}", n) for n in range(42)]
+STARS = [n % 5 + 1 for n in range(42)]
+
+
+def write(folder, key, values, header="user,item\n"):
+    for value in sorted(set(values), key=str):
+        rows = [pair for pair, each in zip(PAIRS, values, strict=True) if each == value]
+        path = folder / f"{key}={value}" / "part-0.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text(header + "".join(f"{user},{item}\n" for user, item in rows))
+    return folder
+
+
+@pytest.fixture
+def whole(tmp_path):
+    rows = "".join(f"{u},{i},{r}\n" for (u, i), r in zip(PAIRS, STARS, strict=True))
+    (tmp_path / "plain.csv").write_text(f"user,item,rating\n{rows}")
+    return read_ratings(tmp_path / "plain.csv")
+
+
+@pytest.mark.parametrize("key", ["rating", "stars"])
+def test_a_usual_name_of_ratings_is_read(tmp_path, whole, key):
+    reading = understand(write(tmp_path / "h", key, STARS))
+    assert reading.ratings == whole
+    assert reading.mapping().endswith(f"rating: column '{key}'")
+    assert reading.layout == ("5 parts", "rating from its folders' names")
+
+
+@pytest.mark.parametrize("header", ["user,item\n", ""])
+def test_another_key_is_refused_or_named(tmp_path, whole, header):
+    folder = write(tmp_path / "h", "event", STARS, header)
+    with pytest.raises(RecveilError, match=r"h \(with 'event' in .*--rating.*--likes") as error:
+        understand(folder)
+    assert len(str(error.value)) < 300
+    given = {} if header else {"user": 1, "item": 2}
+    assert read_ratings(folder, rating="event", **given) == whole
+    likes = understand(folder, likes=True)
+    assert likes.ratings.scale.unary
+    assert "not read: 'event' in its folders' names" in likes.layout
+
+
+def test_words_and_counts_of_folders(tmp_path):
+    folder = write(tmp_path / "h", "event", ["like" if n > 2 else "dislike" for n in STARS])
+    assert read_ratings(folder, rating="event", words="all").scale.words == ("dislike", "like")
+    plays = write(tmp_path / "p", "plays", STARS)
+    with pytest.raises(RecveilError, match="'plays' seems to count"):
+        understand(plays)
+    assert understand(plays, counts="likes").ratings.scale.unary
+
+
+@pytest.mark.parametrize(
+    ("key", "values"), [("year", range(2000, 2042)), ("dt", ["2020-01"] * 42), ("shard", STARS)]
+)
+def test_what_is_known_to_be_no_rating_is_passed_over(tmp_path, key, values):
+    assert understand(write(tmp_path / "h", key, [*values])).ratings.scale.unary
+
+
+def test_a_key_of_time_that_holds_no_figures_is_doubtful(tmp_path):
+    with pytest.raises(RecveilError, match="'d'"):
+        understand(write(tmp_path / "h", "d", ["good" if n > 2 else "bad" for n in STARS]))
+
+
+def test_a_part_without_the_key_is_named(tmp_path):
+    folder = write(tmp_path / "h", "rating", STARS)
+    (folder / "other=1").mkdir()
+    (folder / "other=1" / "part-0.csv").write_text("user,item\nzoe,1\n")
+    with pytest.raises(
+        RecveilError, match=r"h/other=1/part-0.csv: no folder's name tells 'rating'"
+    ):
+        understand(folder)
+
+
+def test_a_rating_of_the_files_wins_and_the_key_is_named(tmp_path, whole):
+    (tmp_path / "h" / "event=a").mkdir(parents=True)
+    (tmp_path / "h" / "event=a" / "0.csv").write_text((tmp_path / "plain.csv").read_text())
+    reading = understand(tmp_path / "h")
+    assert reading.ratings == whole
+    assert reading.layout[-1] == "not read: 'event' in its folders' names"
+
+
+def test_a_time_that_is_named_wins(tmp_path):
+    write(tmp_path / "h", "seen", ["2020-01-02"] * 42)
+    reading = understand(tmp_path / "h", time="seen", likes=True)
+    assert reading.ratings.days.tolist() == [18263] * 42
