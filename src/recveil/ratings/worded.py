@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, quoted
 from recveil.ratings.columns import MISSING_RATING, Locate, is_text, refuse_missing
-from recveil.ratings.dictionaries import tidied, written_out
+from recveil.ratings.dictionaries import in_turn, tidied, written_out
 from recveil.ratings.scale import RatingScale
 from recveil.ratings.vocabulary import LONGEST_WORD, MOST_WORDS, nearest_word, problem_of_word
 
@@ -176,7 +176,7 @@ def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
         )
     for value in values:
         if problem := problem_of_word(value):
-            row = pc.index(_as_texts(column), value).as_py()
+            row = next(at for at, text in enumerate(in_turn(_as_texts(column))) if text == value)
             raise RecveilError(f"{locate(row)}: rating {quoted(value, 40)}: {problem}")
     if len(values) < 2:
         raise RecveilError(
