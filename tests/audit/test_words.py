@@ -1,5 +1,6 @@
 """Audits of ratings that are words, and of releases of such."""
 
+import hashlib
 import json
 import math
 
@@ -74,6 +75,8 @@ class TestWithoutAnOrder:
         unordered = words.with_scale(self.UNORDERED)
         anonymize(unordered, tmp_path / "out", k=words.n_users, method="words", seed=1)
         told = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        written = (tmp_path / "out" / "release.json").read_bytes()
+        assert told["release"]["sha256"] == hashlib.sha256(written).hexdigest()
         for attack in told["release"]["attacks"]:
             assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
         assert max(attack["found"]["rate"] for attack in told["attacks"]) > 0.5

@@ -177,6 +177,8 @@ class Manifest:
         One of `FORMATS`.
     formulas : ItemFormulas or None
         What it tells of ids that a spreadsheet takes for formulas; None where it tells of none.
+    sha256_read : str
+        The SHA-256 of the release.json that it was read from; empty for what was not read.
     """
 
     claim: Claim
@@ -189,6 +191,7 @@ class Manifest:
     recveil: str = ""
     format: str = FORMAT
     formulas: ItemFormulas | None = None
+    sha256_read: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, published: Published, layout: str | None = None) -> Self:
@@ -237,6 +240,7 @@ class Manifest:
             recveil=content.get("recveil", ""),
             format=content["format"],
             formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
+            sha256_read=hashlib.sha256(to_bytes(content)).hexdigest(),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -272,7 +276,13 @@ class Manifest:
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of the release.json that says all this; None of what was not written."""
+        """The SHA-256 of the release.json that says all this; None of what was not written.
+
+        What is attacked as a release of something else, such as pairs of items and words, is still
+        that of the file.
+        """
+        if self.sha256_read:
+            return self.sha256_read
         return hashlib.sha256(to_bytes(self.to_json())).hexdigest() if self.files else None
 
     @property
