@@ -59,7 +59,7 @@ class TestReading:
             self.read(tmp_path, f"user,item,rating\n{lines}")
 
     def test_a_first_row_of_words_is_not_lost(self, tmp_path):
-        text = "ann,heat,like\nben,heat,love\n"
+        text = "ann7,heat,like\nben,heat,love\n"
         options = {"user": 1, "item": 2, "rating": 3}
         with pytest.raises(RecveilError, match=r"its first line, with 'like' in it"):
             self.read(tmp_path, text, **options)
@@ -133,3 +133,10 @@ class TestWithoutAnOrder:
         frame = pa.table({"user": range(len(words)), "item": range(len(words)), "rating": words})
         with pytest.raises(RecveilError, match=problem):
             understand(frame, words="all")
+
+    @pytest.mark.parametrize("bad", ["=cmd", "down ", "x" * 41])
+    def test_the_line_of_what_cannot_be_a_word_is_named(self, tmp_path, bad):
+        path = tmp_path / "words.csv"
+        path.write_text(f"user,item,rating\nann,7,up\nben,7,{bad}\nzoe,7,{bad}\n")
+        with pytest.raises(RecveilError, match=r"^words\.csv line 3: rating '[=dx]"):
+            understand(path, words="all")

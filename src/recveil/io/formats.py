@@ -198,10 +198,17 @@ def looks_like_data(fields: Sequence[str]) -> bool:
     >>> looks_like_data(["ann", "heat", "4.5"]), looks_like_data(["user", "item", "rating"])
     (True, False)
     """
-    return len(fields) >= 3 and any(_is_number(field.strip('" ')) for field in fields)
+    return len(fields) >= 3 and any(is_number(field.strip('" ')) for field in fields)
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Say whether a field is a number, with a decimal comma or point.
+
+    Examples
+    --------
+    >>> is_number("3,5"), is_number("ann")
+    (True, False)
+    """
     try:
         # Who parses it says that a decimal comma must become a point.
         float(field.replace(",", "."))

@@ -14,6 +14,7 @@ from recveil.io.columnar import read_columnar
 from recveil.io.decimal_commas import with_points
 from recveil.io.delimited import DIALECTS, read_delimited
 from recveil.io.files import naming
+from recveil.io.first_line import refuse_doubtful_header
 from recveil.io.formats import resolve_format
 from recveil.io.json_objects import read_json
 from recveil.io.kinds import refuse_other_kinds
@@ -185,6 +186,7 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
         source = _read_parts(path, parts, format, selection, layout)
     else:
         found = _recognize(path, format, layout)
+        _refuse_doubtful_header(path, format, found, selection)
         look, selection = _looked(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
     return _refuse_empty(source, path)
@@ -203,6 +205,19 @@ def _read_server(
                 f"types; leave that out"
             )
     return read_server(address, selection, layout.wanted)
+
+
+def _refuse_doubtful_header(
+    path: Path, format: str | None, found: Recognized, selection: Selection
+) -> None:
+    """Refuse names of columns that may be a row, where nobody said which."""
+    is_guess = found.dialect.header if found.dialect else found.format == "workbook"
+    if format is not None or not is_guess:
+        return
+    with naming(path):
+        rows = first_rows(path, found.format, found.dialect, found.within)
+    if rows is not None:
+        refuse_doubtful_header(rows, found, selection.given.values(), path.name)
 
 
 def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
@@ -224,6 +239,7 @@ def _read_parts(
     time = time_key(parts) if selection.times else None
     with naming_part(parts[0]):
         first = _recognize(parts[0].path, format, layout)
+        _refuse_doubtful_header(parts[0].path, format, first, selection)
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
     told = keyed(parts, names, selection, path.name)
     with naming_part(parts[0]):

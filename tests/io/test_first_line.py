@@ -1,0 +1,59 @@
+"""A first line that may be a row is not lost as names of columns without a word."""
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import understand
+
+ROWS = [(f"ann{100 + n % 12}", f"film{n // 12}", f"2020-01-{n % 28 + 1:02}") for n in range(84)]
+
+
+def write(path, rows, mark=","):
+    path.write_text("".join(f"{mark.join(row)}\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (",", {"format": "csv-plain"}),
+        ("\t", {"format": "movielens-tab"}),
+        (";", {"format": "csv-plain", "delimiter": ";"}),
+    ],
+)
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_ids_as_text_lose_no_row(tmp_path, mark, said, n_columns):
+    if mark == ";" and n_columns == 2:
+        return  # refused for its semicolon
+    path = write(tmp_path / "plain.csv", [row[:n_columns] for row in ROWS], mark)
+    given = {"user": 1, "item": 2, "time": 3 if n_columns == 3 else None}
+    with pytest.raises(RecveilError, match=r"may be a row or names of columns.*--format") as error:
+        understand(path, **given)
+    assert all(
+        f"--{name} {value}" in str(error.value).replace("'", "") for name, value in said.items()
+    )
+    assert understand(path, **given, **said).ratings.n_ratings == 84
+
+
+def test_nor_do_parts(tmp_path):
+    (tmp_path / "h").mkdir()
+    write(tmp_path / "h" / "part-0.csv", [row[:2] for row in ROWS])
+    with pytest.raises(RecveilError, match=r"h/part-0\.csv: its first line"):
+        understand(tmp_path / "h", user=1, item=2)
+
+
+@pytest.mark.parametrize(
+    "header", [("person", "film", "seen"), ("ann7", "user", "x1"), ("ann7", "film7", "seen")]
+)
+def test_names_that_differ_from_the_rows_are_names(tmp_path, header):
+    path = write(tmp_path / "named.csv", [header, *ROWS])
+    assert understand(path, user=1, item=2, time=3).ratings.n_ratings == 84
+
+
+def test_whoever_names_a_column_or_the_format_knows(tmp_path):
+    path = write(tmp_path / "named.csv", [("who", "what"), ("ann", "heat"), ("ben", "heat")])
+    with pytest.raises(RecveilError, match="may be a row"):
+        understand(path, user=1, item=2)
+    assert understand(path, user="who", item="what").ratings.n_ratings == 2
+    assert understand(path, user=1, item=2, format="csv").ratings.n_ratings == 2
+    assert understand(path, user=1, item=2, format="csv-plain").ratings.n_ratings == 3
