@@ -147,6 +147,16 @@ def test_a_hostile_name_is_text(page, served, done, room):
     assert "\u202e" not in page.content()
 
 
+def test_on_paper_a_verdict_has_its_limits_and_a_page_its_command(page, served, done):
+    page.goto(f"{served.base}/release")
+    page.emulate_media(media="print")
+    shown = page.inner_text("main")
+    assert "What this verdict says nothing of" in shown
+    assert page.evaluate("document.querySelector('.limits li').checkVisibility()")
+    assert "recveil anonymize" in shown
+    assert page.is_hidden("#describe")
+
+
 def test_the_keyboard_alone_takes_a_setting(page, served, done):
     page.goto(f"{served.base}/choose")
     page.focus("#limit")
