@@ -1,5 +1,6 @@
 """Bench: what all rooms share: the project, its jobs, and how pages are written."""
 
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,8 @@ class Bench:
         self.jobs = Jobs(project, has_spare=has_spare)
         self.keys = Keys()
         self.most_bytes = most_bytes
+        # Rooms answer in several threads, so that a slow disk freezes one page alone.
+        self.beginning = threading.Lock()
         # Names and labels come from users' data: everything is escaped, and what would turn or
         # hide text is written out.
         self._pages = Environment(

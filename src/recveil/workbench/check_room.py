@@ -29,7 +29,7 @@ _COLUMNS = ("user", "item", "rating")
 _MOST_K = 10**9
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     bench = bench_of(request)
     checked = bench.project.kept(_KEPT, fields=_FIELDS)
     job = _job_of(bench, checked)
@@ -63,7 +63,7 @@ async def _upload(request: Request) -> Response:
     return await take_dropped(request, CHECKED, begin, "/check")
 
 
-async def _name(request: Request) -> Response:
+def _name(request: Request) -> Response:
     """Take what somebody names: it is read where it lies."""
     bench = bench_of(request)
     place = place_of(form_of(request).get("place", ""))
@@ -73,7 +73,7 @@ async def _name(request: Request) -> Response:
     return go_to("/check")
 
 
-async def _again(request: Request) -> Response:
+def _again(request: Request) -> Response:
     """Check the same with what somebody says of it."""
     bench, form = bench_of(request), form_of(request)
     if bench.project.kept(_KEPT, fields=_FIELDS) is None:

@@ -46,7 +46,7 @@ _WORTHS = {
 _OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     bench = bench_of(request)
     chosen = bench.project.chosen_input()
     job = None if chosen is None else newest_of(bench, _ROOM, chosen)
@@ -121,7 +121,7 @@ def _usual_question(
     return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
 
 
-async def _start(request: Request) -> Response:
+def _start(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = needed_table(bench)
     refuse_changed(bench.project, chosen)
@@ -150,7 +150,7 @@ async def _start(request: Request) -> Response:
     return go_to("/choose")
 
 
-async def _take(request: Request) -> Response:
+def _take(request: Request) -> Response:
     """Take a setting; what was asked and answered is written into the log."""
     bench, form = bench_of(request), form_of(request)
     chosen = needed_table(bench)
@@ -170,7 +170,7 @@ async def _take(request: Request) -> Response:
     return go_to("/release")
 
 
-async def _whole(request: Request) -> Response:
+def _whole(request: Request) -> Response:
     """Show the page of the comparison, which stands alone."""
     bench = bench_of(request)
     job = bench.project.job(request.path_params["number"])

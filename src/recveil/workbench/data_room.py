@@ -21,7 +21,7 @@ from recveil.workbench.uploads import INPUTS, Uploaded
 _ROOM = "data"
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     bench = bench_of(request)
     project = bench.project
     chosen = project.chosen_input()
@@ -54,10 +54,11 @@ async def _upload(request: Request) -> Response:
     return await take_dropped(request, INPUTS, begin, "/data")
 
 
-async def _name(request: Request) -> Response:
+def _name(request: Request) -> Response:
     """Take what somebody names: it is read where it lies."""
     bench, form = bench_of(request), form_of(request)
     place = place_of(form.get("place", ""))
+    state_of(place.path)  # what is refused is not noted
     added = bench.project.add_input(place.name, place.path)
     bench.project.set_reading(added.id, said_in(form))
     bench.project.note(f"named {place.path}")
@@ -65,7 +66,7 @@ async def _name(request: Request) -> Response:
     return go_to("/data")
 
 
-async def _read_so(request: Request) -> Response:
+def _read_so(request: Request) -> Response:
     """Take what somebody says of how the table is to be read."""
     bench = bench_of(request)
     chosen = needed_table(bench)
@@ -75,7 +76,7 @@ async def _read_so(request: Request) -> Response:
     return go_to("/data")
 
 
-async def _again(request: Request) -> Response:
+def _again(request: Request) -> Response:
     """Look again at a table that has changed."""
     bench = bench_of(request)
     chosen = needed_table(bench)
@@ -83,7 +84,7 @@ async def _again(request: Request) -> Response:
     return go_to("/data")
 
 
-async def _choose(request: Request) -> Response:
+def _choose(request: Request) -> Response:
     bench_of(request).project.choose_input(_number_in(request))
     return go_to("/data")
 

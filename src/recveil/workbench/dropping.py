@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from urllib.parse import unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -42,7 +43,7 @@ async def take_dropped(
             bench.project.folder_for(folder),
             most=bench.most_bytes,
         )
-        begin(came)
+        await run_in_threadpool(begin, came)
     except RecveilError as error:
         if is_form:
             raise

@@ -7,7 +7,7 @@ from starlette.routing import Route
 from recveil.workbench.bench import bench_of
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     bench = bench_of(request)
     return bench.page(
         request,

@@ -157,7 +157,7 @@ class Project:
         """Keep a choice that is about a table: one of `question`, `setting`; it goes with it."""
         self.keep(_key_of(table, kind), value)
 
-    def kept_of(self, table: Input, kind: str, fields: Collection[str]) -> Any:
+    def kept_of(self, table: Input, kind: str, fields: Collection[str] = ()) -> Any:
         """Return a choice about a table that was kept, with these fields; None if there is none."""
         return self.kept(_key_of(table, kind), fields=fields)
 

@@ -39,7 +39,7 @@ _MOST_K = 1_000_000
 _OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     bench = bench_of(request)
     chosen = bench.project.chosen_input()
     made = [] if chosen is None else _jobs(bench, "release", chosen)
@@ -73,12 +73,10 @@ async def _page(request: Request) -> Response:
     )
 
 
-async def _make(request: Request) -> Response:
+def _make(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = needed_table(bench)
     refuse_changed(bench.project, chosen)
-    if bench.jobs.running_in(_ROOM) is not None:
-        raise RecveilError("a release is being made; wait until it is there, or cancel it first")
     name, method, k = _name(form), form.get("method", ""), None
     takes_k = _methods(bench, chosen)
     if method not in takes_k:
@@ -93,7 +91,6 @@ async def _make(request: Request) -> Response:
     command = command_of(
         "anonymize", chosen.place, options={**chosen.reading, "output": output, "k": k, **options}
     )
-    bench.project.note(f"made the release {name} of {chosen.name}", command)
     settings = {
         "source": chosen.place,
         "reading": chosen.reading,
@@ -102,11 +99,17 @@ async def _make(request: Request) -> Response:
         "options": options,
         "seen": state_of(chosen.place),
     }
-    bench.jobs.start(_ROOM, "release", settings, command=command, input=chosen.id)
+    with bench.beginning:  # two tabs may ask at once
+        if bench.jobs.running_in(_ROOM) is not None:
+            raise RecveilError(
+                "a release is being made; wait until it is there, or cancel it first"
+            )
+        bench.project.note(f"made the release {name} of {chosen.name}", command)
+        bench.jobs.start(_ROOM, "release", settings, command=command, input=chosen.id)
     return go_to("/release")
 
 
-async def _attack(request: Request) -> Response:
+def _attack(request: Request) -> Response:
     bench = bench_of(request)
     job, found = _release_of(request)
     release = job.settings["output"]
@@ -125,7 +128,7 @@ async def _attack(request: Request) -> Response:
     return go_to(f"/release?release={job.id}")
 
 
-async def _describe(request: Request) -> Response:
+def _describe(request: Request) -> Response:
     """Take the publisher's words, and describe the release for data portals."""
     bench = bench_of(request)
     job, found = _release_of(request)
@@ -164,7 +167,7 @@ async def _download(request: Request) -> Response:
     return StreamingResponse(zipped(files), media_type="application/zip", headers=named)
 
 
-async def _whole(request: Request) -> Response:
+def _whole(request: Request) -> Response:
     """Show the page of an attack on a release, which stands alone."""
     bench = bench_of(request)
     job = bench.project.job(request.path_params["number"])

@@ -30,7 +30,7 @@ _WITH_PAGE = ("audit", "check")
 _OF_ITS_OWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     bench = bench_of(request)
     chosen = bench.project.chosen_input()
     job = None if chosen is None else job_of_risk(bench, chosen)
@@ -51,7 +51,7 @@ async def _page(request: Request) -> Response:
     )
 
 
-async def _start(request: Request) -> Response:
+def _start(request: Request) -> Response:
     bench = bench_of(request)
     chosen = needed_table(bench)
     refuse_changed(bench.project, chosen)
@@ -59,7 +59,7 @@ async def _start(request: Request) -> Response:
     return go_to("/risk")
 
 
-async def _whole(request: Request) -> Response:
+def _whole(request: Request) -> Response:
     """Show the page of the audit, which stands alone."""
     bench = bench_of(request)
     job = bench.project.job(request.path_params["number"])

@@ -2,7 +2,9 @@
 
 import hashlib
 import os
-from glob import glob, has_magic
+from collections.abc import Iterator
+from contextlib import suppress
+from glob import has_magic
 from pathlib import Path
 
 from recveil.databases import address_of, scheme_of
@@ -10,14 +12,24 @@ from recveil.errors import RecveilError, shortened
 from recveil.workbench.entries import Input, Job
 from recveil.workbench.project import Project
 
+# Each page asks for them all; the Netflix Prize, the table of most files that we know, has 17,771.
+_MOST_SEEN = 20_000
+
 
 def state_of(place: str) -> str:
     """Return a digest of sizes and times of a table's files; empty where they cannot be looked at.
+
+    It may take a second: whoever answers others meanwhile asks in another thread.
 
     Parameters
     ----------
     place : str
         A file, a folder or a pattern of part files, or the address of a database in a file.
+
+    Raises
+    ------
+    RecveilError
+        If that is more than a table has: each page looks at all of it.
 
     Examples
     --------
@@ -34,7 +46,9 @@ def state_of(place: str) -> str:
     """
     try:
         states = [_state(file) for file in _files(place)]
-    except OSError:
+    except RecveilError:
+        raise
+    except (OSError, ValueError, RecursionError):  # ValueError: such as a**b
         states = []
     return hashlib.sha256("\n".join(states).encode()).hexdigest()[:32] if states else ""
 
@@ -48,7 +62,12 @@ def looked_at(project: Project, table: Input) -> str:
 def has_changed(project: Project, table: Input | None) -> bool:
     """Say whether a table's files are others than those that were looked at last."""
     seen = "" if table is None else looked_at(project, table)
-    return table is not None and seen != "" and state_of(table.place) != seen
+    if table is None or not seen:
+        return False
+    try:
+        return state_of(table.place) != seen
+    except RecveilError:  # so much has come since
+        return True
 
 
 def is_of_it(project: Project, table: Input, job: Job) -> bool:
@@ -81,7 +100,40 @@ def _files(place: str) -> list[Path]:
         return [file, *(log for log in logs if log.is_file())]
     path = Path(place)
     if has_magic(place) and not path.exists():
-        return sorted(map(Path, glob(place, recursive=True)))  # noqa: PTH207
+        return sorted(_fitting(path))
     if path.is_dir():
-        return sorted(each for each in path.rglob("*") if each.is_file())
+        return sorted(_files_in(path, None))
     return [path]
+
+
+def _fitting(pattern: Path) -> Iterator[Path]:
+    """Yield the files that fit a pattern, after a look at how much must be looked at for that."""
+    marked = [at for at, name in enumerate(pattern.parts) if has_magic(name)]
+    base, names = Path(*pattern.parts[: marked[0]]), pattern.parts[marked[0] :]
+    depth = None if "**" in names else marked[-1] - marked[0] + 1
+    for _ in _files_in(base, depth):
+        pass
+    yield from base.glob("/".join(names))
+
+
+def _files_in(folder: Path, depth: int | None) -> Iterator[Path]:
+    """Yield the files in a folder and those below it, to a depth if one is given."""
+    waiting, n_seen = [(folder, 1)], 0
+    while waiting:
+        place, level = waiting.pop()
+        # What may not be looked into is not read either.
+        with suppress(PermissionError), os.scandir(place) as entries:
+            for entry in entries:
+                n_seen += 1
+                if n_seen > _MOST_SEEN:
+                    raise RecveilError(
+                        f"{shortened(str(folder))}: more than {_MOST_SEEN:,} files and folders lie "
+                        f"there; name the folder of the table alone, or its files by a pattern "
+                        f"such as ratings/*.csv"
+                    )
+                # Only patterns that name each level lead through links.
+                if entry.is_dir(follow_symlinks=depth is not None):
+                    if level != depth:
+                        waiting.append((Path(entry.path), level + 1))
+                elif entry.is_file():
+                    yield Path(entry.path)
