@@ -12,7 +12,7 @@ from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]
-N_BY_HAND = 70  # each looks for its offset in 4,001 places
+N_BY_HAND = 40  # each looks for its offset in 4,001 places
 
 
 @pytest.fixture(scope="module", params=SCALES, ids=str)

@@ -22,7 +22,7 @@ from recveil.ratings.scale import LIKES
 from recveil.release.ledger import Ledger, Query, epsilon_of
 
 # Of single queries, and of whole releases, which take longer.
-RUNS, FEW_RUNS = (20_000, 4_000) if os.environ.get("RECVEIL_TORTURE") else (1_000, 200)
+RUNS, FEW_RUNS = (20_000, 4_000) if os.environ.get("RECVEIL_TORTURE") else (1_000, 100)
 
 GRID = 2.0**-20
 DELTA = 0.05  # far too large to publish with; so is the share of canaries that 500 runs can tell
