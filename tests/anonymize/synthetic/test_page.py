@@ -10,9 +10,12 @@ from scipy.special import ndtr, ndtri
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES
 from recveil.anonymize.synthetic.noisy_sums import SHARES
+from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query, epsilon_of
+from recveil.release.told_claim import bounds_of
 
 PAGE = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
+SENTENCES = " ".join(PAGE.split())
 ROW = re.compile(r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+) % \|$", re.M)
 ROWS = [row.groups() for row in ROW.finditer(PAGE)]
 
@@ -52,3 +55,38 @@ def test_the_shares_of_the_budget():
     assert {name: float(share) for name, share in rows} == pytest.approx(
         {name: 100 * share for name, share in SHARES.items()}
     )
+
+
+def test_how_likely_odds_move_further():
+    likely = {}
+    for epsilon in (1.0, 10.0):
+        mu = Budget.of(epsilon, 1e-6).mu
+        likely[epsilon] = float(ndtr(mu / 2 - epsilon / mu))
+        ledger = Ledger((Query("sums", "of items", 1.0, 1 / mu, 9),))
+        claim = Claim("differentially-private", 1, False, 1, 1, epsilon, 1e-6, ledger)
+        at_most = bounds_of(claim)["odds_exceeded"]
+        assert likely[epsilon] < at_most
+        assert f"{at_most / 1e-6:.0f} times" in SENTENCES
+    told = f"{likely[1.0] / 1e-6:.0f} times delta at epsilon 1 and delta 10<sup>−6</sup>, "
+    assert f"{told}{likely[10.0] / 1e-6:.1f} times at 10" in SENTENCES
+    assert round(1 / (6_000 * likely[1.0])) == 8
+    assert "in every eighth release" in SENTENCES
+
+
+def test_what_four_releases_keep():
+    mu = 2 * Budget.of(3.0, 1e-6).mu
+    assert (
+        f"four of epsilon 3 with delta 10<sup>−6</sup> keep {epsilon_of(mu, 1e-6):.2f}" in SENTENCES
+    )
+
+
+def test_what_tries_cost_that_noise_refused():
+    before_items = ("people by activity", "labels", "means of people", "item sums")
+    few, items = SHARES["people by activity"], sum(SHARES[name] for name in before_items)
+    mu = Budget.of(3.0, 1e-6).mu
+    five = [f"{epsilon_of(mu * math.sqrt(1 + 4 * share), 1e-6):.2f}" for share in (few, items)]
+    until = [f"{3 + epsilon_of(mu * math.sqrt(share), 1e-6):.2f}" for share in (few, items)]
+    assert f"five tries keep {five[0]} if people were too few, and {five[1]} if items" in SENTENCES
+    assert f"({until[0]} or {until[1]})" in SENTENCES
+    of_likes = SHARES_OF_LIKES["people by activity"] + SHARES_OF_LIKES["item sums"]
+    assert f"({100 * of_likes:.0f} % of likes)" in SENTENCES

@@ -1,14 +1,11 @@
 """A try that noise has refused counts: it asked people."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from recveil.anonymize import Synthesizer
 from recveil.anonymize.synthetic import mechanism as gate
 from recveil.anonymize.synthetic.budget import Budget
-from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES
 from recveil.anonymize.synthetic.noisy_sums import SHARES
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -54,20 +51,3 @@ def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch
 
 def test_what_is_refused_before_anybody_was_asked_costs_nothing(few):
     assert "counts" not in refused(few, 3.0, catalogue="as-rated", people=0)
-
-
-def test_the_page_of_the_promise_has_these_figures():
-    page = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text()
-    of_items = sum(SHARES[name] for name in ("people by activity", "labels", "means of people"))
-    of_items += SHARES["item sums"]
-    budget = Budget.of(3.0, 1e-6)
-    five = [epsilon_of(budget.mu * np.sqrt(1 + 4 * share), 1e-6) for share in (0.01, of_items)]
-    alone = [epsilon_of(budget.mu * np.sqrt(share), 1e-6) for share in (0.01, of_items)]
-    few, items = (f"{each:.2f}" for each in five)
-    until_few, until_items = (f"{3 + each:.2f}" for each in alone)
-    assert f"five tries keep {few} if" in page
-    assert f"and {items} if items were" in page
-    assert f"({until_few} or {until_items})" in page
-    assert SHARES_OF_LIKES["people by activity"] + SHARES_OF_LIKES["item sums"] == pytest.approx(
-        0.07
-    )
