@@ -15,6 +15,7 @@ from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.ledger import epsilon_of
+from recveil.release.made_of import digest_of
 
 ROWS = Claim("identical-rows", 5, False, 1, 1)
 
@@ -30,7 +31,8 @@ def write(ratings, folder, seed=1, *, force=False):
 
 def warned(ratings, output, claim):
     """The one warning that somebody reads who writes a release with that claim."""
-    (warning,) = set(warnings_of(find_earlier(ratings.users, output), output, claim))
+    found = find_earlier(ratings.users, output)
+    (warning,) = set(warnings_of(found, output, claim, digest_of(ratings)))
     return warning
 
 
@@ -145,10 +147,36 @@ def test_what_force_replaced_counts_as_it_was_perhaps_published(crowd, tmp_path)
     assert "300 of these people are in an earlier release, 'r', with 2 more that stood" in beside
     made[3].write(tmp_path / "r", force=True)
     left = others(find_earlier(crowd.users, tmp_path / "r"), tmp_path / "r")
-    (there,) = warnings_of(left, tmp_path / "r", made[3].published.claim)
+    (there,) = warnings_of(left, tmp_path / "r", made[3].published.claim, digest_of(crowd))
     assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in there
     assert "3 releases that stood at 'r' before" in there
     assert "history" not in (tmp_path / "r" / "release.json").read_text()
+
+
+def test_ids_of_other_ratings_may_be_other_people(crowd, tmp_path):
+    """Unrelated tables number people from 0, and so do those of the next month."""
+    unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
+    march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    (warning,) = anonymize(crowd, tmp_path / "april", epsilon=30.0, catalogue="as-rated").warnings(
+        tmp_path / "april"
+    )
+    assert warning.startswith("300 ids of these people stand in an earlier release, 'march', too.")
+    assert "If they are the same people, what releases of drawn people tell" in warning
+    assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in warning
+
+
+def test_releases_of_the_same_ratings_are_added_up_for_sure(crowd, tmp_path):
+    unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
+    other, march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0), drawn(crowd, 30.0)
+    other.write(tmp_path / "else")
+    march.write(tmp_path / "march")
+    found = find_earlier(crowd.users, tmp_path / "april")
+    perhaps, sure = warnings_of(found, tmp_path, april.published.claim, digest_of(crowd))
+    assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in sure
+    assert f"all 3 together keep epsilon {sum_of(other, march, april):.3g}" in perhaps
+    assert "If they are" not in sure
+    assert "If they are the same people" in perhaps
 
 
 def test_rows_that_were_replaced_leave_no_epsilon(crowd, tmp_path):
@@ -164,7 +192,9 @@ def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
     write(some, tmp_path / "r")
     write(rest, tmp_path / "r", force=True)
     warning = warned(some, tmp_path / "april", ROWS)
-    assert warning.startswith("Perhaps some of these people are in the release that stood at 'r'")
+    assert warning.startswith(
+        "Perhaps some ids of these people stand in the release that stood at 'r'"
+    )
 
 
 def test_a_delta_of_many_thresholds_is_as_large_as_they_are(crowd, tmp_path):

@@ -47,7 +47,8 @@ class Anonymized(NamedTuple):
 
     def warnings(self, output: Path) -> list[str]:
         """Say what the release that was written to `output` tells together with each of these."""
-        return warnings_of(self.earlier, output, self.release.published.claim)
+        made, ratings_sha256 = self.release.published, self.release.private.ratings_sha256
+        return warnings_of(self.earlier, output, made.claim, ratings_sha256)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()

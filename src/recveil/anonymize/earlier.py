@@ -48,6 +48,8 @@ class Earlier(NamedTuple):
     history : tuple of Promised
         What it promises, and those that stood at its place before; who was in these, no file tells
         any more. Without itself, if nobody of these people is in it.
+    ratings_sha256 : str or None
+        Of what it was made from, if that is told. Of other ratings, equal ids may be of others.
     """
 
     folder: Path
@@ -55,6 +57,7 @@ class Earlier(NamedTuple):
     sha256: str
     problem: str = ""
     history: tuple[Promised, ...] = ()
+    ratings_sha256: str | None = None
 
     @property
     def is_drawn(self) -> bool:
@@ -65,7 +68,9 @@ class Earlier(NamedTuple):
         return {"": self.folder.name, "people": self.people}
 
 
-def warnings_of(earlier: Sequence[Earlier], output: Path, claim: Claim) -> list[str]:
+def warnings_of(
+    earlier: Sequence[Earlier], output: Path, claim: Claim, ratings_sha256: str | None = None
+) -> list[str]:
     """Say what a new release tells together with each earlier one, and how to measure it.
 
     Parameters
@@ -76,11 +81,15 @@ def warnings_of(earlier: Sequence[Earlier], output: Path, claim: Claim) -> list[
         The published folder that was written.
     claim : Claim
         What that one promises.
+    ratings_sha256 : str, optional
+        Of what it was made from. Where an earlier one was made from the same ratings, its people
+        are the same; else only their ids are known to be.
 
     Returns
     -------
     list of str
-        One for each. All releases with a ledger have the same one: what they tell adds up.
+        One for each. Releases with a ledger share one, as what they tell adds up: those made from
+        the same ratings, and all, in case that the ids of the others are the same people.
 
     Examples
     --------
@@ -88,16 +97,37 @@ def warnings_of(earlier: Sequence[Earlier], output: Path, claim: Claim) -> list[
     >>> ledger = Ledger((Query("sums", "of items", 1.0, 2.0, 9),))
     >>> claim = Claim("differentially-private", 1, False, 1, 1, 2.27, 1e-6, ledger)
     >>> promised = Promised.of("9c1f", claim)
-    >>> march = Earlier(Path("march"), 12, "9c1f", history=(promised,))
-    >>> warnings_of([march], Path("april"), claim)[0][:61]
+    >>> march = Earlier(Path("march"), 12, "9c1f", "", (promised,), "77d0")
+    >>> warnings_of([march], Path("april"), claim, "77d0")[0][:61]
     "12 of these people are in an earlier release, 'march', too. W"
+    >>> warnings_of([march], Path("april"), claim, "03ff")[0][:61]
+    "12 ids of these people stand in an earlier release, 'march', "
     """
-    added_up = [each for each in earlier if each.is_drawn] if claim.ledger else []
-    together = _add_up(added_up, output, claim) if added_up else ""
-    return [together if each in added_up else _warn(each, output, claim) for each in earlier]
+    new = _New(output, claim, ratings_sha256)
+    drawn = [each for each in earlier if each.is_drawn] if claim.ledger else []
+    same = [each for each in drawn if new.is_of_same(each)]
+    told = {id(each): _add_up(drawn, new) for each in drawn if each not in same}
+    told |= {id(each): _add_up(same, new) for each in same}
+    return [told.get(id(each)) or _warn(each, new) for each in earlier]
 
 
-def _warn(earlier: Earlier, output: Path, claim: Claim) -> str:
+@brief
+class _New(NamedTuple):
+    """What is said of the release that was written."""
+
+    output: Path
+    claim: Claim
+    ratings_sha256: str | None
+
+    def is_of_same(self, earlier: Earlier) -> bool:
+        """Whether the people are known to be the same, as the ratings are; ids may be anybody's."""
+        return self.ratings_sha256 is not None and earlier.ratings_sha256 == self.ratings_sha256
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.output.name, "claim": self.claim.kind}
+
+
+def _warn(earlier: Earlier, new: _New) -> str:
     """Say what a release and another one tell whose promises do not add up."""
     if earlier.problem:
         return (
@@ -105,12 +135,14 @@ def _warn(earlier: Earlier, output: Path, claim: Claim) -> str:
             f"{quoted(earlier.folder.name)}, that cannot be read ({earlier.problem}); if it is of "
             f"the same people, publish one of the two only"
         )
-    in_rows = claim_kind(claim.kind).holds_people
-    stands = earlier.history[0].sha256 == earlier.sha256 and not _is_at(earlier, output)
+    in_rows = claim_kind(new.claim.kind).holds_people
+    stands = earlier.history[0].sha256 == earlier.sha256 and not _is_at(earlier, new.output)
     measure = ""
     if stands and earlier.history[0].holds_people and in_rows:
-        measure = f"; recveil audit --release {output.name} --against {earlier.folder} measures it"
-    return f"{_who_is_in([earlier], output)}. {_all_tell(earlier.history, claim)}{measure}."
+        measure = (
+            f"; recveil audit --release {new.output.name} --against {earlier.folder} measures it"
+        )
+    return _said([earlier], new, f"{_all_tell(earlier.history, new.claim)}{measure}.")
 
 
 def _all_tell(history: Sequence[Promised], claim: Claim) -> str:
@@ -128,15 +160,17 @@ def _all_tell(history: Sequence[Promised], claim: Claim) -> str:
     return "None counts what another tells of them: publish one of them"
 
 
-def _add_up(earlier: list[Earlier], output: Path, claim: Claim) -> str:
+def _add_up(earlier: list[Earlier], new: _New) -> str:
     """Say what all drawn releases promise together: whoever has all of them has all their noise."""
     before = each_once(promised for release in earlier for promised in release.history)
-    epsilon, delta = _together([Promised.of("", claim), *before])
+    epsilon, delta = _together([Promised.of("", new.claim), *before])
     large = of_large_epsilon(epsilon)
-    return (
-        f"{_who_is_in(earlier, output)}. What releases of drawn people tell of whoever is in all "
-        f"of them adds up: all {1 + len(before):,} together keep epsilon {epsilon:.3g} with delta "
-        f"{delta:g}. {large + ' ' * bool(large)}Publish one of them, or answer for the sum."
+    return _said(
+        earlier,
+        new,
+        f"What releases of drawn people tell of whoever is in all of them adds up: all "
+        f"{1 + len(before):,} together keep epsilon {epsilon:.3g} with delta {delta:g}. "
+        f"{large}{' ' * bool(large)}Publish one of them, or answer for the sum.",
     )
 
 
@@ -156,17 +190,21 @@ def _together(history: list[Promised]) -> tuple[float, float]:
     return epsilon_of(mu, delta_left(delta, threshold)), delta
 
 
-def _who_is_in(earlier: list[Earlier], output: Path) -> str:
-    """Say how many of these people are in which releases; of many, the first few."""
+def _said(earlier: list[Earlier], new: _New, told: str) -> str:
+    """Say who is in which releases (of many, in the first few), and then what they tell."""
+    are_same = all(map(new.is_of_same, earlier))
     first, *more = [
-        (f"{each.people:,}" if each.people else "Perhaps some", _place(each, output))
+        (f"{each.people:,}" if each.people else "perhaps some", _place(each, new.output))
         for each in earlier
     ]
-    told = [f"{first[0]} of these people are in {first[1]}"]
-    told += [f"{people.lower()} in {place}" for people, place in more[: _MOST_NAMED - 1]]
-    if left := len(earlier) - len(told):
-        told.append(f"some in {left:,} more")
-    return f"{'; '.join(told)}, too"
+    stand = "of these people are" if are_same else "ids of these people stand"
+    named = [f"{first[0].capitalize()} {stand} in {first[1]}"]
+    named += [f"{people} in {place}" for people, place in more[: _MOST_NAMED - 1]]
+    if left := len(earlier) - len(named):
+        named.append(f"some in {left:,} more")
+    if not are_same:
+        told = f"If they are the same people, {told[0].lower()}{told[1:]}"
+    return f"{'; '.join(named)}, too. {told}"
 
 
 def _place(earlier: Earlier, output: Path) -> str:
@@ -264,6 +302,6 @@ def _read(twin: Path, wanted: Any) -> Earlier:
         history = history_told(told, folder)
         if not count:
             history = tuple(each for each in history if each.sha256 != sha256)
-        return Earlier(folder, count, sha256, history=history)
+        return Earlier(folder, count, sha256, "", history, told.get("ratings_sha256"))
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         return Earlier(folder, 0, "", reason_of(error))

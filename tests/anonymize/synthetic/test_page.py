@@ -67,8 +67,8 @@ def test_how_likely_odds_move_further():
         at_most = bounds_of(claim)["odds_exceeded"]
         assert likely[epsilon] < at_most
         assert f"{at_most / 1e-6:.0f} times" in SENTENCES
-    told = f"{likely[1.0] / 1e-6:.0f} times delta at epsilon 1 and delta 10<sup>−6</sup>, "
-    assert f"{told}{likely[10.0] / 1e-6:.1f} times at 10" in SENTENCES
+    assert f"{likely[1.0] / 1e-6:.0f} times delta at epsilon 1 and delta 10<sup>" in SENTENCES
+    assert f"</sup>, {likely[10.0] / 1e-6:.1f} times at 10" in SENTENCES
     assert round(1 / (6_000 * likely[1.0])) == 8
     assert "in every eighth release" in SENTENCES
 
@@ -76,7 +76,8 @@ def test_how_likely_odds_move_further():
 def test_what_four_releases_keep():
     mu = 2 * Budget.of(3.0, 1e-6).mu
     assert (
-        f"four of epsilon 3 with delta 10<sup>−6</sup> keep {epsilon_of(mu, 1e-6):.2f}" in SENTENCES
+        f"four of epsilon 3 with delta 10<sup>\N{MINUS SIGN}6</sup> keep {epsilon_of(mu, 1e-6):.2f}"
+        in SENTENCES
     )
 
 
