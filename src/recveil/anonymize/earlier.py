@@ -64,6 +64,11 @@ class Earlier(NamedTuple):
         """Whether all that stood there has a ledger, so that it can be added up."""
         return bool(self.history) and all(promised.mu is not None for promised in self.history)
 
+    @property
+    def counts(self) -> bool:
+        """Whether the release itself tells something more, and not those alone that it replaced."""
+        return bool(self.history) and self.history[0].sha256 == self.sha256
+
     def _facts(self) -> dict[str, object]:
         return {"": self.folder.name, "people": self.people}
 
@@ -136,7 +141,7 @@ def _warn(earlier: Earlier, new: _New) -> str:
             f"the same people, publish one of the two only"
         )
     in_rows = claim_kind(new.claim.kind).holds_people
-    stands = earlier.history[0].sha256 == earlier.sha256 and not _is_at(earlier, new.output)
+    stands = earlier.counts and not _is_at(earlier, new.output)
     measure = ""
     if stands and earlier.history[0].holds_people and in_rows:
         measure = (
@@ -194,7 +199,7 @@ def _said(earlier: list[Earlier], new: _New, told: str) -> str:
     """Say who is in which releases (of many, in the first few), and then what they tell."""
     are_same = all(map(new.is_of_same, earlier))
     first, *more = [
-        (f"{each.people:,}" if each.people else "perhaps some", _place(each, new.output))
+        (f"{each.people:,}" if each.counts else "perhaps some", _place(each, new.output))
         for each in earlier
     ]
     stand = "of these people are" if are_same else "ids of these people stand"
@@ -209,14 +214,13 @@ def _said(earlier: list[Earlier], new: _New, told: str) -> str:
 
 def _place(earlier: Earlier, output: Path) -> str:
     """Name a release, and say how many others stood at its place before."""
-    name, history = quoted(earlier.folder.name), earlier.history
-    if _is_at(earlier, output) or history[0].sha256 != earlier.sha256:
-        many = len(history) > 1
-        what = f"{len(history):,} releases" if many else "the release"
-        return f"{what} that stood at {name} before"
-    before = len(history) - 1
-    stood = "one more" if before == 1 else f"{before:,} more"
-    return f"an earlier release, {name}" + (f", with {stood} that stood there" if before else "")
+    name, n = quoted(earlier.folder.name), len(earlier.history)
+    if not earlier.counts:
+        return f"{f'{n:,} releases' if n > 1 else 'the release'} that stood at {name} before"
+    more = f", and perhaps in {n - 1:,} more that stood there" if n > 1 else ""
+    if _is_at(earlier, output):
+        return f"the release that stood at {name} before{more}"
+    return f"an earlier release, {name}{more}"
 
 
 def _is_at(earlier: Earlier, output: Path) -> bool:
