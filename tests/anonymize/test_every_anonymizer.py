@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
@@ -211,3 +211,20 @@ def test_a_predictor_whose_fit_returns_nothing_is_used_all_the_same():
     ratings = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=1)
     anonymizer = PredictiveAnonymizer(3, predictor=FitsAndReturnsNothing(), seed=1)
     assert anonymizer.anonymize(ratings).private.groups.sizes.min() >= 3
+
+
+@pytest.mark.parametrize("name", ["padded k-gather", "k-coRating gecom similarity none", "drawn"])
+@pytest.mark.parametrize(
+    "scale", [RatingScale(0, 1e-11, 1e-12), RatingScale(0, 1e-9), RatingScale(0, 1e13, 1e12)]
+)
+def test_a_scale_that_no_release_can_tell_is_refused(name, scale):
+    """Labels have ten digits after the point: all of them were 0."""
+    rng = np.random.default_rng(1)
+    cells = [(user, item) for user in range(40) for item in rng.permutation(20)[:10]]
+    users, items = zip(*cells, strict=True)
+    ratings = Ratings.from_columns(
+        users, items, rng.integers(1, 6, 400) / 10 * scale.high, scale=scale
+    )
+    make = {**PREDICTIVE, **K_CORATERS, "drawn": lambda _: Synthesizer(epsilon=3.0)}[name]
+    with pytest.raises(RecveilError, match=r"a release tells ratings up to 1e\+12, in steps of"):
+        make(4).anonymize(ratings)

@@ -150,3 +150,9 @@ def test_no_way_around_the_refusal():
     for found in (understand(frame), understand(made), understand(frame, k=5)):
         with pytest.raises(RecveilError, match="used it"):
             PredictiveAnonymizer(5, seed=1).anonymize(found.ratings)
+
+
+@pytest.mark.filterwarnings("error")
+def test_ends_beyond_all_ratings_are_compared_in_silence():
+    ratings = Ratings.from_columns([1, 2], [1, 1], [3.0, 4.0], scale=RatingScale(0, 1e300, 1e300))
+    assert [count_people(ratings, side) for side in ("low", "high")] == [2, 0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recveil.errors import RecveilError
 from recveil.publish import Release
 from recveil.publish.expected import Expected
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ends import refuse_doubts
 from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
 from recveil.release.claim import Claim
@@ -20,6 +20,9 @@ from recveil.release.made_of import digest_of
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Records
 from recveil.release.sides import FileFormat, Layout, Private, Published
+
+# Labels have ten digits after the point; a release tells no rating beyond so much.
+FINEST_STEP, _LARGEST = 1e-9, 1e12
 
 Blocks = Callable[[], Iterator[Records]]
 
@@ -56,13 +59,39 @@ def check_people(
 
 
 def check_everybody_rated(ratings: Ratings, *, takes_unordered: bool = False) -> None:
-    """Raise a RecveilError if a user has no rating, or ratings are words without an order."""
+    """Raise a RecveilError if a user has no rating, or ratings are words without an order.
+
+    Or if the scale is one whose labels a release cannot tell.
+    """
+    check_scale(ratings.scale)
     if not takes_unordered:
         refuse_unordered(ratings, "this method")
     if (ratings.activity == 0).any():
         raise RecveilError(
             f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
             f"expected at least one of everybody; drop users without ratings"
+        )
+
+
+def check_scale(scale: RatingScale) -> None:
+    """Raise a RecveilError for a scale whose labels no release can tell.
+
+    Tenths of steps, and hundredths of a range without steps, are to be told apart.
+
+    Examples
+    --------
+    >>> try:
+    ...     check_scale(RatingScale(0, 1e-11, 1e-12))
+    ... except RecveilError as error:
+    ...     print(str(error).partition(";")[0])
+    scale 0:1e-11:1e-12: a release tells ratings up to 1e+12, in steps of 1e-08 or more
+    """
+    unit = scale.step if scale.step and not scale.is_fine else scale.range / 10
+    is_too_small = scale.range > 0 and unit < 10 * FINEST_STEP
+    if is_too_small or max(abs(scale.low), abs(scale.high)) > _LARGEST:
+        raise RecveilError(
+            f"scale {scale}: a release tells ratings up to {_LARGEST:g}, in steps of "
+            f"{10 * FINEST_STEP:g} or more; give ratings in another unit"
         )
 
 

@@ -9,6 +9,7 @@ from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.anonymize.base import (
+    FINEST_STEP,
     assemble,
     check_k,
     check_people,
@@ -363,6 +364,11 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
         raise RecveilError(
             f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
             f"not above the scale's range of {scale.range:g}"
+        )
+    if step < FINEST_STEP:
+        raise RecveilError(
+            f"rounding {round_labels!r}: labels have ten digits after the point, and finer steps "
+            f"would move them elsewhere; expected a step of {FINEST_STEP:g} or more, or 'none'"
         )
     return step
 

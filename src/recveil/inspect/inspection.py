@@ -184,6 +184,8 @@ class Inspection:
 def _end(ratings: Ratings, side: str) -> End:
     scale, values = ratings.scale, ratings.values
     width = scale.step / 2 if scale.step else 0.1 * scale.range
-    at_end = values <= scale.low + width if side == "low" else values >= scale.high - width
+    # The ends of a named scale may be beyond what ratings can be.
+    low, high = np.float64(scale.low + width), np.float64(scale.high - width)
+    at_end = values <= low if side == "low" else values >= high
     value = scale.low if side == "low" else scale.high
     return End(value, int(at_end.sum()), count_people(ratings, side))

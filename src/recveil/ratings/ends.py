@@ -169,7 +169,9 @@ def count_people(ratings: Ratings, side: str) -> int:
     """Count the people who used an end of the scale; of a continuous one, its outer tenth."""
     scale, values = ratings.scale, ratings.values
     width = (scale.step or 0.0) / 2 if scale.step else _OUTER * scale.range
-    at_end = values <= scale.low + width if side == "low" else values >= scale.high - width
+    # The ends of a named scale may be beyond what ratings can be.
+    low, high = np.float64(scale.low + width), np.float64(scale.high - width)
+    at_end = values <= low if side == "low" else values >= high
     users = np.searchsorted(ratings.indptr, np.flatnonzero(at_end), side="right")
     return int(np.unique(users).size)
 
