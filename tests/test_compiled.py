@@ -28,6 +28,37 @@ def test_without_a_place_for_its_cache_everything_still_runs():
     assert finished.stdout == "30\n"
 
 
+@pytest.mark.parametrize("cache", [None, ""])
+def test_without_a_home_nothing_is_kept_or_run_in_the_current_folder(tmp_path, cache):
+    """An unpacked folder called ~ might hold a cache, which is run."""
+    (tmp_path / "kernels.py").write_text(
+        textwrap.dedent("""
+        import os, pwd
+        def unknown(number):
+            raise KeyError(number)
+        pwd.getpwuid = unknown
+        from numba.core.caching import CacheImpl, UserWideCacheLocator
+        CacheImpl._locator_classes = [UserWideCacheLocator]  # beside it, nothing can be written
+        from recveil.compiled import compiled
+        @compiled()
+        def next(number):
+            return number + 1
+        assert next(1) == 2
+        """)
+    )
+    (tmp_path / "here").mkdir()
+    homes = ("HOME", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    surroundings = {name: value for name, value in os.environ.items() if name not in homes}
+    surroundings |= {} if cache is None else {"XDG_CACHE_HOME": cache}
+    subprocess.run(
+        [sys.executable, str(tmp_path / "kernels.py")],
+        cwd=tmp_path / "here",
+        env=surroundings,
+        check=True,
+    )
+    assert list((tmp_path / "here").iterdir()) == []
+
+
 def test_what_is_kept_can_be_written_by_nobody_else(tmp_path):
     """It is run; the library, too, is used where the umask is 0."""
     module = tmp_path / "kernels.py"

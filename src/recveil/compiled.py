@@ -5,11 +5,13 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from numba import njit
 from numba.core.bytecode import FunctionIdentity
+from numba.misc.appdirs import user_cache_dir
 
 _ONE_AT_A_TIME = RLock()
 # Numba tells helpers of one name apart, such as those that sort and those that only say in which
@@ -25,8 +27,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     """Compile a kernel at its first call, without the interpreter's lock.
 
     The result is kept on disk, so that later runs need not compile. In a container that can write
-    neither beside the package nor in a home folder, every run compiles anew. Whatever the umask,
-    nobody else can write what is kept: it is run.
+    neither beside the package nor in a home folder, or for a user without a home, every run
+    compiles anew. Whatever the umask, nobody else can write what is kept: it is run.
 
     Parameters
     ----------
@@ -43,6 +45,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        if _leads_to_the_current_folder():
+            return njit(nogil=True, **options)(kernel)
         try:
             with _written_by_nobody_else():  # it makes the folder
                 found = njit(nogil=True, cache=True, **options)(kernel)
@@ -53,6 +57,14 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         return found
 
     return decorate
+
+
+def _leads_to_the_current_folder() -> bool:
+    """Say whether numba might take a cache from the folder in which we run, and run what is there.
+
+    Without a home, ``~`` is a name like others; what one unpacks may hold a folder of that name.
+    """
+    return "NUMBA_CACHE_DIR" not in os.environ and not Path(user_cache_dir("numba")).is_absolute()
 
 
 def _keep_from_others(kernel: Any) -> None:

@@ -51,3 +51,9 @@ def test_another_archive_under_that_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(pooch, "retrieve", tampered)
     with pytest.raises(RecveilError, match="not the published archive"):
         fetch_movielens("1m", folder=tmp_path)
+
+
+def test_without_a_home_a_folder_is_asked_for(monkeypatch):
+    monkeypatch.setattr("pooch.os_cache", lambda _: "~/.cache/recveil")
+    with pytest.raises(RecveilError, match="no home to keep it in; name a folder"):
+        fetch_movielens("100k")

@@ -3,6 +3,7 @@
 import getpass
 import hashlib
 import json
+import pwd
 import socket
 from dataclasses import replace
 
@@ -68,6 +69,19 @@ def changed(out, **settings):
     manifest["settings"] |= settings
     file.write_text(json.dumps(manifest, indent=2) + "\n")
     belongs_again(out)
+
+
+def test_a_user_without_a_home_or_a_name_has_none_to_be_found(out, monkeypatch):
+    """As in a container that runs under a number."""
+
+    def unknown(*_):
+        raise KeyError(54321)
+
+    for name in ("HOME", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert found(out) == []
+    assert verify(out, private=f"{out}.private").holds
 
 
 class TestNothingIsThere:

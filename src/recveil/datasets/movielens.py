@@ -53,7 +53,12 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     import pooch
 
     archive, member, md5 = _ARCHIVES[name]
-    where = Path(folder) if folder is not None else pooch.os_cache("recveil")
+    where = Path(folder) if folder is not None else Path(pooch.os_cache("recveil"))
+    if folder is None and not where.is_absolute():
+        raise RecveilError(
+            f"MovieLens {name!r}: this user has no home to keep it in; name a folder, such as "
+            f"folder='movielens'"
+        )
     try:
         known = f"md5:{md5 or _published_sum(archive, where)}"
         files = pooch.retrieve(

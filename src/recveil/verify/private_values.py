@@ -4,6 +4,7 @@ import getpass
 import re
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,12 +250,12 @@ def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _
 
 def _of_this_machine(folder: Path) -> dict[str, list[str]]:
     """Return what would tell where a release was made."""
-    home = Path.home()
-    paths = [str(path) for path in (home, *folder.resolve().parents) if len(path.parts) > _ROOTS]
-    try:
+    homes, user = list[Path](), ""
+    with suppress(RuntimeError):  # in some containers a user has neither a home nor a name
+        homes = [Path.home()]
+    with suppress(KeyError, OSError):
         user = getpass.getuser()
-    except (KeyError, OSError):
-        user = ""
+    paths = [str(path) for path in (*homes, *folder.resolve().parents) if len(path.parts) > _ROOTS]
     host = socket.gethostname()
     long = [name for name in (host, host.partition(".")[0]) if len(name) >= _SHORTEST_NAME]
     return {
