@@ -29,7 +29,7 @@ from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest, private_twin
 from recveil.release.reader import read_twin
 from recveil.release.sides import Sides
-from recveil.verify.link_posterior import LinkPosterior, links_of_rows
+from recveil.verify.link_posterior import LinkPosterior
 
 Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str]
 
@@ -216,23 +216,18 @@ def fitted_presets(train: Ratings, presets: Iterable[Adversary] | None = None) -
 
 
 def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
-    """Return the posteriors of a release's links; None if all rows hold the same items.
+    """Return the posteriors of a release's links; None if nothing is told of them.
 
-    Rows that differ in their labels only are one row where the claim is about their items.
+    That is so if all rows hold the same items, and wherever an item may stand in a row though
+    nobody behind it rated it: the formula takes it that somebody did.
     """
-    table = opened.released
-    if table is None:
+    table, method = opened.released, opened.manifest.known_method
+    if table is None or (method is not None and method.no_links):
         return None
     lengths = np.diff(table.indptr)
     if lengths.min() == lengths.max() == np.unique(table.indices).size:
         return None
-    if not opened.manifest.claim.about.is_of_items:
-        return link_disclosure(train, table)
-    class_of, first = _item_sets(table)
-    sizes = np.bincount(class_of, weights=table.candidates.sizes).astype(np.int64)
-    rows = UserRows(table.indptr, table.indices, table.values).take(first)
-    held = rows.matrix(train.n_items, np.ones(rows.indices.size))
-    return links_of_rows(held, sizes, train.support / train.n_users)
+    return link_disclosure(train, table)
 
 
 def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> None:

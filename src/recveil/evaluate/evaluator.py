@@ -236,9 +236,8 @@ class Evaluator:
             return _Disclosed(attacked, links, (*of_likes, _unknown_rows(opened)))
         notes = [_NO_MEMBERSHIP] if self.with_membership and chosen is None else []
         if links is None:
-            notes.append(_NO_LINKS)
-        elif opened.manifest.claim.about.is_of_items:
-            notes.append(_LINKS_OF_ITEMS)
+            method = opened.manifest.known_method
+            notes.append((method and method.no_links) or _NO_LINKS)
         notes += [] if attacked is None else attacked.warnings()
         return _Disclosed(attacked, links, (*of_likes, *notes))
 
@@ -301,10 +300,6 @@ _OF_LIKES = (
 _NO_LINKS = (
     "All rows hold the same items, so that no probability follows from an item's standing in a "
     "row. Their labels tell more of who rated what."
-)
-_LINKS_OF_ITEMS = (
-    "The probabilities of links look at the items of the rows alone; the ratings, which differ "
-    "among the people who share the items, may tell more."
 )
 
 
