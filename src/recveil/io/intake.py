@@ -18,6 +18,7 @@ from recveil.io.read import read_source
 from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value, with_ends
 from recveil.progress import busy
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.alike_ids import tell_ids
 from recveil.ratings.assemble import Duplicates
 from recveil.ratings.build import build, tell_dropped
 from recveil.ratings.columns import Feedback, Locate
@@ -387,6 +388,7 @@ def _read(
         off_scale_dropped=built.off_scale_dropped,
         notes=(
             *told,
+            *tell_ids(built.users, built.items),
             *(said if how.reads_times else []),
             *tell_dropped(built, how.duplicates, how.feedback),
         ),

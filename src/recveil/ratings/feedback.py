@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
+from recveil.ratings.alike_ids import tell_nothings
 from recveil.ratings.columns import (
     Feedback,
     Locate,
@@ -387,9 +388,10 @@ def meaning_of_words(scale: RatingScale) -> list[str]:
 
 
 def _tell_words(scale: RatingScale) -> list[str]:
-    """Say which words look like one."""
-    return [
-        f"{quoted(one)} and {quoted(other)} differ in capital letters or spaces alone, and were "
-        f"taken for two words; if they are one, mend the table."
+    """Say which words look like one, and which like none."""
+    pairs = [
+        f"{quoted(one)} and {quoted(other)} differ in capital letters, spaces or the code of a "
+        f"letter alone, and were taken for two words; if they are one, mend the table."
         for one, other in alike(scale.words)
     ]
+    return [*pairs, *tell_nothings(scale.words, "word")]

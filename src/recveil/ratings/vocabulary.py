@@ -2,6 +2,7 @@
 
 import csv
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from recveil.errors import RecveilError, listed, quoted
@@ -103,7 +104,7 @@ def words_in(text: str) -> tuple[str, ...]:
 
 
 def alike(words: Iterable[str]) -> list[tuple[str, str]]:
-    """Return pairs of words that differ in nothing but capital letters and spaces.
+    """Return pairs of words that differ in capital letters, spaces or codes of letters alone.
 
     Examples
     --------
@@ -131,4 +132,4 @@ def nearest_word(text: str, words: Iterable[str]) -> str | None:
 
 
 def _folded(word: str) -> str:
-    return "".join(word.casefold().split())
+    return "".join(unicodedata.normalize("NFC", word).casefold().split())

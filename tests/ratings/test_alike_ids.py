@@ -1,0 +1,61 @@
+"""Ids that may be one person, or nobody, are told, and never put together."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recveil.inspect import inspect
+from recveil.io import understand
+from recveil.ratings import RatingScale
+from recveil.ratings.alike_ids import tell_alike_ids, tell_nothings
+
+NFC, NFD = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize("other", ["101.0", "0101", " 101", "101\t", "101.00"])
+def test_two_spellings_of_a_number(tmp_path, other):
+    path = tmp_path / "plays.csv"
+    path.write_text(f"user,item,rating\n101,1,4\n{other},2,3\n7,1,2\n")
+    reading = understand(path)
+    assert reading.ratings.n_users == 3
+    (note,) = (note for note in reading.notes if "3 users may be 2: " in note)
+    assert "'101'" in note
+    assert note in inspect(path).reading.notes
+
+
+def test_parts_and_columns_of_several_types(tmp_path):
+    (tmp_path / "h").mkdir()
+    for at, rows in enumerate(("101,1,4\n7,2,5\n", "101.0,3,4\n7.0,4,5\n")):
+        (tmp_path / "h" / f"part-{at}.csv").write_text(f"user,item,rating\n{rows}")
+    assert any("4 users may be 2: " in note for note in understand(tmp_path / "h").notes)
+
+
+def test_items_and_letters_of_two_codes():
+    told = tell_alike_ids(np.array([NFC, NFD, "tea"], object), "item")
+    assert told[0].startswith("3 items may be 2: ")
+
+
+@pytest.mark.parametrize(
+    "labels", [[7, 12], ["101", "1010", "1.5", "1.50"], ["-7", "7"], ["Ann", "ann"], ["a01", "a1"]]
+)
+def test_what_differs_is_no_note(labels):
+    given = np.array(labels, None if isinstance(labels[0], int) else object)
+    assert tell_alike_ids(given, "user") == []
+
+
+def test_what_programs_write_for_nothing(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("user,item,rating\nNA,1,4\nnan,2,3\nann,2,4\nnull,1,5\n")
+    (note,) = (note for note in understand(path).notes if "may stand for nothing" in note)
+    assert note.startswith("'NA', 'nan', 'null' among the users")
+    assert tell_nothings(["nancy", "nation"], "user") == []
+
+
+def test_words_that_look_like_one_or_none():
+    rows = {"user": [1, 2, 3], "item": [1, 1, 1], "rating": [NFC, NFD, "NA"]}
+    notes = understand(pa.table(rows), words="all").notes
+    assert any("the code of a letter alone" in note for note in notes)
+    assert any(note.startswith("'NA' among the words") for note in notes)
+    named = RatingScale.of_words("up,down", ordered=False)
+    rows["rating"] = ["up", "down", "up"]
+    assert not understand(pa.table(rows), scale=named).notes
