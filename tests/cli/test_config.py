@@ -62,6 +62,14 @@ class TestTaken:
         assert err.splitlines()[0] == 'recveil.toml gives layout = "users"; what is typed wins.'
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 6
 
+    @pytest.mark.parametrize("said", [("--counts", "log"), ("--scale", "1:9:1")])
+    def test_what_is_typed_wins_over_what_cannot_stand_beside_it(self, run, tmp_path, said):
+        (tmp_path / "plays.csv").write_text("user,item,plays\nann,7,4\nben,7,9\n")
+        put(tmp_path, '[inspect]\nlikes = true\nrating = "plays"\n')
+        code, out, err = run("inspect", "plays.csv", *said)
+        assert (code, err) == (0, 'recveil.toml gives rating = "plays"; what is typed wins.\n')
+        assert "Read 2 ratings" in out
+
     def test_even_a_default_typed_wins(self, run, tmp_path):
         put(tmp_path, "[convert]\ntimes = false\n")
         run("convert", "ratings.csv", "with.csv", "--times")

@@ -21,6 +21,9 @@ from recveil.cli.settings_file import (
 )
 from recveil.errors import printable
 
+# Of each of these only one can be given: the one that is typed.
+_ONE_OF = (("scale", "order", "words", "likes", "counts"), ("query", "table"))
+
 
 @brief
 class Settings(NamedTuple):
@@ -47,15 +50,30 @@ class Settings(NamedTuple):
         taken = {
             self.names[parameter]: value
             for parameter, value in self.values.items()
-            if _came_from_file(self.context, parameter)
+            if _came_from_file(self.context, parameter) and parameter not in self.beaten()
         }
         if taken:
             print(printable(f"{taken_in_words(self.path, taken)}."), file=sys.stderr)
 
+    def beaten(self) -> set[str]:
+        """Return which parameters do not count, as another one of their kind was typed."""
+        return {
+            parameter
+            for kind in _ONE_OF
+            if any(_source(self.context, each) == "COMMANDLINE" for each in kind)
+            for parameter in kind
+            if _came_from_file(self.context, parameter)
+        }
+
 
 def _came_from_file(context: typer.Context, parameter: str) -> bool:
+    return _source(context, parameter) == "DEFAULT_MAP"
+
+
+def _source(context: typer.Context, parameter: str) -> str:
+    """Return the name of where the value of a parameter came from; nothing if it has none."""
     source: Any = context.get_parameter_source(parameter)
-    return source is not None and source.name == "DEFAULT_MAP"
+    return "" if source is None else str(source.name)
 
 
 def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
@@ -107,6 +125,7 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
     def run(*own: Any, config: Settings | None = None, **given: Any) -> None:
         if config is not None:
             config.tell()
+            given |= {each: signature.parameters[each].default for each in config.beaten()}
         verb(*own, **given)
 
     added = inspect.Parameter(
