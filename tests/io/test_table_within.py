@@ -378,3 +378,9 @@ class TestOddValues:
         made.close()
         with pytest.raises(RecveilError, match=r"shop\.db: it holds text that is no UTF-8"):
             understand(tmp_path / "shop.db", table="r")
+
+
+def test_a_matrix_in_a_workbook_is_not_called_damaged(tmp_path):
+    path = book(tmp_path / "wide.xlsx", Sheet=[("user", 900, 901), ("ann", 4, 5), ("ben", 3, None)])
+    with pytest.raises(RecveilError, match=r"wide\.xlsx: an Excel workbook, of which no matrix is"):
+        understand(path, wide=True)

@@ -125,6 +125,13 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
     RecveilError
         For a file that is no text.
     """
+    with naming(path):
+        several = _of_several(path)
+    if several is not None:
+        raise RecveilError(
+            f"{path.name}: {several[1]}, of which no matrix is read (wide, --wide); save the table "
+            f"as CSV, and name that"
+        )
     mark = layout.delimiter
     if mark is None and format is None:
         with naming(path), opened_text(path) as text:
