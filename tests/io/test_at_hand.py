@@ -1,6 +1,8 @@
 """What a source names, and that no output destroys it under another name."""
 
+import os
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ import pytest
 from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.errors import RecveilError
+from recveil.inspect import inspect
 from recveil.io import file_at
+from recveil.io.at_hand import at_hand
 from recveil.publish import convert
 
 
@@ -76,3 +80,22 @@ class TestNothingDestroysTheSource:
         source = source.replace("shop.db", "out/shop.db")
         with pytest.raises(RecveilError, match=r"holds more than a release \(shop\.db\)"):
             anonymize(source, inner, table="ratings", k=2, force=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_pipe_in_the_place_of_a_database_is_not_waited_for(tmp_path, scheme):
+    os.mkfifo(tmp_path / "shop.db")
+    with pytest.raises(RecveilError, match=r"shop\.db: is a pipe"):
+        inspect(f"{scheme}:///{tmp_path}/shop.db")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+def test_a_pipe_by_the_address_of_a_file_is_copied(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    writer = threading.Thread(target=(tmp_path / "pipe.csv").write_text, args=("ann,film,1",))
+    writer.start()
+    with at_hand(f"file://{tmp_path}/pipe.csv") as path:
+        assert path.is_file()
+        assert path.read_text() == path.read_text() == "ann,film,1"
+    writer.join()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recveil.databases import Address, address_of, is_given_as_path, kind_of_file, scheme_of
 from recveil.databases.address import NAMES
+from recveil.devices import is_device
 from recveil.errors import RecveilError, shortened
 from recveil.io.files import naming
 from recveil.io.pipes import STANDARD, spooled
@@ -44,7 +45,8 @@ def at_hand(source: str | PathLike[str]) -> Iterator[Path | Address]:
         with fetched(str(source)) as path:
             yield path
     elif scheme == "file":
-        yield local_path(str(source))
+        with spooled(local_path(str(source))) as path:
+            yield path
     elif (address := address_of(source)) is None:
         raise RecveilError(
             f"{shortened(scheme, 20)}://: such addresses are not read; expected a file, "
@@ -120,6 +122,11 @@ def file_at(source: object) -> Path | None:
 def _database_file(address: Address) -> Path:
     """Return the path of a database's file, if it is one of that kind."""
     path = Path(address.place)
+    if is_device(path):  # it may be waited for without end, and databases are read in any order
+        raise RecveilError(
+            f"{path.name}: is a pipe or a device; expected the file of a {address.name} database; "
+            f"copy it to a file"
+        )
     with naming(path):
         if kind_of_file(path) != address.kind:
             raise RecveilError(
