@@ -66,7 +66,7 @@ async def _upload(request: Request) -> Response:
 def _name(request: Request) -> Response:
     """Take what somebody names: it is read where it lies."""
     bench = bench_of(request)
-    place = place_of(form_of(request).get("place", ""))
+    place = place_of(form_of(request).get("place", ""), is_release=True)
     bench.project.keep(_KEPT, {"name": place.name, "place": place.path, "dropped": False})
     bench.project.note(f"named {place.path} to be checked")
     _start(bench, {}, with_table=True)

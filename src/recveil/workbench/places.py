@@ -11,6 +11,7 @@ from recveil.brief import brief
 from recveil.databases import address_of, scheme_of
 from recveil.databases.address import quoted_path
 from recveil.errors import RecveilError, shortened
+from recveil.io.remote import local_path
 
 # Names of what is secret among the settings behind an address, as sslpassword and X-Amz-Signature.
 _SECRET = re.compile(
@@ -35,14 +36,20 @@ class NamedPlace(NamedTuple):
     path: str
 
 
-def place_of(text: str) -> NamedPlace:
+def place_of(text: str, *, is_release: bool = False) -> NamedPlace:
     """Return the place that somebody names: a path, a pattern of part files, or an address.
+
+    Parameters
+    ----------
+    text : str
+    is_release : bool
+        Whether it is to be checked: what was published is a folder or a file.
 
     Raises
     ------
     RecveilError
-        If nothing is there, it is no file or folder, or an address holds a password, which would be
-        kept in the project.
+        If nothing is there, it is no file or folder, an address of a release, or one that holds a
+        password, which would be kept in the project.
 
     Examples
     --------
@@ -61,28 +68,15 @@ def place_of(text: str) -> NamedPlace:
             "the address holds a password, which would be kept in the project; leave it out, and "
             "give it in the environment (PGPASSWORD) or in the service's own file"
         )
-    if scheme_of(text) is not None:
-        return _address(text)
-    where = shortened(text)
-    try:
-        path = Path(text).expanduser().absolute()
-        if has_magic(text) and not path.exists():
-            return NamedPlace(path.name, str(path))
-        if not path.exists():
-            raise RecveilError(f"{where}: no such file or folder; name one from the root on")
-        if not (path.is_file() or path.is_dir()):
-            raise RecveilError(f"{where}: is neither a file nor a folder; name one")
-        if not os.access(path, os.R_OK):
-            raise RecveilError(f"{where}: may not be read; ask its owner, or name another")
-    except RuntimeError:  # ~ of somebody who is not here
+    scheme = scheme_of(text)
+    if scheme is not None and is_release:
         raise RecveilError(
-            f"{where}: no such user's folder; name a path from the root on"
-        ) from None
-    except OSError as error:
-        raise RecveilError(
-            f"{where}: cannot be looked at ({error.strerror}); name another"
-        ) from None
-    return NamedPlace(path.name or str(path), str(path))
+            f"{shortened(text)}: is an address ({shortened(scheme, 20)}), where the folder of a "
+            f"release or a file was expected; copy it to this machine, and name the copy"
+        )
+    if scheme == "file":  # so that it is seen when it changes
+        return _path(str(local_path(text)))
+    return _path(text) if scheme is None else _address(text)
 
 
 def holds_password(address: str) -> bool:
@@ -110,3 +104,26 @@ def _address(text: str) -> NamedPlace:
         path = Path(found.place).absolute()
         return NamedPlace(path.name, f"{found.kind}:///{quoted_path(path)}")
     return NamedPlace(shortened(text), text)
+
+
+def _path(text: str) -> NamedPlace:
+    where = shortened(text)
+    try:
+        path = Path(text).expanduser().absolute()
+        if has_magic(text) and not path.exists():
+            return NamedPlace(path.name, str(path))
+        if not path.exists():
+            raise RecveilError(f"{where}: no such file or folder; name one from the root on")
+        if not (path.is_file() or path.is_dir()):
+            raise RecveilError(f"{where}: is neither a file nor a folder; name one")
+        if not os.access(path, os.R_OK):
+            raise RecveilError(f"{where}: may not be read; ask its owner, or name another")
+    except RuntimeError:  # ~ of somebody who is not here
+        raise RecveilError(
+            f"{where}: no such user's folder; name a path from the root on"
+        ) from None
+    except OSError as error:
+        raise RecveilError(
+            f"{where}: cannot be looked at ({error.strerror}); name another"
+        ) from None
+    return NamedPlace(path.name or str(path), str(path))

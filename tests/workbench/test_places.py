@@ -1,0 +1,25 @@
+"""Where a table lies that somebody names."""
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.workbench.places import place_of
+
+
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "sqlite:///shop.db", "s3://bucket/release", "http://host/a"]
+)
+def test_what_is_checked_has_no_address(address):
+    """It was once read as a path, and lost a slash: file:/etc/passwd."""
+    with pytest.raises(RecveilError, match="is an address") as refused:
+        place_of(address, is_release=True)
+    assert address in str(refused.value)
+
+
+def test_the_address_of_a_file_is_its_path(tmp_path):
+    """So that it is seen when the file changes."""
+    (tmp_path / "my shop.csv").write_text("ann,film,1")
+    found = place_of(f"file://{tmp_path}/my%20shop.csv")
+    assert found.path == str(tmp_path / "my shop.csv")
+    with pytest.raises(RecveilError, match="no such file"):
+        place_of(f"file://{tmp_path}/nothing.csv")
