@@ -3,6 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +117,22 @@ def test_others_are_answered_while_a_disk_is_slow(named, monkeypatch):
 def test_patterns_that_name_no_files(tmp_path):
     for place in ("a**b", "nothing/*.csv", "[a"):
         assert state_of(str(tmp_path / place)) == ""
+
+
+def test_the_same_bytes_dropped_again_are_the_same_table(browser, quick, small_table):
+    browser.drop("t.csv", small_table)
+    browser.wait("data", "risk")
+    (table,) = browser.bench.project.inputs()
+    before = seen.state_of_table(table)
+    made = browser.bench.project.begin_job("release", "release", {"seen": before}, "", table.id)
+    browser.drop("t.csv", small_table)
+    browser.wait("data", "risk")
+    assert browser.bench.project.inputs() == [table]
+    assert seen.is_of_it(browser.bench.project, table, made)
+    assert "has changed since" not in browser.get("/data").text
+    browser.bench.project.end_job(made.id, "done")
+    copy = Path(table.place)
+    copy.write_bytes(small_table + b"new,1,3\n")
+    assert "has changed since" in browser.get("/data").text, "somebody changed the copy"
+    copy.unlink()
+    assert "has changed since" in browser.get("/data").text

@@ -30,7 +30,7 @@ from recveil.workbench.entries import Input, Job
 from recveil.workbench.frontier_drawing import draw
 from recveil.workbench.numbering import NUMBER
 from recveil.workbench.question import Question
-from recveil.workbench.seen import is_of_it, refuse_changed, state_of
+from recveil.workbench.seen import is_of_it, refuse_changed, state_of_table
 from recveil.workbench.settings_table import tabulate
 
 _ROOM = "choose"
@@ -139,7 +139,7 @@ def _start(request: Request) -> Response:
         "methods": methods,
         "ks": ks,
         "shadows": shadows,
-        "seen": state_of(chosen.place),
+        "seen": state_of_table(chosen),
     }
     told = {"methods": ",".join(methods), "k": ",".join(map(str, ks)), "shadows": shadows}
     command = command_of(

@@ -15,7 +15,7 @@ from recveil.workbench.entries import Input, Job
 from recveil.workbench.places import place_of
 from recveil.workbench.risk_room import job_of_risk, start_auditing
 from recveil.workbench.said import COLUMNS, said_in
-from recveil.workbench.seen import state_of
+from recveil.workbench.seen import state_of, state_of_table
 from recveil.workbench.uploads import INPUTS, Uploaded
 
 _ROOM = "data"
@@ -121,7 +121,7 @@ def start_inspecting(bench: Bench, table: Input) -> Job:
     return bench.jobs.start(
         _ROOM,
         "inspect",
-        {"source": table.place, "reading": table.reading, "seen": state_of(table.place)},
+        {"source": table.place, "reading": table.reading, "seen": state_of_table(table)},
         command=command,
         input=table.id,
         then=audit_next,

@@ -22,7 +22,7 @@ from recveil.workbench.entries import Input, Job
 from recveil.workbench.jobs import Running
 from recveil.workbench.numbering import NUMBER
 from recveil.workbench.releasing_tasks import ATTACKED
-from recveil.workbench.seen import is_of_it, refuse_changed, state_of
+from recveil.workbench.seen import is_of_it, refuse_changed, state_of_table
 from recveil.workbench.verdict_told import say_verdict
 from recveil.workbench.zipping import DESCRIPTION, Zipped, published_files, zipped
 
@@ -97,7 +97,7 @@ def _make(request: Request) -> Response:
         "output": str(output),
         "k": k,
         "options": options,
-        "seen": state_of(chosen.place),
+        "seen": state_of_table(chosen),
     }
     with bench.beginning:  # two tabs may ask at once
         if bench.jobs.running_in(_ROOM) is not None:

@@ -21,7 +21,7 @@ from recveil.workbench.entries import Input, Job
 from recveil.workbench.looking_tasks import AUDIT_PAGE
 from recveil.workbench.numbering import NUMBER
 from recveil.workbench.project import RESULT
-from recveil.workbench.seen import refuse_changed, state_of
+from recveil.workbench.seen import refuse_changed, state_of_table
 
 _ROOM, _DRAWING = "risk", "page of the audit"
 # Tasks that have an audit's page drawn.
@@ -92,7 +92,7 @@ def start_auditing(bench: Bench, table: Input, *, curves: bool) -> Job:
             "source": table.place,
             "reading": table.reading,
             "curves": curves,
-            "seen": state_of(table.place),
+            "seen": state_of_table(table),
         },
         command=command,
         input=table.id,

@@ -53,6 +53,30 @@ def state_of(place: str) -> str:
     return hashlib.sha256("\n".join(states).encode()).hexdigest()[:32] if states else ""
 
 
+def state_of_table(table: Input) -> str:
+    """Return the state of a table: of one that was dropped, its digest, however often it comes.
+
+    Its copy may be a new file each time. Whoever changes the copy by hand changes its size; if it
+    is gone, the state is empty.
+
+    Parameters
+    ----------
+    table : Input
+
+    Raises
+    ------
+    RecveilError
+        As for `state_of`.
+    """
+    if not table.digest:
+        return state_of(table.place)
+    try:
+        size = Path(table.place).stat().st_size
+    except OSError:
+        return ""
+    return hashlib.sha256(f"{table.digest} {size}".encode()).hexdigest()[:32]
+
+
 def looked_at(project: Project, table: Input) -> str:
     """Return the state in which a table was when it was looked at last; empty if nobody knows."""
     last = project.last_job("data", table.id)
@@ -65,7 +89,7 @@ def has_changed(project: Project, table: Input | None) -> bool:
     if table is None or not seen:
         return False
     try:
-        return state_of(table.place) != seen
+        return state_of_table(table) != seen
     except RecveilError:  # so much has come since
         return True
 
