@@ -425,3 +425,23 @@ def test_what_is_damaged_is_told_on_a_page(browser):
     answer = browser.get("/data")
     assert answer.status_code == 400
     assert "was damaged" in answer.text
+
+
+def test_where_a_result_is_lost_the_page_is_there_to_run_it_again(browser, quick, small_table):
+    """It once was an error page that said so, on the only address with a button for it."""
+    browser.drop("shop.csv", small_table)
+    browser.wait("data", "risk")
+    project = browser.bench.project
+    job = project.begin_job("release", "release", {"output": "", "seen": ""}, "", 1)
+    project.end_job(job.id, "done")
+    for each in project.jobs():
+        (project.job_folder(each.id) / "result.json").unlink(missing_ok=True)
+    for room in ("data", "risk", "release"):
+        answer = browser.get(f"/{room}")
+        assert answer.status_code == 200, room
+        assert "cannot be read any more" in answer.text, room
+        assert 'method="post"' in answer.text
+    assert browser.get("/choose").status_code == 200
+    browser.send("/data/reading")
+    browser.wait("data", "risk")
+    assert "cannot be read" not in browser.get("/data").text + browser.get("/risk").text

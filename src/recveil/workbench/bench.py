@@ -78,7 +78,7 @@ class Bench:
             What the template tells, by name.
         """
         chosen = self.project.chosen_input()
-        told = {"unnoted": self.jobs.unnoted(), **told}
+        told = {"unnoted": self.project.lost | self.jobs.unnoted(), **told}
         return self._write(request, name, status, chosen, has_changed(self.project, chosen), told)
 
     def error_page(self, request: "Request", status: int, why: str) -> "Response":
@@ -129,7 +129,7 @@ def needed_table(bench: Bench) -> Input:
 def is_inspected(bench: Bench, table: Input | None) -> bool:
     """Say whether it is understood what is in a table."""
     last = None if table is None else bench.project.last_job("data", table.id)
-    return last is not None and last.state == "done"
+    return bench.project.result(last) is not None
 
 
 def newest_of(bench: Bench, room: str, table: Input) -> Job | None:

@@ -30,6 +30,8 @@ class Project:
     folder : path
     is_new : bool
         Whether nothing was known in it.
+    lost : dict of int to str
+        Why what some jobs have found cannot be read, by their numbers.
 
     Raises
     ------
@@ -52,6 +54,7 @@ class Project:
     def __init__(self, folder: Path) -> None:
         make_folder(folder.absolute())
         self.folder = folder.resolve()
+        self.lost: dict[int, str] = {}
         self._lock_file = take(self.folder)
         try:
             self._store = Store(self.folder / DATABASE)
@@ -218,16 +221,23 @@ class Project:
         return self.folder_for("jobs", str(number))
 
     def result(self, job: Job | None) -> dict[str, Any] | None:
-        """Return what a job that is done has found; None if there is none, or it is not done."""
+        """Return what a job that is done has found; None if there is none, or it is not done.
+
+        If it cannot be read, there is none, and `lost` says why: whoever begins it again must find
+        the page on which that is done.
+        """
         if job is None or job.state != "done":
             return None
         file = self.folder / "jobs" / str(job.id) / RESULT
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
+            found = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise RecveilError(
-                f"{file}: the result cannot be read ({reason_of(error)}); run it again"
-            ) from None
+            self.lost[job.id] = (
+                f"{file}: what it found cannot be read any more ({reason_of(error)}); run it again"
+            )
+            return None
+        self.lost.pop(job.id, None)
+        return found
 
     # What was done, and what was chosen
 
