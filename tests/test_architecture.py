@@ -18,8 +18,8 @@ SOURCE = Path(recveil.__file__).parent
 # A package imports packages of lower floors only; none of the same floor.
 FLOORS = {
     **dict.fromkeys(["errors", "brief", "compiled", "lifeline", "threads"], 0),
-    **dict.fromkeys(["ahead", "bits", "blas", "charts", "databases", "devices", "locks"], 1),
-    **dict.fromkeys(["memory", "parents", "progress"], 1),
+    **dict.fromkeys(["ahead", "bits", "blas", "charts", "databases", "devices", "folders"], 1),
+    **dict.fromkeys(["locks", "memory", "parents", "progress"], 1),
     **dict.fromkeys(["beside", "decoding", "ratings"], 2),
     **dict.fromkeys(["io", "predict", "group", "release"], 3),
     **dict.fromkeys(["datasets", "inspect", "verify", "attack"], 4),

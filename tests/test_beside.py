@@ -220,8 +220,9 @@ class TestWriting:
             beside.touch(0o666)
         assert mode(tmp_path / "page.html") == 0o600
 
-    def test_a_folder_is_its_owner_s_alone(self, tmp_path, umask):
-        umask(0)
+    @pytest.mark.parametrize("mask", [0, 0o777])
+    def test_a_folder_is_its_owner_s_alone(self, tmp_path, umask, mask):
+        umask(mask)
         with folder_beside(tmp_path, ".work-") as folder:
             assert (mode(folder), mode(folder / "lock")) == (0o700, 0o600)
 

@@ -19,8 +19,8 @@ from uuid import uuid4
 
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, shortened
+from recveil.folders import Parent, make_folder
 from recveil.locks import FOR_OWNER, LOCK, abandoned, held
-from recveil.parents import Parent
 
 # What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
@@ -246,7 +246,7 @@ def folder_beside(parent: Path, prefix: str, settle: Settle | None = None) -> It
     folder = parent / f"{prefix}{uuid4().hex[:8]}"
     left = [folder]
     with _removed_in_the_end(left, is_settled=settle is not None):
-        folder.mkdir(mode=0o700)
+        make_folder(folder)
         with held(folder / LOCK), _settled(left, settle):
             yield folder
 

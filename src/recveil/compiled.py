@@ -94,7 +94,7 @@ def _written_by_nobody_else() -> Iterator[None]:
     """
     with _ONE_AT_A_TIME:
         before = os.umask(0o077)
-        os.umask(before | 0o022)
+        os.umask((before | 0o022) & 0o077)  # some take from the owner, too
         try:
             yield
         finally:

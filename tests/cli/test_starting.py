@@ -136,17 +136,20 @@ def test_without_a_limit_nothing_is_watched(monkeypatch):
     assert stop.value.code == 3
 
 
-def test_nothing_is_written_that_others_can_write_to():
-    """Compiled code neither, which libraries write, and which is run."""
+@pytest.mark.parametrize(
+    ("given", "taken"), [(0, 0o022), (0o027, 0o027), (0o777, 0o077), (0o400, 0o022)]
+)
+def test_nothing_is_written_that_others_can_write_to(given, taken):
+    """Compiled code neither, which libraries write, and which is run; its owner can read it."""
     say = "lambda _: print(os.umask(0))"
     start = f"import os; from recveil.cli import entry, starting; entry.main = {say}; "
     found = subprocess.run(
-        [sys.executable, "-c", f"{start} os.umask(0); starting.main()"],
+        [sys.executable, "-c", f"{start} os.umask({given}); starting.main()"],
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert int(found.stdout) == 0o022
+    assert int(found.stdout) == taken
 
 
 def test_who_is_killed_takes_the_verb_along(tmp_path):

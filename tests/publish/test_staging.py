@@ -68,7 +68,12 @@ def belongs_together(folder):
 class TestModes:
     @pytest.mark.parametrize(
         ("mask", "file", "folder"),
-        [(0o000, "0o644", "0o755"), (0o002, "0o644", "0o755"), (0o077, "0o600", "0o700")],
+        [
+            (0o000, "0o644", "0o755"),
+            (0o002, "0o644", "0o755"),
+            (0o077, "0o600", "0o700"),
+            (0o777, "0o600", "0o700"),
+        ],
     )
     def test_nobody_else_may_write_whatever_the_umask(
         self, release, tmp_path, umask, mask, file, folder

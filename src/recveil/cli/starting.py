@@ -39,8 +39,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Libraries do not all say that they got no memory: some abort. Who watches over the process
     that runs the verb can.
     """
-    # Nothing is written that others can write to, compiled code neither.
-    os.umask(os.umask(0o022) | 0o022)
+    # Nothing is written that others can write to, compiled code neither, or that its owner cannot
+    # read again: some umasks take from them, too.
+    os.umask((os.umask(0o077) | 0o022) & 0o077)
     _take_closed_streams()
     addresses, data = address_space(), data_size()
     _refuse_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")

@@ -27,6 +27,7 @@ from recveil.devices import (
 from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.words_evaluator import WordsEvaluator
+from recveil.folders import make_folder
 from recveil.memory import lacks_memory, not_enough
 from recveil.progress import THE_REST, parts
 from recveil.publish import write_release
@@ -102,9 +103,9 @@ def open_folder(out: Path) -> None:
     if (out / CELLS).is_dir():
         _refuse_prepared(out)
     try:
-        out.mkdir(mode=0o700, exist_ok=True)
+        make_folder(out, exist_ok=True)
         out.chmod(0o700)
-        (out / CELLS).mkdir(mode=0o700, exist_ok=True)
+        make_folder(out / CELLS, exist_ok=True)
     except OSError as error:
         raise RecveilError(
             f"{out}: cannot be written ({error.strerror}); choose another output"

@@ -13,6 +13,7 @@ from typing import IO, NoReturn, cast
 
 from recveil.beside import folder_beside, refuse_in_release, sweep
 from recveil.errors import MachineError, RecveilError, first_line_of
+from recveil.folders import make_folder
 
 STANDARD = "-"
 _PIECE = 1 << 20
@@ -119,7 +120,7 @@ def temporary_folder() -> Iterator[Path]:
         try:
             folder = stack.enter_context(folder_beside(parent, _PREFIX))
             inner = folder / "files"  # beside them stands the lock, whose name may be a pipe's, too
-            inner.mkdir(mode=0o700)
+            make_folder(inner)
         except OSError as error:
             _refuse_temporary(parent, error)
         yield inner

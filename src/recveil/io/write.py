@@ -19,6 +19,7 @@ from recveil.beside import (
 )
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, quoted
+from recveil.folders import make_folder
 from recveil.io.other_layouts import write_lenskit, write_recbole
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.io.written_text import write_csv, write_inter, write_plain, written_table
@@ -153,7 +154,7 @@ def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
         sweep(target.parent, rf"{re.escape(prefix)}[0-9a-f]{{8}}")
         with folder_beside(target.parent, prefix) as staging:
             new = staging / "new"
-            new.mkdir(mode=0o700)
+            make_folder(new)
             write(ratings, new, target)
             for file in new.iterdir():
                 file.chmod(0o600)

@@ -13,7 +13,7 @@ from pathlib import Path
 from recveil.beside import Settle, folder_beside, placing, refuse_in_release
 from recveil.devices import refuse_traps
 from recveil.errors import RecveilError, listed
-from recveil.parents import Parent
+from recveil.folders import Parent, make_folder
 from recveil.publish.alone import alone
 from recveil.publish.history import keep_history
 from recveil.publish.settling import (
@@ -63,8 +63,8 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     made: list[os.stat_result] = []
     undo = undoing(folder, private, lambda: any(_is_there(private, each) for each in made))
     with _staged(folder, undo) as (staging, alone_there):
-        (staging / NEW_PRIVATE).mkdir(mode=0o700)
-        (staging / NEW).mkdir(mode=0o755)
+        make_folder(staging / NEW_PRIVATE)
+        make_folder(staging / NEW, 0o755)
         made.append((staging / NEW_PRIVATE).stat())
         yield staging / NEW, staging / NEW_PRIVATE
         _set_modes(staging / NEW)
@@ -98,7 +98,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     check_target(folder, force=force)
     _refuse_twin(private)
     with _staged(folder, undoing(folder, private, lambda: False)) as (staging, alone_there):
-        (staging / DRAWN).mkdir(mode=0o755)
+        make_folder(staging / DRAWN, 0o755)
         yield staging / DRAWN
         _set_modes(staging / DRAWN)
         away = [(folder, staging / OLD)] if force else []

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted, reason_of
+from recveil.folders import make_folder
 from recveil.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.memory import in_words
 from recveil.release.manifest import MANIFEST
@@ -73,7 +74,7 @@ def unpack_release(path: Path, folder: Path) -> Unpacked:
         is packed in an unusual way, or grows beyond measure.
     """
     for each in (folder.parent, folder):
-        each.mkdir(mode=0o700, exist_ok=each is not folder)
+        make_folder(each, exist_ok=each is not folder)
     try:
         with ZipFile(path) as archive:
             entries, found = _entries(path, archive.infolist())

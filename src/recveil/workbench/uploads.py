@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, shortened
+from recveil.folders import make_folder
 from recveil.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.memory import in_words
 from recveil.workbench.own_folder import within
@@ -150,7 +151,7 @@ def _refuse_too_much(name: str, size: int, most: int, folder: Path) -> None:
 def _place(half: Path, folder: Path, name: str, digest: str) -> Path:
     """Give a file its place; one of the same bytes and name is the same."""
     own = within(folder, folder_name(digest))
-    own.mkdir(mode=0o700, exist_ok=True)
+    make_folder(own, exist_ok=True)
     place = own / file_name(name)
     half.replace(place)
     return place

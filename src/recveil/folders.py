@@ -1,10 +1,45 @@
-"""Parents: the folder in which something is written is found again once somebody has renamed it."""
+"""Folders: made so that their owner can work in them, and found again once they were renamed."""
 
 import os
 import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
+
+
+def make_folder(path: Path, mode: int = 0o700, *, exist_ok: bool = False) -> None:
+    """Make a folder in which its owner may do all, also under a umask that takes from the owner.
+
+    Parameters
+    ----------
+    path : Path
+    mode : int
+        What others may do, as far as the umask lets them.
+    exist_ok : bool
+        Leave what stands there as it is.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     make_folder(Path(folder, "own"))
+    ...     print(oct(Path(folder, "own").stat().st_mode & 0o777))
+    0o700
+    """
+    try:
+        path.mkdir(mode=mode)
+    except FileExistsError:
+        if not exist_ok:
+            raise
+        return
+    made = stat.S_IMODE(path.stat().st_mode)
+    if made & stat.S_IRWXU != stat.S_IRWXU:
+        path.chmod(made | stat.S_IRWXU)
 
 
 class Parent:
