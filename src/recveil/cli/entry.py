@@ -147,6 +147,13 @@ def _told(error: Exception) -> str:
         return too_few_files()
     if lacks_memory(error) and not isinstance(error, MemoryLimitError):
         return not_enough()
+    if any(isinstance(each, FileNotFoundError) for each in (error, error.__context__)) and (
+        _is_nowhere()
+    ):
+        return (
+            "the folder in which this runs was removed; go to one that is there, such as with cd, "
+            "and run it again"
+        )
     if isinstance(error, RecveilError):
         return str(error)
     if isinstance(error, OSError):
@@ -159,6 +166,15 @@ def _told(error: Exception) -> str:
         f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
         f"report it (set RECVEIL_TRACEBACK=1 to see where)"
     )
+
+
+def _is_nowhere() -> bool:
+    """Say whether the folder in which we run is gone, so that no name leads anywhere from it."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:
+        return True
+    return False
 
 
 def _run_to_the_end(arguments: list[str] | None) -> None:
