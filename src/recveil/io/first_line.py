@@ -65,14 +65,14 @@ def _remedy(found: Recognized, name: str) -> str:
     if found.dialect is None:
         return (
             f"if it is a row, write a row of names above it; if it holds names, say which is which "
-            f"by name (--user {quoted(name, 30)})"
+            f"by name with user (--user {quoted(name, 30)})"
         )
     mark = found.dialect.delimiter
     plain, named = _SAYING.get(mark, _SAYING[","])
-    also = "" if mark in _SAYING else f" --delimiter {mark!r}"
+    also = "" if mark in _SAYING else f" and delimiter (--delimiter {mark!r})"
     return (
-        f"if it is a row, say so with format (--format {plain}{also}); if it holds names, with "
-        f"--format {named}{also}"
+        f"if it is a row, say so with format (--format {plain}){also}; if it holds names, with "
+        f"format (--format {named}){also}"
     )
 
 
