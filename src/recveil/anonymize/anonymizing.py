@@ -25,6 +25,7 @@ from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
 from recveil.release.anonymizer import Anonymizer
+from recveil.release.method import OF_COUNTS
 from recveil.release.sides import FileFormat, Layout
 from recveil.verify import Verification
 
@@ -200,7 +201,11 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
         else ready.anonymizer.anonymize(ready.ratings)
     )
     dropped = ready.reading.duplicates_dropped
-    return Release(replace(sides.published, duplicates_dropped=dropped), sides.private)
+    published = replace(sides.published, duplicates_dropped=dropped)
+    if ready.reading.counted:
+        said = {OF_COUNTS.name: OF_COUNTS.allowed[0]}
+        published = replace(published, settings={**published.settings, **said})
+    return Release(published, sides.private)
 
 
 def prepare(

@@ -100,6 +100,7 @@ def _told_scale(reading: "Reading") -> str:
     told = escape(printable(str(ratings.scale)))
     if not ratings.scale.words:
         origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
+        origin = "levels of counts" if reading.counted else origin
         return f"; scale {told} ({origin}{_users_of_ends(ratings)})"
     if ratings.scale.ordered:
         return f"; words {told} (given{_users_of_ends(ratings)})"

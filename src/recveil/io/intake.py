@@ -384,6 +384,7 @@ def _read(
         columns=tuple(column for column in shown if column.role != "time" or not problem),
         order=order,
         scale_given=how.scale is not None or how.feedback.counts == "log",
+        counted=how.feedback.counts == "log",
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
         notes=(

@@ -65,6 +65,8 @@ class Reading:
         its columns.
     format : str
         The name of the file's format, a key of `FORMATS`, or "wide"; empty for what is no file.
+    counted : bool
+        Whether the ratings are levels of counts.
     """
 
     ratings: Ratings
@@ -77,6 +79,7 @@ class Reading:
     notes: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     format: str = ""
+    counted: bool = False
 
     @property
     def has_header(self) -> bool:

@@ -10,9 +10,11 @@ import pyarrow as pa
 from recveil.publish.card_page import left_out
 from recveil.publish.findings import Findings
 from recveil.publish.publisher_card import PublisherCard
+from recveil.ratings.count_levels import count_levels
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest
 from recveil.release.pseudonyms import hides_items
+from recveil.release.settings import tells_counts
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 _RAI_VERSION = "http://mlcommons.org/croissant/RAI/1.0"
@@ -189,6 +191,8 @@ def _records(manifest: Manifest, file: str) -> dict[str, Any]:
     meanings |= {"rating": _ALWAYS_1} if manifest.scale.unary else {}
     meanings |= {"item_id": _HIDDEN_ITEM} if hides_items(manifest.settings) else {}
     line = "like" if manifest.scale.unary else "label"
+    if tells_counts(manifest.settings):
+        meanings["rating"] += f": a level of a count ({count_levels()})"
     return {
         "@type": "cr:RecordSet",
         "@id": "ratings",

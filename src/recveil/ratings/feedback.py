@@ -21,6 +21,7 @@ from recveil.ratings.columns import (
     is_counted,
     parse_ratings,
 )
+from recveil.ratings.count_levels import COUNT_BINS, COUNT_SCALE, count_levels
 from recveil.ratings.dates import why_no_times
 from recveil.ratings.scale import LIKES, RatingScale
 from recveil.ratings.vocabulary import alike
@@ -29,10 +30,6 @@ from recveil.ratings.worded import parse_words, words_found
 Counts = Literal["log", "likes"]
 # In the place of words: whichever there are.
 ALL_WORDS = "all"
-
-# Counts become levels by these, whatever the table: read off it, the bins would tell of its people.
-COUNT_BINS = (1, 3, 10, 30, 100, 300, 1000)
-COUNT_SCALE = RatingScale(1, len(COUNT_BINS), 1)
 _LOOKED_AT = 1_000
 # Scales that people choose from hardly go beyond it.
 _MOST_OF_RATINGS = 100
@@ -344,8 +341,7 @@ def tell_feedback(
         )
         return [f"{why_likes}: read as likes, which tell who chose what, and nothing more{rest}."]
     if feedback.counts == "log":
-        bins = ", ".join(f"{level} from {least:,}" for level, least in enumerate(COUNT_BINS, 1))
-        return [f"Column {quoted(column)} counts, and was read as levels: {bins}."]
+        return [f"Column {quoted(column)} counts, and was read as levels: {count_levels()}."]
     if feedback.counts == "likes":
         return [f"Column {quoted(column)} counts, and was read as likes: whether at all."]
     if not scale.inferred:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
+from recveil.ratings.count_levels import count_levels
 from recveil.release.claim import card_text
 from recveil.release.manifest import Manifest
 from recveil.release.settings import tells_likes
@@ -90,6 +91,7 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
             beside_real_ratings=method.beside_real_ratings(settings),
             n_formulas=manifest.formulas.items if manifest.formulas else 0,
             words=[shown_word(word) for word in manifest.scale.words],
+            count_levels=count_levels(),
             example=in_quotes(manifest.formulas.example) if manifest.formulas else "",
         )
     )

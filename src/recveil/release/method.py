@@ -58,6 +58,8 @@ class PublicSetting:
 OF_LIKES = PublicSetting(
     "ratings", ("likes",), when=lambda given: "ratings" in given, first_format=6
 )
+# What a release of any method publishes, besides, whose labels are levels of counts.
+OF_COUNTS = PublicSetting("counts", ("log",), when=lambda given: "counts" in given, first_format=5)
 # What a release of any method publishes, besides, whose items bear pseudonyms.
 HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda given: "items" in given)
 
@@ -285,7 +287,11 @@ class Method:
 
     def expected(self, settings: Settings) -> list[PublicSetting]:
         """Return the settings that a release with some of these values publishes, in order."""
-        return [setting for setting in (*self.settings, HIDDEN_ITEMS) if setting.when(settings)]
+        return [
+            setting
+            for setting in (*self.settings, HIDDEN_ITEMS, OF_COUNTS)
+            if setting.when(settings)
+        ]
 
     def option(self, name: str) -> Option | None:
         """Return an option by its name; None if the method has none such."""

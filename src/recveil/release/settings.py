@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from recveil.ratings.count_levels import COUNT_SCALE
 from recveil.release.claim import claim_kind
-from recveil.release.method import Method, PublicSetting, Settings
+from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
 from recveil.release.told_claim import kind_told
@@ -36,6 +37,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     yield from _problems_of_likes(manifest)
     yield from _problems_of_words(manifest)
+    yield from _problems_of_counts(manifest)
     if _format_of(manifest) < method.first_format:
         named = _quoted(settings.get("method"))
         yield f"settings: the method {named} is unknown to releases of this format"
@@ -80,6 +82,23 @@ def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield "scale: words of this method have another order, or none"
     if settings.get("round_fills", True) is not True:
         yield "settings: round_fills is not true, but labels are words"
+
+
+def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Say where labels are called levels of counts, but are on another scale."""
+    if tells_counts(manifest["settings"]) and manifest["scale"] != COUNT_SCALE.to_json():
+        yield f"scale: expected that of levels of counts, {COUNT_SCALE}"
+
+
+def tells_counts(settings: Settings) -> bool:
+    """Say whether the labels of a release are levels of counts.
+
+    Examples
+    --------
+    >>> tells_counts({"method": "sparse rows", "counts": "log"})
+    True
+    """
+    return OF_COUNTS.name in settings
 
 
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:
