@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from recveil.anonymize import anonymize
 from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.publish import convert
@@ -21,6 +22,12 @@ class TestReadingBack:
         assert table.schema.field("rating").type == pa.string()
         matrix = release.to_csr(people=True)
         assert [WORDS[int(at) - 1] for at in matrix.data] == table["rating"].to_pylist()
+
+    def test_numbers_of_words_without_an_order_are_called_names(self, words, tmp_path):
+        unordered = words.with_scale(RatingScale.of_words(WORDS, ordered=False))
+        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
+        with pytest.warns(UserWarning, match=r"names \(1 is hate, 2 is dislike, .*do not reckon"):
+            WrittenRelease(tmp_path / "out").to_csr()
 
     @pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.inter", "out.csv.gz"])
     def test_what_is_converted_comes_back(self, words_made, words, tmp_path, target):

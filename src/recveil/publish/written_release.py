@@ -1,6 +1,7 @@
 """A release as it was written, for those who use it: its published side, and nothing else."""
 
 import operator
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from os import PathLike
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, shortened
 from recveil.io.pipes import refuse_no_path
 from recveil.memory import refuse_beyond_limit
 from recveil.release.form import known_manifest
@@ -103,7 +104,21 @@ class WrittenRelease:
 
         Its columns are `items`. Words are numbered as in release.json, from 1 on. A label of 0 is
         stored like any other; do not call ``eliminate_zeros`` on it.
+
+        Warns
+        -----
+        UserWarning
+            For words without an order, whose numbers are names, and no ratings.
         """
+        if not self.manifest.scale.ordered:
+            told = ", ".join(
+                f"{at} is {word}" for at, word in enumerate(self.manifest.scale.words, 1)
+            )
+            warnings.warn(
+                f"words without an order stand by numbers that are names ({shortened(told)}): do "
+                f"not reckon with them",
+                stacklevel=2,
+            )
         table = as_numbers(self.to_arrow(people=people), self.manifest)
         items = _distinct(table["item_id"])
         columns = np.searchsorted(items, _labels(table["item_id"]))
