@@ -129,3 +129,10 @@ class TestBars:
     def test_nothing_has_no_bar(self):
         assert "█" not in "".join(bars(["1"], [0], 40))
         assert bars([], [], 40) == []
+
+
+def test_likes_are_no_ratings_beside_their_dates(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "likes.csv"
+    path.write_text("user,item,date\nann,1,2020-01-01\nben,1,2020-01-01\nben,2,2020-01-03\n")
+    told = shown(capsys, path, 200, monkeypatch)
+    assert "the commonest stands at 2 likes; 33.3% of the likes share theirs" in told

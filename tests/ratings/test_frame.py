@@ -176,3 +176,8 @@ def test_polars_objects():
     )
     with pytest.raises(RecveilError, match=r"^user column: expected text or whole numbers"):
         Ratings.from_frame(table)
+
+
+def test_one_column_is_no_table():
+    with pytest.raises(RecveilError, match=r"^a Series is one column; expected a table"):
+        Ratings.from_frame(pd.Series([1, 2]))

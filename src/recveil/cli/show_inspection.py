@@ -10,6 +10,7 @@ from rich.text import Text
 
 from recveil.cli.bars import bars
 from recveil.errors import printable
+from recveil.ratings.likes import in_likes
 
 if TYPE_CHECKING:
     from recveil.inspect import Inspection
@@ -161,12 +162,12 @@ def _show_dates(console: Console, found: "Inspection") -> None:
             f"but {dates.coarser_share:.1%} are whole {dates.coarser}s: two granularities in one "
             f"column",
         )
-    _say(
-        console,
+    told = (
         f"{dates.different:,} different; the commonest stands at {dates.most_equal:,} "
         f"{'rating' if dates.most_equal == 1 else 'ratings'}; {dates.alone:.1%} of the ratings "
-        f"share theirs with no other",
+        f"share theirs with no other"
     )
+    _say(console, in_likes(told, found.ratings.is_unary))
     _say(console, "recveil keeps the day, and a release holds no time at all")
 
 

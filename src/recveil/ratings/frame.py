@@ -116,6 +116,11 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
     if not any(hasattr(source, f"__{way}__") for way in _WAYS):
         return _frame_of_data_set(source, given)
     is_pandas = hasattr(source, "iloc")
+    if is_pandas and not hasattr(source, "columns"):
+        raise RecveilError(
+            f"a {type(source).__name__} is one column; expected a table with users, items and "
+            f"ratings, such as a DataFrame; put the columns into one"
+        )
     names = [str(name) for name in source.columns] if is_pandas else []
     if twice := named_twice(names):
         raise RecveilError(f"two columns are called {quoted(twice[0])}; rename one")
