@@ -218,7 +218,9 @@ def test_a_column_that_is_not_there(shop):
 def test_text_ids_stay_what_they_are(shop, tmp_path):
     rows = [("007", "Amélie", 4), ("7", 'it\'s; "x"', 5), ("007", 'it\'s; "x"', 1)]
     shop.make("named", '"user" varchar(9), item text, rating integer', rows)
-    found = read_ratings(shop.source, table="named")
+    reading = understand(shop.source, table="named")
+    assert any("2 users may be 1" in note for note in reading.notes)
+    found = reading.ratings
     assert found.users.tolist() == ["007", "7"]
     assert found.items.tolist() == ["Amélie", 'it\'s; "x"']
     shop.run("DROP TABLE named")

@@ -44,8 +44,10 @@ def plain(path, rows, names="user,item,rating"):
 )
 def test_values_of_several_types_are_what_their_text_is(tmp_path, rows):
     path = made(tmp_path / "shop.db", '"user", item, rating', rows)
-    expected = read_ratings(plain(tmp_path / "plain.csv", rows))
-    assert read_ratings(path, table="ratings") == expected
+    expected = understand(plain(tmp_path / "plain.csv", rows))
+    found = understand(path, table="ratings")
+    assert found.ratings == expected.ratings
+    assert found.notes == expected.notes
 
 
 def test_types_that_come_late(tmp_path):

@@ -129,8 +129,8 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
         several = _of_several(path)
     if several is not None:
         raise RecveilError(
-            f"{path.name}: {several[1]}, of which no matrix is read (wide, --wide); save the table "
-            f"as CSV, and name that"
+            f"{path.name}: wide (--wide) is given, but no matrix is read of {several[1]}; save the "
+            f"table as CSV, and name that"
         )
     mark = layout.delimiter
     if mark is None and format is None:
