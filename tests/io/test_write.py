@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
-from recveil.io import read_ratings, write_ratings
+from recveil.io import read_ratings, understand, write_ratings
 from recveil.io.write import refuse_to_replace
 from recveil.publish.converting import convert
 from recveil.ratings import Ratings, RatingScale
@@ -65,7 +65,7 @@ def test_round_trip_with_awkward_labels(ratings: Ratings, format: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "r")
         write_ratings(ratings, path, format=format)
-        assert read_ratings(path, format=format, scale=ratings.scale) == ratings
+        assert understand(path, format=format, scale=ratings.scale).ratings == ratings
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,7 +74,7 @@ def test_round_trip_with_awkward_labels_in_inter(ratings: Ratings) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "r.inter")
         write_ratings(ratings, path)
-        assert read_ratings(path, scale=ratings.scale) == ratings
+        assert understand(path, scale=ratings.scale).ratings == ratings
 
 
 def test_text_is_plain_and_inter_has_recbole_types(tmp_path: Path) -> None:
