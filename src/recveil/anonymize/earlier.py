@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,19 +12,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.decoding import decoded_table
-from recveil.devices import read_whole, refuse_devices
+from recveil.devices import read_whole
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.publish.history import Promised, each_once, history_told
+from recveil.release.assignment import assignment_files, read_assignment
 from recveil.release.claim import Claim, claim_kind
 from recveil.release.ledger import delta_left, epsilon_of, total_mu
-from recveil.release.manifest import (
-    ASSIGNMENT,
-    MANIFEST,
-    PRIVATE_MANIFEST,
-    FileEntry,
-    private_twin,
-)
+from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_twin
 from recveil.release.told_claim import of_large_epsilon
 
 # So many places are named one by one; and from that delta on, nothing is promised.
@@ -71,6 +65,21 @@ class Earlier(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"": self.folder.name, "people": self.people}
+
+
+# Counts how many of the wanted people are in the private twin whose files are given.
+Count = Callable[[Path, list[str]], int]
+
+
+def count_here(users: NDArray[Any]) -> Count:
+    """Return what counts how many of some people are in a private twin, in this process."""
+    wanted = pa.array(users).cast(pa.string())
+
+    def count(twin: Path, files: list[str]) -> int:
+        there = read_assignment(twin, files, ["user_id"])["user_id"].unique()
+        return pc.sum(pc.is_in(wanted, value_set=there.cast(pa.string()))).as_py() or 0
+
+    return count
 
 
 def warnings_of(
@@ -228,14 +237,14 @@ def _is_at(earlier: Earlier, output: Path) -> bool:
 
 
 def find_earlier(
-    users: NDArray[Any], output: Path, against: str | PathLike[str] | None = None
+    users: NDArray[Any] | Count, output: Path, against: str | PathLike[str] | None = None
 ) -> list[Earlier]:
     """Look for earlier releases of some people: beside an output, and where somebody says.
 
     Parameters
     ----------
-    users : ndarray, shape (n_users,)
-        The ids of the people who are to be anonymized.
+    users : ndarray, shape (n_users,), or callable
+        The ids of the people who are to be anonymized, or what counts them in a private twin.
     output : Path
         The folder to be written; all private twins in the same folder are looked at, that of an
         older release at its place, too.
@@ -269,10 +278,10 @@ def find_earlier(
     twins = {
         file.parent.resolve() for file in output.resolve().parent.glob(f"*/{PRIVATE_MANIFEST}")
     }
-    wanted = pa.array(users).cast(pa.string())
+    count = users if callable(users) else count_here(users)
     found = []
     for twin in sorted(twins | ({named} if named else set())):
-        earlier = _read(twin, wanted)
+        earlier = _read(twin, count)
         if twin == named and earlier.problem:
             raise RecveilError(
                 f"against (--against) is {quoted(str(against))}: its private twin {twin.name} "
@@ -294,18 +303,16 @@ def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
     return found
 
 
-def _read(twin: Path, wanted: Any) -> Earlier:
+def _read(twin: Path, count: Count) -> Earlier:
     """Count the wanted people in a release."""
     folder = twin.with_name(twin.name.removesuffix(".private"))
     try:
-        refuse_devices(twin / ASSIGNMENT)
         told = json.loads(read_whole(twin / PRIVATE_MANIFEST).decode())
-        users = decoded_table(twin / ASSIGNMENT, columns=["user_id"])["user_id"].unique()
-        people = pc.sum(pc.is_in(wanted, value_set=users.cast(pa.string())))
-        sha256, count = told["release"]["sha256"], people.as_py() or 0
+        people = count(twin, assignment_files(told))
+        sha256 = told["release"]["sha256"]
         history = history_told(told, folder)
-        if not count:
+        if not people:
             history = tuple(each for each in history if each.sha256 != sha256)
-        return Earlier(folder, count, sha256, "", history, told.get("ratings_sha256"))
+        return Earlier(folder, people, sha256, "", history, told.get("ratings_sha256"))
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         return Earlier(folder, 0, "", reason_of(error))

@@ -4,6 +4,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ _ARGUMENTS = (
     *(("sample", "release"), ("describe", "release"), ("config", "output")),
 )
 # What stands in a private folder, and can be made anew by nobody.
-_WHO_IS_WHO = ("private.json", "assignment.parquet", "items.parquet")
+_WHO_IS_WHO = ("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet")
 
 
 @brief
@@ -274,7 +275,8 @@ def _refuse_unwritable(output: NamedPath) -> None:
         raise typer.BadParameter(f"{output.told} cannot be written; expected a file in a folder")
     refuse_in_release(path)
     whole = output.real
-    if whole.name in _WHO_IS_WHO and (whole.parent / _WHO_IS_WHO[0]).exists():
+    is_own = any(fnmatch(whole.name, name) for name in _WHO_IS_WHO)
+    if is_own and (whole.parent / _WHO_IS_WHO[0]).exists():
         raise typer.BadParameter(
             f"{output.told} would replace what tells who is who in a release; name another file"
         )

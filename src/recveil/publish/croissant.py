@@ -12,7 +12,7 @@ from recveil.publish.findings import Findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.ratings.count_levels import count_levels
 from recveil.release.data_card import data_card
-from recveil.release.manifest import FileEntry, Manifest
+from recveil.release.manifest import ALL_PARTS, FileEntry, Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import tells_counts
 
@@ -136,7 +136,10 @@ def croissant(
         "rai:dataManipulationProtocol": made,
         **({"rai:dataUseCases": _by_publisher(found.utility)} if found.utility else {}),
         **({"rai:dataCollection": card.collection} if card.collection else {}),
-        "distribution": [_file(each, entry, base) for each, entry in files.items()],
+        "distribution": [
+            *[_file(each, entry, base) for each, entry in files.items()],
+            *([_all_parts(manifest)] if content_name == ALL_PARTS else []),
+        ],
     }
     if before := [*found.origin, *filter(None, [left_out(manifest)])]:
         about["rai:dataPreprocessingProtocol"] = before
@@ -183,7 +186,19 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
     }
 
 
+def _all_parts(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileSet",
+        "@id": ALL_PARTS,
+        "name": ALL_PARTS,
+        "containedIn": [{"@id": name} for name in manifest.ratings_files],
+        "encodingFormat": _ENCODINGS[".parquet"],
+        "includes": ALL_PARTS,
+    }
+
+
 def _records(manifest: Manifest, file: str) -> dict[str, Any]:
+    where = "fileSet" if file == ALL_PARTS else "fileObject"
     words = manifest.scale.words
     order = "from the lowest to the highest" if manifest.scale.ordered else "without an order"
     label = f"{_MEANINGS['rating']}: one of these words, {order}: {', '.join(words)}"
@@ -205,7 +220,7 @@ def _records(manifest: Manifest, file: str) -> dict[str, Any]:
                 "name": column.name,
                 "description": meanings[column.name],
                 "dataType": _type_of(column.type),
-                "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
+                "source": {where: {"@id": file}, "extract": {"column": column.name}},
             }
             for column in manifest.columns
         ],

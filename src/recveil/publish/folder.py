@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
+from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.progress import parts, track
 from recveil.publish.expected import refuse_too_large
@@ -23,6 +24,7 @@ from recveil.publish.tables import evenly, rating_writer, tables, write_model
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
 from recveil.release.manifest import (
+    ALL_PARTS,
     ASSIGNMENT,
     CARD,
     CLASSES,
@@ -35,6 +37,7 @@ from recveil.release.manifest import (
     Manifest,
     beside_ratings,
     counts_of,
+    is_part,
     to_bytes,
 )
 from recveil.release.records import Records, item_keys
@@ -45,6 +48,43 @@ from recveil.verify.item_formulas import formulas_of
 _WRITING, _VERIFYING = "Writing", "Verifying"
 
 
+@brief
+class Written(NamedTuple):
+    """What became of the published ratings.
+
+    Attributes
+    ----------
+    files : dict of str to FileEntry
+        The file that holds them, or all parts in their order.
+    counts : dict of str to int
+        At least those of `counts_of`.
+    items : list
+        The ids of the items that stand there.
+    """
+
+    files: dict[str, FileEntry]
+    counts: dict[str, int]
+    items: list[Any]
+
+    def _facts(self) -> dict[str, object]:
+        return {"files": len(self.files), **self.counts}
+
+
+class Writing(Protocol):
+    """Whoever writes the large files of a release and checks it: this process, or many machines."""
+
+    def write_ratings(
+        self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
+    ) -> Written:
+        """Write the records, and the list of their classes if any."""
+
+    def write_people(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+        """Write who is behind which record; return what private.json says of how."""
+
+    def verify(self, folder: Path, private: Path) -> Verification:
+        """Check both sides as they were written."""
+
+
 def write_release(
     release: Sides,
     folder: Path,
@@ -53,8 +93,13 @@ def write_release(
     *,
     force: bool = False,
     allow_large: bool = False,
+    by: Writing | None = None,
 ) -> Verification:
-    """Write, verify and put into place; see `Release.write`."""
+    """Write, verify and put into place; see `Release.write`.
+
+    `by` names who writes the ratings and looks at what was written; this process, if not given.
+    """
+    by = Here() if by is None else by
     check_form(layout, file_format)
     published = release.published
     _check_promise(published)
@@ -69,10 +114,10 @@ def write_release(
         parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
     ):
         begin(_WRITING)
-        _write_published(published, public_folder, file_format, written)
-        _write_private(release, private_folder, public_folder / MANIFEST, written)
+        _write_published(published, public_folder, file_format, written, by)
+        _write_private(release, private_folder, public_folder / MANIFEST, written, by)
         begin(_VERIFYING)
-        result = verify(public_folder, private=private_folder)
+        result = by.verify(public_folder, private_folder)
         n_private = len(result.private_found or ())
         # What does not keep its claim is no release, in which private values could be told apart.
         if not result.holds and not 0 < len(result.violations) <= n_private:
@@ -106,7 +151,7 @@ def write_drawn(
         parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
     ):
         begin(_WRITING)
-        _write_published(published, new, file_format, "users")
+        _write_published(published, new, file_format, "users", Here())
         begin(_VERIFYING)
         result = verify(new)
         if not result.holds:
@@ -158,17 +203,17 @@ def _remedy(published: Published) -> str:
 
 
 def _write_published(
-    published: Published, folder: Path, file_format: FileFormat, layout: str
+    published: Published, folder: Path, file_format: FileFormat, layout: str, by: Writing
 ) -> None:
     about = published.claim.about
     if layout == "model" and published.model is not None:
-        content, model = folder / MODEL, published.model()
-        counts, items = write_model(model, content), model.column(0).to_pylist()
+        model = published.model()
+        counts, items = write_model(model, folder / MODEL), model.column(0).to_pylist()
+        files = {MODEL: FileEntry.of(folder / MODEL)}
     else:
-        content = folder / f"ratings.{file_format}"
-        counts, items = _write_ratings(
-            published, content, file_format, in_groups=layout == "groups"
-        )
+        in_groups = layout == "groups"
+        files, counts, items = by.write_ratings(published, folder, file_format, in_groups=in_groups)
+    content = ALL_PARTS if any(map(is_part, files)) else next(iter(files))
     manifest = Manifest.of(published, layout)
     names = counts_of(manifest.format, about, layout)
     manifest = replace(
@@ -177,10 +222,30 @@ def _write_published(
         counts={name: counts[name] for name in names},
         formulas=formulas_of(items) if manifest.number >= FORMULAS_SINCE else None,
     )
-    (folder / CARD).write_bytes(data_card(manifest, content.name).encode())
-    listed = (content.name, *beside_ratings(about))
-    files = {name: FileEntry.of(folder / name) for name in listed}
+    (folder / CARD).write_bytes(data_card(manifest, content).encode())
+    files |= {name: FileEntry.of(folder / name) for name in beside_ratings(about)}
     (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
+
+
+class Here:
+    """Writes and checks a release in this process."""
+
+    def write_ratings(
+        self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
+    ) -> Written:
+        """Write the records to one file."""
+        file = folder / f"ratings.{file_format}"
+        counts, items = _write_ratings(published, file, file_format, in_groups=in_groups)
+        return Written({file.name: FileEntry.of(file)}, counts, items)
+
+    def write_people(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+        """Write who is behind which record to one file."""
+        pq.write_table(pa.table(_who_is_where(release, layout)), folder / ASSIGNMENT)
+        return {}
+
+    def verify(self, folder: Path, private: Path) -> Verification:
+        """Check what was written."""
+        return verify(folder, private=private)
 
 
 def _write_ratings(
@@ -240,20 +305,20 @@ def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
     return columns
 
 
-def _write_private(release: Sides, folder: Path, manifest: Path, layout: str) -> None:
+def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by: Writing) -> None:
     private: Private = release.private
-    columns = _who_is_where(release, layout)
+    people = by.write_people(release, folder, layout)
     tells = "who is behind every published row"
     if not release.published.claim.about.holds_people:
         what = "likes" if release.published.scale.unary else "ratings"
         tells = f"whose {what} the release was drawn from"
-    pq.write_table(pa.table(columns), folder / ASSIGNMENT)
     if private.items is not None:
         names = {"item_id": pa.array(private.items), "published_id": release.published.items}
         pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
     about = {
         "note": f"Keep this folder secret: it tells {tells}.",
         "release": asdict(FileEntry.of(manifest)),
+        **people,
         "ratings_sha256": private.ratings_sha256,
         "seed": private.seed,
         "settings": private.settings,

@@ -29,6 +29,7 @@ from recveil.release.manifest import (
     RATINGS,
     RISK,
     FileEntry,
+    is_part,
 )
 
 # All that stands in a release and in its private twin.
@@ -132,8 +133,13 @@ def foreign_to_a_release(folder: Path) -> list[str]:
     return sorted(
         path.name
         for path in folder.iterdir()
-        if path.name not in _OWN_FILES or (path.is_dir() and not path.is_symlink())
+        if not _is_own(path.name) or (path.is_dir() and not path.is_symlink())
     )
+
+
+def _is_own(name: str) -> bool:
+    """Say whether a release or a private twin may hold a file of that name."""
+    return name in _OWN_FILES or is_part(name) or is_part(name, "assignment")
 
 
 def _finish(staging: Path, folder: Path, private: Path) -> bool:

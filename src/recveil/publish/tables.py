@@ -50,11 +50,13 @@ def rating_writer(
 
 
 def tables(
-    published: Published, blocks: Iterator[Records], *, in_groups: bool
+    published: Published, blocks: Iterator[Records], *, in_groups: bool, n_before: int = 0
 ) -> Iterator[tuple[pa.Table, int]]:
-    """Yield tables of published rows, each with the number of records in it."""
+    """Yield tables of published rows, each with the number of records in it.
+
+    So many records as `n_before` says stand before them, in other files.
+    """
     items = pa.array(published.items)
-    n_before = 0
     for block in blocks:
         copies = np.ones_like(block.sizes) if in_groups else block.sizes
         record_of = np.repeat(np.arange(len(block)), copies)

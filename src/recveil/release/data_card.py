@@ -8,7 +8,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 
 from recveil.ratings.count_levels import count_levels
 from recveil.release.claim import card_text
-from recveil.release.manifest import Manifest
+from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.settings import tells_likes
 from recveil.release.told_claim import bounds_of
 
@@ -53,7 +53,7 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
     manifest : Manifest
         Nothing is asked of its `files`.
     ratings_file : str
-        Name of the file that holds the ratings.
+        Name of the file that holds the ratings, or `ALL_PARTS`.
 
     Raises
     ------
@@ -86,6 +86,7 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
             of_likes=likes,
             **bounds_of(manifest.claim),
             ratings_file=ratings_file,
+            is_parts=ratings_file == ALL_PARTS,
             class_of=manifest.claim.about.class_of,
             one_person_each=method.one_person_each,
             beside_real_ratings=method.beside_real_ratings(settings),

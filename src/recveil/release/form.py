@@ -18,8 +18,10 @@ from recveil.release.manifest import (
     RATINGS,
     Manifest,
     beside_ratings,
-    content_file,
+    content_files,
     counts_of,
+    is_part,
+    part_name,
     to_bytes,
 )
 from recveil.release.settings import problems_of_settings
@@ -197,9 +199,11 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     for name in expected:
         if name in counts and not _is_count(counts[name], 0):
             yield f"counts: {name} is {_quoted(counts[name])}; expected a whole number"
-    content = content_file(manifest["files"], manifest["layout"])
     usual = MODEL if manifest["layout"] == "model" else RATINGS[0]
-    names = (content or usual, *beside_ratings(about))
+    content = content_files(manifest["files"], manifest["layout"]) or (usual,)
+    if is_part(content[0]):  # all of them, from the first on
+        content = tuple(part_name(number) for number in range(len(content)))
+    names = (*content, *beside_ratings(about))
     yield from _key_problems("files", manifest["files"], names)
     yield from _file_problems(manifest["files"])
 

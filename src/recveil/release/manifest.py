@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,9 @@ from recveil.release.told_claim import claim_of_json, claim_to_json
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
 MODEL = "model.parquet"  # in the stand of the ratings, where people are still to be drawn
+# Ratings that many machines wrote, a file each; and what the card calls all of these.
+ALL_PARTS = "ratings-*.parquet"
+_PART = re.compile(r"(ratings|assignment)-[0-9]{5,7}\.parquet")
 # What stands in its private twin; the last is an audit's.
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
@@ -71,16 +75,44 @@ def beside_ratings(about: ClaimKind) -> tuple[str, ...]:
     return (CLASSES, CARD) if about.holds_people else (CARD,)
 
 
-def content_file(names: Iterable[str], layout: str) -> str | None:
-    """Return the file among others that holds the ratings, or the model; None if none does.
+def part_name(number: int, what: str = "ratings") -> str:
+    """Return how a part of the ratings is called, or of what tells who is who.
 
     Examples
     --------
-    >>> content_file(["README.md", "ratings.csv"], "users")
-    'ratings.csv'
+    >>> part_name(7), part_name(0, "assignment")
+    ('ratings-00007.parquet', 'assignment-00000.parquet')
+    """
+    return f"{what}-{number:05d}.parquet"
+
+
+def is_part(name: str, what: str = "ratings") -> bool:
+    """Say whether a file is called as a part of the ratings, or of what tells who is who.
+
+    Examples
+    --------
+    >>> is_part("ratings-00007.parquet"), is_part("ratings-7.parquet")
+    (True, False)
+    """
+    found = _PART.fullmatch(name)
+    return found is not None and found.group(1) == what
+
+
+def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
+    """Return the files among others that hold the ratings, or the model, in their order.
+
+    Examples
+    --------
+    >>> content_files(["README.md", "ratings.csv"], "users")
+    ('ratings.csv',)
+    >>> content_files(["ratings-00000.parquet", "ratings-00001.parquet", "README.md"], "users")
+    ('ratings-00000.parquet', 'ratings-00001.parquet')
     """
     own = (MODEL,) if layout == "model" else RATINGS
-    return next((name for name in names if name in own), None)
+    there = list(names)
+    whole = [name for name in there if name in own]
+    parts = [] if layout == "model" else [name for name in there if is_part(name)]
+    return tuple(whole[:1] or parts)
 
 
 def twin_name(name: str) -> str:
@@ -326,9 +358,15 @@ class Manifest:
         return label_grid(self.settings, self.scale.step)
 
     @property
+    def ratings_files(self) -> tuple[str, ...]:
+        """The names of the files that hold the ratings, or of that of the model."""
+        return content_files(self.files, self.layout)
+
+    @property
     def ratings_file(self) -> str | None:
-        """The name of the file that holds the ratings, or the model; None if it names none."""
-        return content_file(self.files, self.layout)
+        """How these are called: the name of one, or all parts as one; None if it names none."""
+        names = self.ratings_files
+        return (names[0] if names[0] in (*RATINGS, MODEL) else ALL_PARTS) if names else None
 
     @property
     def holds_people(self) -> bool:

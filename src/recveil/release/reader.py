@@ -22,8 +22,8 @@ from recveil.devices import read_whole, refuse_devices
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.ratings.plain_types import plain_column, python_values
 from recveil.ratings.worded import numbers_of_labels
+from recveil.release.assignment import assignment_files, read_assignment, refuse_missing
 from recveil.release.manifest import (
-    ASSIGNMENT,
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
@@ -100,7 +100,8 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
             f"{folder.name} --people N -o OUT), and take these"
         )
     with reading_release(folder):
-        yield from _whole_records(_batches(_ratings_file(folder, manifest), manifest))
+        files = _ratings_files(folder, manifest)
+        yield from _whole_records(batch for file in files for batch in _batches(file, manifest))
 
 
 def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
@@ -136,7 +137,8 @@ def read_model(folder: Path, manifest: Manifest) -> pa.Table:
         If the model is not the one that was written, or cannot be read.
     """
     with reading_release(folder):
-        return _whole_table(_ratings_file(folder, manifest))
+        (file,) = _ratings_files(folder, manifest)
+        return _whole_table(file)
 
 
 @contextmanager
@@ -187,13 +189,9 @@ def read_twin(folder: Path) -> Twin:
         If the twin is missing, cannot be read, or belongs to another release.
     """
     private = private_twin(folder)
-    for name in (PRIVATE_MANIFEST, ASSIGNMENT):
-        if not (private / name).is_file():
-            raise RecveilError(
-                f"{private / name} is missing; without it nobody can tell whether a guess is "
-                f"right; put the private twin beside {folder.name}"
-            )
+    refuse_missing(private, [PRIVATE_MANIFEST], folder)
     told = _read_private(private / PRIVATE_MANIFEST)
+    refuse_missing(private, assignment_files(told), folder)
     belongs_to = told.get("release")
     digest = belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
     if digest != FileEntry.of(folder / MANIFEST).sha256:
@@ -202,7 +200,7 @@ def read_twin(folder: Path) -> Twin:
             f"put the right one beside {folder.name}"
         )
     with reading_release(folder):
-        assignment = _whole_table(private / ASSIGNMENT)
+        assignment = read_assignment(private, assignment_files(told))
         lone = told.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
         ids = python_values(plain_column(assignment["published_id"]))
@@ -305,17 +303,18 @@ def positions(
     return np.asarray(found.to_numpy(), dtype=np.int32)
 
 
-def _ratings_file(folder: Path, manifest: Manifest) -> Path:
-    name = manifest.ratings_file
-    if name is None:
+def _ratings_files(folder: Path, manifest: Manifest) -> list[Path]:
+    names = manifest.ratings_files
+    if not names:
         raise RecveilError(f"{folder}: {MANIFEST} names no ratings; write the release again")
-    refuse_devices(folder / name)
-    if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
-        raise RecveilError(
-            f"{folder / name}: not the file that was written (SHA-256); "
-            f"ask recveil verify what was changed"
-        )
-    return folder / name
+    for name in names:
+        refuse_devices(folder / name)
+        if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
+            raise RecveilError(
+                f"{folder / name}: not the file that was written (SHA-256); "
+                f"ask recveil verify what was changed"
+            )
+    return [folder / name for name in names]
 
 
 def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:

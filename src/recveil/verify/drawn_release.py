@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.memory import MemoryLimitError
 from recveil.release.claim import Claim
-from recveil.release.manifest import MANIFEST, Manifest, counts_of
+from recveil.release.manifest import ALL_PARTS, MANIFEST, Manifest, counts_of
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
@@ -26,8 +26,24 @@ _LARGEST = 1e12
 _Found = tuple[dict[str, int], tuple[str, ...], list[Any]]
 
 
+class Readers(Protocol):
+    """Whoever reads the parts of a release in the stand of this process."""
+
+    def checksums(self, folder: Path, manifest: Manifest) -> dict[str, bool]:
+        """Say of each file whether it is the one that was written."""
+
+    def drawn(
+        self, folder: Path, manifest: Manifest, violations: Found
+    ) -> tuple[dict[str, int], list[Any]]:
+        """Note what is wrong with rows; return counts, and the ids of items."""
+
+
 def check_drawn(
-    folder: Path, manifest: Manifest, problems: list[str], names: PublishedNames
+    folder: Path,
+    manifest: Manifest,
+    problems: list[str],
+    names: PublishedNames,
+    readers: Readers | None = None,
 ) -> Verification:
     """Check a release of drawn people, or of the model that people are drawn from.
 
@@ -44,34 +60,46 @@ def check_drawn(
         What is wrong with release.json itself.
     names : PublishedNames
         What the items are called is noted there.
+    readers : Readers, optional
+        Who reads the files of a release in many parts; this process, if not given.
 
     Raises
     ------
     RecveilError
         If the ratings cannot be read, though they are those that were written.
     """
-    name = manifest.ratings_file
-    if name is None or not (folder / name).is_file():
+    name, files = str(manifest.ratings_file), manifest.ratings_files
+    if not files or not all((folder / each).is_file() for each in files):
         raise RecveilError(
             f"{folder}: the ratings or the model that release.json names is missing; write the "
             f"release again"
         )
-    checksums = {file: entry.is_right(folder / file) for file, entry in manifest.files.items()}
+    elsewhere = readers if name == ALL_PARTS else None
+    checksums = (
+        checksums_of(folder, manifest)
+        if elsewhere is None
+        else elsewhere.checksums(folder, manifest)
+    )
     violations = Found()
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
-    violations += foreign_files(folder, manifest, name)
+    violations += foreign_files(folder, manifest)
     if not problems:
         violations += wrong_card(folder, manifest, name)
     violations += wrong_epsilon(manifest.claim)
     result = _verification(manifest, violations, checksums, name)
     read = _model if manifest.layout == "model" else _people
     try:
-        counts, compared, items = read(folder / name, manifest, violations)
+        if elsewhere is None:
+            paths = [folder / each for each in files]
+            counts, compared, items = read(paths, manifest, violations)
+        else:
+            counts, items = elsewhere.drawn(folder, manifest, violations)
+            compared = tuple(manifest.columns.names)
     except MemoryLimitError:  # says nothing of the file
         raise
     except RecveilError as error:
-        if checksums[name]:
+        if all(checksums[each] for each in files):
             raise RecveilError(f"{error}; write the release again") from error
         problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation(name, None, None, problem))
@@ -89,6 +117,11 @@ def check_drawn(
         not_covered=told,
         violations=found,
     )
+
+
+def checksums_of(folder: Path, manifest: Manifest) -> dict[str, bool]:
+    """Say of each file that release.json lists whether it is the one that was written."""
+    return {name: entry.is_right(folder / name) for name, entry in manifest.files.items()}
 
 
 def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
@@ -150,14 +183,15 @@ def _verification(
     )
 
 
-def _people(path: Path, manifest: Manifest, violations: Found) -> _Found:
-    file = PublishedFile(path, manifest, manifest.claim.about)
+def _people(paths: list[Path], manifest: Manifest, violations: Found) -> _Found:
+    file = PublishedFile(paths, manifest, manifest.claim.about)
     users = sum(len(block.user_ids) for block in file.blocks(violations))
     counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}
     return counts, tuple(file.schema.names), file.items
 
 
-def _model(path: Path, manifest: Manifest, violations: list[Violation]) -> _Found:
+def _model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:
+    (path,) = paths
     method = manifest.known_method
     names = None if method is None else method.model_columns
     if names is None:

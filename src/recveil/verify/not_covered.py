@@ -8,7 +8,7 @@ from recveil.io import Source
 from recveil.io.delimited import DIALECTS
 from recveil.io.files import is_gzipped, naming
 from recveil.release.data_card import has_old_words
-from recveil.release.manifest import Manifest
+from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
 from recveil.release.told_claim import LOUD_DELTA, of_large_delta, of_large_epsilon
@@ -25,6 +25,7 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
     manifest : Manifest
         What release.json says; what else is wrong with it is told as a violation.
     ratings_name : str
+        That of the file, or `ALL_PARTS`.
     """
     settings, method = manifest.settings, manifest.known_method
     dropped = manifest.counts.get("duplicates_dropped")
@@ -71,6 +72,8 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
             "How values are encoded and compressed within the pages of the Parquet file is not "
             "compared, as there are many right ways; nor is which version of its writer it names."
         )
+    if ratings_name == ALL_PARTS:
+        told.append("After which record one part of the ratings ends is not compared.")
     return told
 
 

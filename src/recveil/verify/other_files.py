@@ -15,6 +15,7 @@ from recveil.release.manifest import (
     PRIVATE_MANIFEST,
     Manifest,
     beside_ratings,
+    is_part,
 )
 from recveil.release.pseudonyms import ITEM_PREFIX, hides_items, pseudonyms
 from recveil.verify.classes import Classes
@@ -40,11 +41,11 @@ def wrong_files(
             yield Violation(MANIFEST, None, None, problem)
 
 
-def foreign_files(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
+def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
     """Name each file that is no part of a release, above all the private ones."""
-    own = {MANIFEST, *beside_ratings(manifest.claim.about), ratings_name}
+    own = {MANIFEST, *beside_ratings(manifest.claim.about), *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
-        if file.name in _PRIVATE:
+        if file.name in _PRIVATE or is_part(file.name, "assignment"):
             who = "which item is which" if file.name == HIDDEN_ITEMS_FILE else "who is who"
             problem = f"this file tells {who}; take it out of the folder, and out of the world"
             yield Violation(file.name, None, None, problem)
@@ -159,4 +160,4 @@ def wrong_items(manifest: Manifest, file: PublishedFile) -> Iterator[Violation]:
             f"its {len(names)} items are not the pseudonyms of a release that hides them, such as "
             f"'i4773-07', numbered from 0 on without a gap"
         )
-        yield Violation(file.path.name, None, None, problem)
+        yield Violation(file.name, None, None, problem)

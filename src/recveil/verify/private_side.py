@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.decoding import decoded_table
-from recveil.devices import read_whole, refuse_devices
+from recveil.devices import read_whole
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings.plain_types import plain_column, python_values
+from recveil.release.assignment import assignment_files, read_assignment
 from recveil.release.manifest import (
-    ASSIGNMENT,
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
@@ -63,10 +63,9 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         If it cannot be read, or belongs to another release.
     """
     try:
-        refuse_devices(private / ASSIGNMENT)
         told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         digest, seed = told["release"]["sha256"], told["seed"]
-        people = decoded_table(private / ASSIGNMENT, columns=["user_id", "published_id"])
+        people = read_assignment(private, assignment_files(told))
         hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
         named = decoded_table(hidden, columns=names) if hidden.is_file() else None
         side = PrivateSide(

@@ -79,6 +79,14 @@ def private_values(
     untold : list of str
         What the scan cannot tell, in sentences.
     """
+    violations, in_items = found_values(folder, names, side)
+    return violations, not_looked_for(len(side.users), in_items)
+
+
+def found_values(
+    folder: Path, names: PublishedNames, side: PrivateSide
+) -> tuple[list[Violation], IdsInItems]:
+    """Look for them, and return what ids of items hold of people's, too; see `private_values`."""
     in_items = ids_in_items(side.users, names.items)
     manifest, problems = read_manifest(folder / MANIFEST)
     found = [
@@ -88,8 +96,7 @@ def private_values(
         *_seed(folder, side),
         *_in_order(manifest, names, side),
     ]
-    violations = [Violation(where, None, None, problem) for where, problem in found]
-    return violations, not_looked_for(len(side.users), in_items)
+    return [Violation(where, None, None, problem) for where, problem in found], in_items
 
 
 def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
@@ -188,15 +195,15 @@ def _free_texts(
     told = set(_text(folder / CARD).splitlines())
     yield CARD, "\n".join(told.difference(expected))
     yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
-    own = {MANIFEST, CARD, CLASSES, ratings_name}
+    own = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
         if file.name not in own:
             yield "another file, or its name", f"{file.name}\n{_text(file)}"
     odd = (user_id for user_id in names.user_ids if not _is_pseudonym(user_id))
     yield "user_id", "\n".join(odd)
-    if ratings_name:
+    for name in manifest.ratings_files:
         own_columns = [] if manifest.layout == "model" else manifest.columns.names
-        yield ratings_name, _beside_values(folder / ratings_name, own_columns)
+        yield name, _beside_values(folder / name, own_columns)
 
 
 def _beside_values(file: Path, own_columns: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Reading the ratings of a release as blocks of records, without trusting their order."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from recveil.verify.verification import Found, Violation
 # Below that, ten digits do not tell the labels of a grid apart.
 _FINEST_GRID = 1e-8
 
+_DIGITS = 18
 # More people than there are on earth are nobody's group.
 MOST_PEOPLE = 10**10
 
@@ -65,16 +67,18 @@ class PublishedFile:
 
     Parameters
     ----------
-    path : Path
-        ``ratings.parquet`` or ``ratings.csv``.
+    paths : Path or sequence of Path
+        ``ratings.parquet`` or ``ratings.csv``; or all parts, in their order.
     manifest : Manifest
         What release.json says.
     claim : ClaimKind
         What is to be checked; it says which parts of a record must be equal.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, claim: ClaimKind) -> None:
-        self.path = path
+    def __init__(self, paths: Path | Sequence[Path], manifest: Manifest, claim: ClaimKind) -> None:
+        self.paths = [paths] if isinstance(paths, Path) else list(paths)
+        self.name = self.paths[0].name if len(self.paths) == 1 else str(manifest.ratings_file)
+        self._rows_before = [0]  # each part, but for those that were not begun
         self.claim = claim
         self.what = claim.shared_parts  # must be shared
         self._has_classes = claim.holds_people
@@ -88,7 +92,7 @@ class PublishedFile:
         self._own_claim = manifest.claim.about
         self._one_person_each = manifest.is_one_person_each
         self._grid = manifest.label_grid
-        self._pseudonyms = _Pseudonyms(manifest.counts.get("users"))
+        self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
         self.schema = manifest.columns
         self._key_of: dict[Any, list[int]] = {}
         self.items: list[Any] = []  # by number, in the order in which they were met
@@ -96,16 +100,23 @@ class PublishedFile:
         self._seen: set[str] = set()
 
     def locate(self, row: int) -> str:
-        """Turn a row's number, counted from 1 without the header, into its place in the file."""
-        if self.path.suffix == ".csv":
-            return f"{self.path.name} line {row + 1}"
-        return f"{self.path.name} row {row}"
+        """Turn a row's number, counted from 1 without the header, into its place in its file."""
+        part = bisect_left(self._rows_before, row) - 1
+        path, row = self.paths[part], row - self._rows_before[part]
+        return f"{path.name} line {row + 1}" if path.suffix == ".csv" else f"{path.name} row {row}"
 
     def blocks(self, violations: Found) -> Iterator[Block]:
         """Yield all records; what is wrong with the rows themselves goes to `violations`."""
-        carried, n_before = None, 0
+        for number, path in enumerate(self.paths):
+            if number:
+                self._rows_before.append(self.n_labels)
+            yield from self._blocks_of(path, violations)
+
+    def _blocks_of(self, path: Path, violations: Found) -> Iterator[Block]:
+        """Yield the records of one part; one that goes on in the next part is another one there."""
+        carried, n_before = None, self.n_labels
         try:
-            for batch in self._batches(violations):
+            for batch in self._batches(path, violations):
                 table = batch if carried is None else pa.concat_tables([carried, batch])
                 # The last record may go on in the next batch.
                 whole = int(_run_starts(table)[-2]) if table.num_rows else 0
@@ -114,25 +125,21 @@ class PublishedFile:
                 carried, n_before = table.slice(whole), n_before + whole
         except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
-            raise RecveilError(
-                f"{self.path.name}: cannot be read as a release ({reason})"
-            ) from error
+            raise RecveilError(f"{path.name}: cannot be read as a release ({reason})") from error
         if carried is not None and carried.num_rows:
             yield self._block(carried, n_before, violations)
 
-    def _batches(self, violations: Found) -> Iterator[pa.Table]:
-        """Read the file piece by piece, in columns of the declared types and without gaps."""
-        read = csv_pieces if self.path.suffix == ".csv" else parquet_pieces
-        pieces = read(self.path, self.schema, violations)
+    def _batches(self, path: Path, violations: Found) -> Iterator[pa.Table]:
+        """Read a file piece by piece, in columns of the declared types and without gaps."""
+        read = csv_pieces if path.suffix == ".csv" else parquet_pieces
+        pieces = read(path, self.schema, violations)
         rows = track(
             ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows, share=0.8
         )
         for table in rows:
             for name in self.schema.names:
                 if table[name].null_count:
-                    raise RecveilError(
-                        f"{self.path.name}: column {name!r} has gaps; a release has none"
-                    )
+                    raise RecveilError(f"{path.name}: column {name!r} has gaps; a release has none")
             self.n_labels += table.num_rows
             yield table
 
@@ -183,7 +190,7 @@ class PublishedFile:
         if grid is not None and grid >= _FINEST_GRID:
             problem = f"its rating does not lie on the grid of {grid:g} that settings promise"
             yield problem, self._off_grid(records.values, grid)
-        odd = starts[self._pseudonyms.odd(user_ids)]
+        odd = starts[self.pseudonyms.odd(user_ids)]
         yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
         if records.promised is not None:
             promised = table["k"].to_numpy()
@@ -228,21 +235,32 @@ class PublishedFile:
         return np.array([self._number_of[label] for label in labels.tolist()], dtype=np.int32)
 
 
-class _Pseudonyms:
+class Pseudonyms:
     """Follows the user ids through a release: one prefix, and numbers from 0 on, one after another.
 
     Names that are anything else may say who somebody is.
+
+    Parameters
+    ----------
+    n_users : Any
+        As release.json tells; it says how many digits each number has.
+    in_part : bool
+        Begin with whatever number comes first, as one part of a release does.
     """
 
-    def __init__(self, n_users: Any) -> None:
+    def __init__(self, n_users: Any, *, in_part: bool = False) -> None:
         self.n_users = n_users if isinstance(n_users, int) else 0
         self.prefix = ""
-        self.next = 0
+        self.first = self.next = 0
+        self._in_part = in_part
 
     def odd(self, user_ids: list[str]) -> NDArray[np.bool_]:
         """Say which ids of the next records are not the ones that come next."""
         if not self.prefix and user_ids and (found := PREFIX.match(user_ids[0])):
             self.prefix = found.group()
+            digits = user_ids[0].removeprefix(self.prefix)
+            if self._in_part and digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS:
+                self.first = self.next = int(digits)
         last = self.next + len(user_ids)
         expected = pseudonyms(self.prefix, self.n_users, self.next, last)
         if user_ids == expected and self.prefix:

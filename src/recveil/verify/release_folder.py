@@ -14,7 +14,7 @@ from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import Diversity, check_diversity
-from recveil.verify.drawn_release import check_drawn
+from recveil.verify.drawn_release import Readers, check_drawn, checksums_of
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 from recveil.verify.not_covered import not_covered_of_release
@@ -50,28 +50,32 @@ def check_release(
 ) -> Verification:
     """Check a release against its own claim, or against a given one; see `verify`."""
     names = PublishedNames([], [], [])
-    result = _check(folder, k, b, l, claim, names, links=links)
+    result = check_published(folder, names, k, b, l, claim, links=links)
     if private is None:
         return result
     return result.with_private(*private_values(folder, names, private))
 
 
-def _check(
+def check_published(
     folder: Path,
-    k: int | None,
-    b: int | None,
-    l: int | None,  # noqa: E741
-    claim: str | None,
     names: PublishedNames,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    claim: str | None = None,
     *,
-    links: bool,
+    links: bool = False,
+    readers: Readers | None = None,
 ) -> Verification:
-    """Check a release, and note what its records and items are called."""
+    """Check the published side of a release, and note what its records and items are called.
+
+    `readers` read the parts of a release of drawn people; this process, if not given.
+    """
     manifest, problems = read_manifest(folder / MANIFEST)
     if not manifest.holds_people:
         asked = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
         _refuse_of_drawn(manifest, asked)
-        return check_drawn(folder, manifest, problems, names)
+        return check_drawn(folder, manifest, problems, names, readers)
     if claim is not None and not claim_kind(claim).holds_people:
         raise RecveilError(
             f"claim {claim!r} (--claim): what it says does not follow from rows, only from what a "
@@ -82,16 +86,18 @@ def _check(
     checked = claimed.kind if claim is None else claim
     wanted = (claimed.b if b is None else b, claimed.l if l is None else l)
     why_not = _filled_in(manifest)
-    checksums = {name: entry.is_right(folder / name) for name, entry in manifest.files.items()}
+    checksums = checksums_of(folder, manifest)
     violations = Found()
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
-    ratings_name = _ratings_name(manifest, folder)
-    violations += foreign_files(folder, manifest, ratings_name)
+    names_of_files = _ratings_files(manifest, folder)
+    ratings_name = str(manifest.ratings_file)
+    violations += foreign_files(folder, manifest)
     if not problems:  # else the card cannot be right
         violations += wrong_card(folder, manifest, ratings_name)
     not_covered = not_covered_of_release(manifest, ratings_name)
-    file = PublishedFile(folder / ratings_name, manifest, claim_kind(checked))
+    paths = [folder / name for name in names_of_files]
+    file = PublishedFile(paths, manifest, claim_kind(checked))
     classes, supports = Classes(), Supports()
     own = classes if checked == claimed.kind else Classes()
     try:
@@ -102,7 +108,7 @@ def _check(
     except MemoryLimitError:  # says nothing of the file
         raise
     except RecveilError as error:
-        if checksums[ratings_name]:
+        if all(checksums[name] for name in names_of_files):
             raise RecveilError(f"{error}; write the release again") from error
         # That it was changed is certain, whatever stands there now.
         problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
@@ -211,11 +217,13 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
         f"{diversity.below:,} of {diversity.sets:,} sets of b = {diversity.b} items stand in fewer "
         f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
     )
-    yield Violation(file.path.name, None, None, problem)
+    yield Violation(file.name, None, None, problem)
 
 
-def _ratings_name(manifest: Manifest, folder: Path) -> str:
-    for name in manifest.files:
-        if name in RATINGS and (folder / name).is_file():
-            return name
-    raise RecveilError(f"{folder}: no {' or '.join(RATINGS)}; write the release again")
+def _ratings_files(manifest: Manifest, folder: Path) -> tuple[str, ...]:
+    names = manifest.ratings_files
+    if not names:
+        raise RecveilError(f"{folder}: no {' or '.join(RATINGS)}; write the release again")
+    if missing := [name for name in names if not (folder / name).is_file()]:
+        raise RecveilError(f"{folder}: no {missing[0]}; write the release again")
+    return names

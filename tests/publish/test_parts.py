@@ -1,0 +1,166 @@
+"""A release in many parts is a release: whoever checks, reads or describes one takes it."""
+
+import itertools
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer, Synthesizer
+from recveil.anonymize.earlier import find_earlier
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.publish import Release, describe
+from recveil.publish.folder import Here, Written, write_release
+from recveil.publish.settling import foreign_to_a_release
+from recveil.publish.tables import rating_writer, tables
+from recveil.release.manifest import FileEntry, part_name
+from recveil.release.reader import read_twin
+from recveil.verify import verify
+
+RATINGS = make_ratings(90, 40, 900, seed=3)
+
+
+class InParts(Here):
+    """Writes each block of records, and some of the people, to a part of their own."""
+
+    def write_ratings(self, published, folder, file_format, *, in_groups):
+        whole = super().write_ratings(published, folder, file_format, in_groups=in_groups)
+        (folder / "ratings.parquet").unlink()
+        files = {}
+        for number, table in enumerate(self.cut(published, in_groups)):
+            file = folder / part_name(number)
+            with rating_writer(file, "parquet", published, in_groups=in_groups) as writer:
+                writer.write_table(table)
+            files[file.name] = FileEntry.of(file)
+        return Written(files, whole.counts, whole.items)
+
+    def cut(self, published, in_groups):
+        """Yield the rows in three pieces of whole records."""
+        found = [table for table, _ in tables(published, published.blocks(), in_groups=in_groups)]
+        table = pa.concat_tables(found)
+        ids = table["user_id"].to_pylist()
+        starts = [at for at, name in enumerate(ids) if not at or name != ids[at - 1]]
+        cuts = [0, starts[len(starts) // 3], starts[len(starts) // 2], len(ids)]
+        for first, last in itertools.pairwise(cuts):
+            yield table.slice(first, last - first)
+
+    def write_people(self, release, folder, layout):
+        super().write_people(release, folder, layout)
+        table = pq.read_table(folder / "assignment.parquet")
+        (folder / "assignment.parquet").unlink()
+        pq.write_table(table.slice(0, 20), folder / part_name(0, "assignment"))
+        pq.write_table(table.slice(20), folder / part_name(1, "assignment"))
+        return {"assignment_parts": 2}
+
+
+@pytest.fixture(scope="module", params=["simple", "padded", "drawn"])
+def release(request):
+    if request.param == "drawn":
+        return Synthesizer(None, catalogue="as-rated", seed=1).anonymize(RATINGS)
+    return PredictiveAnonymizer(4, request.param, seed=7).anonymize(RATINGS)
+
+
+@pytest.fixture
+def out(release, tmp_path) -> Path:
+    assert write_release(release, tmp_path / "out", by=InParts()).holds
+    return tmp_path / "out"
+
+
+def test_it_holds_what_one_file_holds(release, out, tmp_path):
+    release.write(tmp_path / "whole")
+    parts, whole = Release.read(out), Release.read(tmp_path / "whole")
+    assert parts.to_arrow().equals(whole.to_arrow())
+    in_parts, in_one = (verify(each).to_dict() for each in (out, tmp_path / "whole"))
+    told = "After which record one part of the ratings ends is not compared."
+    assert in_parts["not_covered"] == [*in_one["not_covered"], told]
+    for name in ("users", "records", "classes", "k_achieved", "alone"):
+        assert in_parts[name] == in_one[name]
+
+
+def test_the_private_twin_is_read_from_all_of_its_parts(release, out):
+    assert verify(out, private=out.with_name("out.private")).holds
+    assert [(e.folder.name, e.people) for e in find_earlier(RATINGS.users, out)] == [("out", 90)]
+    if release.published.claim.about.holds_people:
+        assert len(read_twin(out).ids) == 90
+    (out.with_name("out.private") / "assignment-00001.parquet").unlink()
+    with pytest.raises(RecveilError, match="assignment-00001"):
+        verify(out, private=out.with_name("out.private"))
+
+
+def test_nothing_in_it_is_foreign(out):
+    assert foreign_to_a_release(out) == []
+    assert foreign_to_a_release(out.with_name("out.private")) == []
+
+
+def test_the_card_reads_all_parts_with_pandas(out, monkeypatch):
+    monkeypatch.chdir(out)
+    card = (out / "README.md").read_text()
+    assert "`ratings-*.parquet`" in card
+    lines = re.search(r"((?:    .*\n)*    import pandas as pd\n(?:    .*\n)+)", card).group()
+    found = {}
+    exec("\n".join(line[4:] for line in lines.splitlines()), found)
+    rows = next(each for each in found.values() if isinstance(each, pd.DataFrame))
+    assert len(rows) == Release.read(out).to_arrow().num_rows
+
+
+def test_it_is_described_as_a_set_of_files(out, tmp_path):
+    describe(out, tmp_path / "croissant.json")
+    told = json.loads((tmp_path / "croissant.json").read_text())
+    (files,) = [each for each in told["distribution"] if each["@type"] == "cr:FileSet"]
+    assert files["includes"] == "ratings-*.parquet"
+    assert len(files["containedIn"]) == 3
+    sources = {field["source"]["fileSet"]["@id"] for field in told["recordSet"][0]["field"]}
+    assert sources == {files["@id"]}
+
+
+class TestWhatVerifyFinds:
+    def found(self, out) -> str:
+        verdict = verify(out)
+        assert not verdict.holds
+        return " ".join(f"{each.where}: {each.problem}" for each in verdict.violations)
+
+    def test_parts_that_changed_places(self, out):
+        first, second = out / part_name(0), out / part_name(1)
+        shutil.copy(first, out / "kept")
+        shutil.copy(second, first)
+        (out / "kept").rename(second)
+        assert "not the next pseudonym" in self.found(out)
+
+    def test_a_part_more(self, out):
+        shutil.copy(out / part_name(2), out / part_name(3))
+        assert "the file is no part of the release" in self.found(out)
+
+    def test_who_is_who_among_them(self, out):
+        shutil.copy(out.with_name("out.private") / part_name(0, "assignment"), out)
+        assert "this file tells who is who" in self.found(out)
+
+    def test_a_part_that_is_missing(self, out):
+        (out / part_name(1)).unlink()
+        with pytest.raises(RecveilError, match="write the release again"):
+            verify(out)
+
+    def test_parts_that_are_not_numbered_from_0_on(self, out):
+        told = json.loads((out / "release.json").read_text())
+        (out / part_name(2)).rename(out / part_name(5))
+        told["files"] = {
+            part_name(5) if name == part_name(2) else name: entry
+            for name, entry in told["files"].items()
+        }
+        text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+        (out / "release.json").write_text(text)
+        assert "files carries 'ratings-00005.parquet', which no release has" in self.found(out)
+
+    def test_where_in_which_part(self, release, out):
+        if not release.published.claim.about.holds_people:
+            return
+        table = pq.read_table(out / part_name(1))
+        ratings = table["rating"].to_pylist()
+        ratings[3] = 99.0
+        pq.write_table(table.set_column(2, "rating", pa.array(ratings)), out / part_name(1))
+        assert "ratings-00001.parquet row 4: its rating is outside the scale" in self.found(out)
