@@ -146,8 +146,14 @@ def tell_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
     ratings : Ratings
         What it was made of.
     """
+    del ratings
+    return told_of_drawn(release)
+
+
+def told_of_drawn(release: Sides) -> list[str]:
+    """Say it without a look at the ratings, which nobody may have together."""
     public, claim = release.published, release.published.claim
-    told = []
+    likes, told = public.scale.unary, []
     if claim.epsilon is not None and claim.delta is not None:
         told.append(
             f"Drawn from sums with noise for epsilon {claim.epsilon:g} and delta {claim.delta:g}: "
@@ -163,7 +169,7 @@ def tell_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
         if large := of_large_epsilon(claim.epsilon):
             told.append(f"Warning: {large}")
     if public.settings["pooled_share"] > 0:
-        told.append(_pooled(public.settings["pooled_share"], claim, likes=ratings.is_unary))
+        told.append(_pooled(public.settings["pooled_share"], claim, likes=likes))
     tastes = release.private.settings["tastes"]
     told.append(
         f"{tastes:,} {'taste' if tastes == 1 else 'tastes'} of people (directions in which they "

@@ -17,9 +17,9 @@ from recveil.anonymize.synthetic.bounded_vectors import (
     sum_grid,
     taste_grid,
 )
+from recveil.anonymize.synthetic.summing import People, added_up
 from recveil.brief import brief
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings
 from recveil.release.synthetic_form import (
     ACTIVITIES,
     FEWEST_CHOSEN,
@@ -139,13 +139,13 @@ class ChoiceSums(NamedTuple):
 
 
 def measure_likes(
-    likes: Ratings, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
+    likes: People, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
 ) -> ChoiceSums:
     """Ask of people who like items all that is asked, once each.
 
     Parameters
     ----------
-    likes : Ratings
+    likes : Ratings, or whoever is spread
         On the items of the catalogue, if it is public.
     mechanism : Mechanism or WithoutNoise
     public : Public
@@ -176,10 +176,10 @@ def measure_likes(
     )
 
 
-def _popularity(likes: Ratings, mechanism: Asked, public: Public, sigma: float) -> Numbers:
+def _popularity(likes: People, mechanism: Asked, public: Public, sigma: float) -> Numbers:
     """Return how much each item is liked, with noise; 0 where nothing may be told of it."""
     what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
-    exact = like_sums(likes, grid)
+    exact = added_up(likes, like_sums, grid)
     if public.is_catalogue:
         return mechanism.measure("item sums", what, exact, grid)[:, 0]
     named, sums = mechanism.measure_items(
@@ -238,7 +238,7 @@ def pick_told(
 
 
 def ask_activity(
-    ratings: Ratings,
+    ratings: People,
     mechanism: Asked,
     public: Public,
     sigmas: Mapping[str, float],
@@ -247,7 +247,7 @@ def ask_activity(
     """Return the noisy number of people, and activities that are equally likely."""
     edges = activity_edges(public.most_items)
     name = "people by activity"
-    noisy = mechanism.measure(name, words[name], people_by_activity(ratings, edges), 1.0)
+    noisy = mechanism.measure(name, words[name], added_up(ratings, people_by_activity, edges), 1.0)
     counts = np.where(_are_of_people(noisy, sigmas[name]), noisy, 0.0)
     if not counts.any():
         raise RecveilError(
@@ -286,7 +286,7 @@ def _are_of_people(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
 
 
 def ask_kinds(
-    ratings: Ratings, mechanism: Asked, picked: Picked, sigmas: Mapping[str, float], words: Words
+    ratings: People, mechanism: Asked, picked: Picked, sigmas: Mapping[str, float], words: Words
 ) -> Numbers:
     """Return noisy shares of choices on chosen items, on others that are told, and on the rest.
 
@@ -298,17 +298,18 @@ def ask_kinds(
     kind_of[picked.chosen] = 0
     name = "kinds of items"
     grid = sum_grid(sigmas[name])
-    noisy = mechanism.measure(name, words[name], kind_sums(ratings, kind_of, 3, grid), grid)
+    exact = added_up(ratings, kind_sums, kind_of, 3, grid)
+    noisy = mechanism.measure(name, words[name], exact, grid)
     shares = np.maximum(noisy, 0)
     return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)
 
 
 def ask_moments(
-    ratings: Ratings, mechanism: Asked, picked: Picked, sigmas: Mapping[str, float], words: Words
+    ratings: People, mechanism: Asked, picked: Picked, sigmas: Mapping[str, float], words: Words
 ) -> Numbers:
     """Return noisy moments of people's tastes on chosen items."""
     grid = taste_grid(sigmas["moments"])
-    sums = moments(ratings, picked.chosen, ratings.scale.liked_from, grid)
+    sums = added_up(ratings, moments, picked.chosen, ratings.scale.liked_from, grid)
     return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
 
 

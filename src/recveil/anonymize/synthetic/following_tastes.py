@@ -16,9 +16,9 @@ from recveil.anonymize.synthetic.choice_sums import Asked
 from recveil.anonymize.synthetic.learning_people import item_means
 from recveil.anonymize.synthetic.noisy_sums import WHAT, NoisySums
 from recveil.anonymize.synthetic.people_model import PeopleModel
+from recveil.anonymize.synthetic.summing import People, added_up
 from recveil.anonymize.synthetic.taste_vectors import TasteMap, taste_sums, taste_vectors, turned
 from recveil.brief import brief
-from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_TILT
 
 QUERY = "ratings by taste"
@@ -40,7 +40,7 @@ Numbers = NDArray[np.float64]
 
 
 def follow_tastes(
-    ratings: Ratings,
+    ratings: People,
     mechanism: Asked,
     measured: NoisySums,
     model: PeopleModel,
@@ -51,7 +51,7 @@ def follow_tastes(
 
     Parameters
     ----------
-    ratings : Ratings
+    ratings : Ratings, or whoever is spread
         Those that were measured.
     mechanism : Mechanism or WithoutNoise
     measured : NoisySums
@@ -73,7 +73,7 @@ def follow_tastes(
     model = model._replace(tastes=tastes)
     items = TasteMap.of(tastes[:, 1:], popularity, item_means(measured))
     grid = sum_grid(sigma)
-    exact = taste_sums(ratings, measured.told, items, grid)
+    exact = added_up(ratings, taste_sums, measured.told, items, grid)
     told = mechanism.measure(QUERY, WHAT[QUERY], exact, grid)[:, : model.tilts.size]
     if not model.tilts.size:
         return model

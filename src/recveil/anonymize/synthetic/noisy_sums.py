@@ -29,8 +29,9 @@ from recveil.anonymize.synthetic.choice_sums import (
     ask_moments,
     pick_told,
 )
+from recveil.anonymize.synthetic.summing import People, added_up
 from recveil.brief import brief
-from recveil.ratings import Ratings
+from recveil.ratings import RatingScale
 from recveil.release.synthetic_form import label_levels
 from recveil.release.synthetic_queries import QUERIES
 
@@ -105,13 +106,13 @@ class NoisySums(NamedTuple):
 
 
 def measure(
-    ratings: Ratings, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
+    ratings: People, mechanism: Asked, public: Public, sigmas: Mapping[str, float]
 ) -> NoisySums:
     """Ask all questions of the people but the one about learnt tastes, once each.
 
     Parameters
     ----------
-    ratings : Ratings
+    ratings : Ratings, or whoever is spread
         On the items of the catalogue, if it is public.
     mechanism : Mechanism or WithoutNoise
     public : Public
@@ -126,9 +127,10 @@ def measure(
     n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
     levels = label_levels(ratings.scale)
     what, grid = WHAT["labels"], sum_grid(sigmas["labels"])
-    shares = mechanism.measure("labels", what, level_sums(ratings, levels, grid), grid)
+    exact = added_up(ratings, level_sums, levels, grid)
+    shares = mechanism.measure("labels", what, exact, grid)
     spread_of_people = _spread_of_people(ratings, mechanism, n_people, sigmas["means of people"])
-    centre, spread = _centre(shares, levels, ratings)
+    centre, spread = _centre(shares, levels, ratings.scale)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     picked = pick_told(
         items.popularity, items.popularity_noise, activity, n_people, sigmas["moments"]
@@ -152,24 +154,25 @@ def measure(
     )
 
 
-def _spread_of_people(ratings: Ratings, mechanism: Asked, n_people: float, sigma: float) -> float:
+def _spread_of_people(ratings: People, mechanism: Asked, n_people: float, sigma: float) -> float:
     what, grid = WHAT["means of people"], sum_grid(sigma)
-    noisy = mechanism.measure("means of people", what, spread_sums(ratings, grid), grid)
+    exact = added_up(ratings, spread_sums, grid)
+    noisy = mechanism.measure("means of people", what, exact, grid)
     mean, square = noisy / SPREAD_SHARE / n_people
     return float(max(square - mean**2, 0.0))
 
 
-def _centre(shares: Numbers, levels: Numbers, ratings: Ratings) -> tuple[float, float]:
+def _centre(shares: Numbers, levels: Numbers, scale: RatingScale) -> tuple[float, float]:
     """Return mean and spread of ratings moved to -1 to 1, from noisy shares."""
     counts = np.maximum(shares, 0)
     counts = counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
-    at = moved(levels, ratings.scale)
+    at = moved(levels, scale)
     centre = float(counts @ at)
     return centre, float(max(np.sqrt(counts @ (at - centre) ** 2), 0.05))
 
 
 def _items(
-    ratings: Ratings,
+    ratings: People,
     mechanism: Asked,
     public: Public,
     sigma: float,
@@ -178,7 +181,7 @@ def _items(
     """Return noisy sums of all items; 0 for those of which nothing may be told."""
     centre, spread = usual
     what, grid = WHAT["item sums"], sum_grid(sigma)
-    exact = item_sums(ratings, centre, spread, grid)
+    exact = added_up(ratings, item_sums, centre, spread, grid)
     if public.is_catalogue:
         return ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
     named, sums = mechanism.measure_items(

@@ -49,15 +49,26 @@ def on_catalogue(ratings: Ratings, catalogue: NDArray[Any]) -> Ratings:
     >>> on_catalogue(ratings, as_ids(["8", "9", "10", "a"])).row(0)[0]
     array([0, 2], dtype=int32)
     """
+    return _moved(ratings, catalogue, places_on_catalogue(ratings.items, catalogue))
+
+
+def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each item in a catalogue, or raise a RecveilError if one has none.
+
+    Examples
+    --------
+    >>> places_on_catalogue(np.array([9, 10]), as_ids(["8", "9", "10"]))
+    array([1, 2])
+    """
     place = {name: at for at, name in enumerate(catalogue.astype(str).tolist())}
-    at = np.array([place.get(name, -1) for name in ratings.items.astype(str).tolist()])
+    at = np.array([place.get(name, -1) for name in items.astype(str).tolist()], np.int64)
     if (at < 0).any():
         raise RecveilError(
             f"catalogue (--catalogue): {int((at < 0).sum()):,} items of the ratings are not in it, "
-            f"such as {quoted(str(ratings.items[np.argmin(at)]))}; name all items, or leave "
-            f"those ratings out"
+            f"such as {quoted(str(items[np.argmin(at)]))}; name all items, or leave those ratings "
+            f"out"
         )
-    return _moved(ratings, catalogue, at)
+    return at
 
 
 def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
@@ -80,14 +91,27 @@ def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
     (['9', '10', 'b'], array([0, 1], dtype=int32))
     """
     if ratings.items.dtype == object:
-        names = ratings.items.tolist()
-        order = sorted(range(len(names)), key=lambda item: _rank(names[item]))
-        at = np.empty(ratings.n_items, np.int64)
-        at[order] = np.arange(ratings.n_items)
-        ratings = _moved(ratings, ratings.items[order], at)
+        ratings = _moved(ratings, *places_in_public_order(ratings.items))
     if ratings.n_users and ratings.activity.max() > most_items:
         ratings = _first(ratings, most_items)
     return ratings
+
+
+def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return items in public order, and the place of each of those that were given.
+
+    Examples
+    --------
+    >>> places_in_public_order(np.array(["10", "9", "b"], object))
+    (array(['9', '10', 'b'], dtype=object), array([1, 0, 2]))
+    """
+    if items.dtype != object:
+        return items, np.arange(items.size)
+    names = items.tolist()
+    order = sorted(range(len(names)), key=lambda item: _rank(names[item]))
+    at = np.empty(items.size, np.int64)
+    at[order] = np.arange(items.size)
+    return items[order], at
 
 
 def published_order(told: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -1,8 +1,8 @@
 """Synthesizer: releases of people who never were, drawn from noisy sums over people who are."""
 
 import secrets
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from recveil.anonymize.synthetic.choice_sums import (
     Public,
     measure_likes,
 )
+from recveil.anonymize.synthetic.drawn_crowds import DrawnCrowds, DrawnPeople
 from recveil.anonymize.synthetic.following_tastes import QUERY, follow_tastes
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.learning_people import learn_likes, learn_people
@@ -30,20 +31,22 @@ from recveil.anonymize.synthetic.people_model import PeopleModel
 from recveil.anonymize.synthetic.public_items import (
     in_public_order,
     on_catalogue,
+    places_in_public_order,
+    places_on_catalogue,
     published_order,
 )
 from recveil.anonymize.synthetic.refused_try import refused_try
-from recveil.brief import BriefParameters
+from recveil.anonymize.synthetic.summing import People
+from recveil.brief import BriefParameters, brief
 from recveil.errors import RecveilError, quoted
 from recveil.publish import Release
 from recveil.publish.expected import Expected, expect_drawn
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.likes import PUBLISHED, refuse_likes
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.made_of import digest_of
 from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Records
 from recveil.release.sides import Private, Published
 from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, THRESHOLD_SHARE, step_of_drawn
 from recveil.release.synthetic_words import SYNTHETIC
@@ -125,71 +128,76 @@ class Synthesizer(BriefParameters, BaseEstimator):
         """
         self.check(ratings)
         public, asked = self._public(ratings)
-        source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
-        # What is drawn after the noise asks nothing of anybody; it need not be secret.
-        rng = np.random.default_rng(self.seed)
-        measured, model, claim = self._learn(asked, public, source, rng)
-        items = asked.items[measured.told]
-        if not public.is_catalogue:
-            items, order = published_order(items)
-            model = model.of_items(order)
-        return self._release(ratings, items, model, measured, claim, rng)
+        learnt = self.learn(asked, public, asked.items, ratings.n_users)
+        private = Private(
+            *(ratings.users, Groups.of_nobody(), self.seed, self.used(learnt)),
+            ratings_sha256=digest_of(ratings),
+        )
+        return Release(self.published(learnt, self.drawn(learnt)), private)
 
     def check(self, ratings: Ratings) -> None:
         """Raise what `anonymize` would raise before any work."""
+        self.check_options()
+        check_everybody_rated(ratings)
+        if self.epsilon is None and not ratings.is_unary:
+            refuse_likes(ratings, PUBLISHED)
+        self.check_scale(ratings.scale)
+        if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
+            refuse_few(ratings.n_users)
+
+    def check_options(self) -> None:
+        """Raise a RecveilError for options that make no sense, whatever the ratings."""
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
         check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
-        check_everybody_rated(ratings)
-        if ratings.is_unary:
-            self._check_likes(ratings)
-        else:
-            self._check_ratings(ratings)
-        if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
-            _refuse_few(ratings.n_users)
 
-    def _check_likes(self, likes: Ratings) -> None:
+    def check_scale(self, scale: RatingScale) -> None:
+        """Raise a RecveilError if no people can be drawn who rate on such a scale."""
+        if scale.unary:
+            self._check_likes(scale)
+        else:
+            self._check_ratings(scale)
+
+    def _check_likes(self, scale: RatingScale) -> None:
         if self.rating_grid is not None:
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}, but "
                 f"likes have no ratings, and each label is 1; leave it out"
             )
-        if self.epsilon is not None and likes.scale.inferred:
+        if self.epsilon is not None and scale.inferred:
             raise RecveilError(
                 "likes (--likes): nobody said that these are likes, but all ratings are equal, and "
                 "one person could change that; say so (--likes), or name the scale (--scale)"
             )
 
-    def _check_ratings(self, ratings: Ratings) -> None:
-        if self.epsilon is None:
-            refuse_likes(ratings, PUBLISHED)
+    def _check_ratings(self, scale: RatingScale) -> None:
         if self.rating_grid not in (None, "tenths", "whole"):
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
                 f"expected tenths or whole"
             )
-        if self.rating_grid == "tenths" and ratings.scale.words:
+        if self.rating_grid == "tenths" and scale.words:
             raise RecveilError(
                 "rating_grid, of drawn ratings (--ratings), is tenths, but ratings are words, and "
                 "nothing lies between two words; leave it out"
             )
-        if self.rating_grid == "whole" and ratings.scale.step is None:
+        if self.rating_grid == "whole" and scale.step is None:
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings): the scale {ratings.scale} has no "
+                f"rating_grid, of drawn ratings (--ratings): the scale {scale} has no "
                 f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take "
                 f"tenths"
             )
-        if not ratings.scale.range:
+        if not scale.range:
             raise RecveilError(
-                f"scale (--scale): {ratings.scale} has one value, so that no rating says whether "
+                f"scale (--scale): {scale} has one value, so that no rating says whether "
                 f"an item was liked; name the whole scale, such as --scale 0:1:1, or read them as "
                 f"likes (--likes)"
             )
-        if self.epsilon is not None and ratings.scale.inferred:
+        if self.epsilon is not None and scale.inferred:
             raise RecveilError(
-                f"scale (--scale): {ratings.scale} was read off the ratings, and its ends may be "
-                f"one person's; name it, such as --scale {ratings.scale}"
+                f"scale (--scale): {scale} was read off the ratings, and its ends may be "
+                f"one person's; name it, such as --scale {scale}"
             )
 
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
@@ -202,20 +210,64 @@ class Synthesizer(BriefParameters, BaseEstimator):
             return Public(True, ratings.n_items), ratings
         return Public(True, items.size), on_catalogue(ratings, items)
 
-    def _learn(
-        self, ratings: Ratings, public: Public, source: NoiseSource, rng: np.random.Generator
+    def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
+        """Return what is public, the items that are asked about, and which of them each one is.
+
+        Parameters
+        ----------
+        items : ndarray, shape (n_items,)
+            The ids of all items that were rated, ascending.
+        """
+        if self.catalogue is None:
+            share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
+            return Public(False, MOST_ITEMS, share), *places_in_public_order(items)
+        given = catalogue_given(self.catalogue)
+        if isinstance(given, str):  # as rated
+            return Public(True, items.size), items, np.arange(items.size)
+        return Public(True, given.size), given, places_on_catalogue(items, given)
+
+    def learn(self, people: People, public: Public, items: NDArray[Any], n_people: int) -> "Learnt":
+        """Ask people, and learn from the answers by which rule to draw others.
+
+        Parameters
+        ----------
+        people : Ratings, or whoever is spread
+            On the items that are asked about.
+        public : Public
+        items : ndarray, shape (n_items,)
+            The ids of these items.
+        n_people : int
+            How many there are; told of exact sums alone.
+        """
+        source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
+        # What is drawn after the noise asks nothing of anybody; it need not be secret.
+        rng = np.random.default_rng(self.seed)
+        measured, model, claim = self._ask(people, public, source, rng, n_people)
+        told = items[measured.told]
+        if not public.is_catalogue:
+            told, order = published_order(told)
+            model = model.of_items(order)
+        return Learnt(told, measured, model, claim, people.scale, rng)
+
+    def _ask(
+        self,
+        people: People,
+        public: Public,
+        source: NoiseSource,
+        rng: np.random.Generator,
+        n_people: int,
     ) -> tuple[NoisySums | ChoiceSums, PeopleModel | LikesModel, Claim]:
         """Ask the people; return the answers, the rule learnt from them, and what is promised."""
-        shares = SHARES_OF_LIKES if ratings.is_unary else SHARES
+        shares = SHARES_OF_LIKES if people.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            return *_asked(ratings, sums, public, sigmas, rng), Claim("aggregates", ratings.n_users)
+            return *_asked(people, sums, public, sigmas, rng), Claim("aggregates", n_people)
         epsilon = float(self.epsilon)
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
         with refused_try(mechanism, budget):
-            measured, model = _asked(ratings, mechanism, public, sigmas, rng)
+            measured, model = _asked(people, mechanism, public, sigmas, rng)
         ledger = mechanism.ledger()
         return (
             measured,
@@ -223,25 +275,17 @@ class Synthesizer(BriefParameters, BaseEstimator):
             Claim("differentially-private", 1, epsilon=epsilon, delta=self.delta, ledger=ledger),
         )
 
-    def _release(
-        self,
-        ratings: Ratings,
-        items: NDArray[Any],
-        model: PeopleModel | LikesModel,
-        measured: NoisySums | ChoiceSums,
-        claim: Claim,
-        rng: np.random.Generator,
-    ) -> Release:
-        n_people = max(1, round(measured.n_people)) if self.people is None else self.people
-        whole = self.rating_grid == "whole"
-        grid = step_of_drawn(ratings.scale, whole=whole)
-        drawing = secrets.randbits(64) if self.seed is None else int(rng.integers(1 << 62))
+    def drawn(self, learnt: "Learnt") -> DrawnPeople:
+        """Return the people who are drawn by the rule, before `published` is asked for."""
+        n_people = max(1, round(learnt.measured.n_people)) if self.people is None else self.people
+        seeded = self.seed is not None
+        drawing = int(learnt.rng.integers(1 << 62)) if seeded else secrets.randbits(64)
+        return DrawnPeople(learnt.model, n_people, drawing, self.rating_grid == "whole")
 
-        def blocks() -> Iterator[Records]:
-            by = np.random.default_rng(drawing)
-            if isinstance(model, LikesModel):
-                return model.draw(n_people, by)
-            return model.draw(n_people, by, whole=whole)
+    def published(self, learnt: "Learnt", drawn: DrawnPeople | DrawnCrowds) -> Published:
+        """Return what is published: people drawn by a rule, and how it came about."""
+        items, measured, model, claim, scale, rng = learnt
+        n_people, grid = drawn.n_people, step_of_drawn(scale, whole=drawn.whole)
 
         def table() -> pa.Table:
             return model_table(items, model)
@@ -252,49 +296,74 @@ class Synthesizer(BriefParameters, BaseEstimator):
             # What is said of real people is as noisy as all else.
             told = measured.n_people * float(measured.activity.mean())
             each = float(model.activity.mean())
-            return expect_drawn(items, ratings.scale, n_people, each, told, file_format, grid)
+            return expect_drawn(items, scale, n_people, each, told, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if self.epsilon is None else "gaussian",
             "catalogue": _catalogue_word(self.catalogue),
             "people": "counted" if self.people is None else "asked for",
-            **({} if ratings.is_unary else {"label_step": grid}),
+            **({} if scale.unary else {"label_step": grid}),
             "pooled_share": round(1 - measured.share_told, 4),
             **model_settings(model),
         }
-        published = Published(
+        return Published(
             claim=claim,
             items=items,
-            scale=ratings.scale,
+            scale=scale,
             settings=settings,
             n_users=n_people,
             # Chosen without a look at real ids: that no number is one of them would tell of them.
             prefix=fresh_prefix(np.empty(0), rng),
-            blocks=blocks,
+            blocks=drawn.blocks,
             default_layout="users",
             model=table,
             expect=expect,
         )
+
+    def used(self, learnt: "Learnt") -> dict[str, Any]:
+        """Return the full settings, for the owner alone."""
         # The first column of tastes is how much somebody rates.
-        n_tastes = int(model.tastes[:, 1:].any(axis=0).sum())
-        used = {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
-        private = Private(
-            *(ratings.users, Groups.of_nobody(), self.seed, used),
-            ratings_sha256=digest_of(ratings),
-        )
-        return Release(published, private)
+        n_tastes = int(learnt.model.tastes[:, 1:].any(axis=0).sum())
+        return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
+
+
+@brief
+class Learnt(NamedTuple):
+    """What was learnt from people, through noise: all else follows from it.
+
+    Attributes
+    ----------
+    items : ndarray, shape (n_told,)
+        The ids of the items that are told, as they are published.
+    measured : NoisySums or ChoiceSums
+        The answers.
+    model : PeopleModel or LikesModel
+        The rule by which people are drawn.
+    claim : Claim
+        What is promised.
+    scale : RatingScale
+    rng : Generator
+        Draws all that is not noise.
+    """
+
+    items: NDArray[Any]
+    measured: NoisySums | ChoiceSums
+    model: PeopleModel | LikesModel
+    claim: Claim
+    scale: RatingScale
+    rng: np.random.Generator
 
 
 def _asked(
-    ratings: Ratings,
+    ratings: People,
     mechanism: Asked,
     public: Public,
     sigmas: Mapping[str, float],
     rng: np.random.Generator,
 ) -> tuple[NoisySums | ChoiceSums, PeopleModel | LikesModel]:
     """Ask all queries; the last one of ratings is about tastes that were learnt from the others."""
-    if ratings.is_unary:
+    if ratings.scale.unary:
         choices = measure_likes(ratings, mechanism, public, sigmas)
         return choices, learn_likes(choices, rng)
     measured = measure(ratings, mechanism, public, sigmas)
@@ -303,7 +372,7 @@ def _asked(
     return measured, follow_tastes(ratings, mechanism, measured, model, sigma, rng)
 
 
-def _refuse_few(n_people: int) -> None:
+def refuse_few(n_people: int) -> None:
     """Refuse exact sums of so few people that they show each of them."""
     if n_people < FEWEST_SUMMED:
         raise RecveilError(
