@@ -29,7 +29,7 @@ FLOORS = {
     "evaluate": 8,
     "compare": 9,
     **dict.fromkeys(["demo", "report"], 10),
-    "workbench": 11,
+    **dict.fromkeys(["spark", "workbench"], 11),
     "cli": 12,
     "__main__": 13,
 }

@@ -34,7 +34,7 @@ def third_party(file: Path) -> set[str]:
 def declared() -> set[str]:
     extras = PROJECT["optional-dependencies"]
     entries = PROJECT["dependencies"] + extras["databases"] + extras["excel"]
-    entries += extras["workbench"]
+    entries += extras["spark"] + extras["workbench"]
     names = [re.match(r"[\w-]+", entry).group() for entry in entries]
     return {MODULES.get(name, name.replace("-", "_")) for name in names}
 

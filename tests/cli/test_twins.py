@@ -51,6 +51,11 @@ OF_THE_COMMAND_ALONE = {
         if verb != "config"
     },
     ("anonymize", "dry_run"): "calls recveil.anonymize.dry_run, which takes the same",
+    **{
+        (verb, name): "recveil.spark has a function of that name, which takes a master"
+        for verb in ("anonymize", "verify")
+        for name in ("engine", "master")
+    },
     ("inspect", "rows"): "says how much of the result is shown",
     **{
         (verb, "max_memory"): "the library bounds it with memory_limited"

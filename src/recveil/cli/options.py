@@ -198,6 +198,23 @@ Json = Annotated[
         help="Write the result as JSON; - prints it and nothing else.",
     ),
 ]
+Engine = Annotated[
+    Literal["local", "spark"],
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel="Spark",
+        help="What works: local, this process; spark, executors where the data is.",
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        rich_help_panel="Spark",
+        help="With --engine spark, where it runs: local[4], spark://host:7077; as Spark is "
+        "configured if not given.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an older one at that place.")]
 AllowLarge = Annotated[
     bool,
@@ -208,6 +225,12 @@ AllowLarge = Annotated[
 def seed_of(what: str) -> Any:
     """Return the option for the seed of something that is the same each time if not told so."""
     return typer.Option(min=0, help=f"The same seed gives the same {what}.")
+
+
+def refuse_idle_master(engine: str, master: str | None) -> None:
+    """Refuse to be told where Spark runs if it does not."""
+    if engine != "spark" and master is not None:
+        raise typer.BadParameter("--master: only with --engine spark; leave it out, or add that")
 
 
 def parse_scale(text: str | None) -> "RatingScale | None":

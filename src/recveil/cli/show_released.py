@@ -1,0 +1,53 @@
+"""What became of a table that Spark made into a release, printed for people."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from recveil.cli.show import show_verification
+from recveil.release.manifest import twin_name
+from recveil.spark import Released
+from recveil.verify.item_formulas import formulas_told
+
+
+def show_released(made: Released, output: Path) -> None:
+    """Print the verdict, what the release tells all the same, and what to do with it."""
+    likes = made.scale.unary
+    what = "likes" if likes else "ratings"
+    scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
+    typer.echo(
+        f"Read {made.n_ratings:,} {what} of {made.n_items:,} items by {made.n_people:,} users"
+        f"{scale}; by Spark."
+    )
+    show_verification(made.verification, str(output))
+    for sentence in (*made.told, *formulas_told(made.release.published.items)):
+        typer.echo(sentence)
+    tells = f"whose {what} these were"
+    typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+
+
+def as_json(made: Released, output: Path) -> dict[str, Any]:
+    """Return the JSON object: as of a release that was made here, but for what is not known."""
+    return {
+        "output": str(output),
+        "private": twin_name(str(output)),
+        "engine": "spark",
+        "data": {
+            "users": made.n_people,
+            "items": made.n_items,
+            "ratings": made.n_ratings,
+            "density": made.n_ratings / (made.n_people * made.n_items),
+            "scale": str(made.scale),
+        },
+        "settings": made.release.published.settings,
+        "verification": made.verification.to_dict(),
+        "earlier": [
+            {
+                "release": str(earlier.folder),
+                "people": earlier.people,
+                "warning": warning,
+            }
+            for earlier, warning in zip(made.earlier, made.warnings(output), strict=True)
+        ],
+    }

@@ -1,0 +1,214 @@
+"""Lake: a table of ratings where it lies, as rows of user, item and rating."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+from recveil.errors import RecveilError, quoted
+from recveil.ratings import RatingScale
+from recveil.ratings.columns import LIKED, NOT_SAID, find_columns
+from recveil.ratings.labels import encode_labels
+from recveil.ratings.scale import LIKES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+# A rating is one of so many values at most; of more, the ends alone are looked at.
+_MOST_VALUES = 1_000
+# What Spark itself finds: folders of files, and what lies with a service.
+_SCHEMES = ("s3a://", "hdfs://", "gs://", "abfss://", "file://", "dbfs:/")
+
+
+@brief
+class Lake(NamedTuple):
+    """A table of ratings, which stays where it is.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        The columns `user` (text), `item` (text or whole numbers) and `rating` (float).
+    scale : RatingScale
+    n_ratings : int
+    values : ndarray of float64
+        The different ratings; the lowest and the highest, if there are very many.
+    items : ndarray, shape (n_items,)
+        The ids of all items, ascending: as `Ratings` has them.
+    raw : Array
+        The same as they stand in the column.
+    codes : ndarray of int32
+        The position of each raw one among `items`.
+    """
+
+    rows: Any
+    scale: RatingScale
+    n_ratings: int
+    values: NDArray[np.float64]
+    items: NDArray[Any]
+    raw: pa.ChunkedArray
+    codes: NDArray[np.int32]
+
+    def _facts(self) -> dict[str, object]:
+        return {"ratings": self.n_ratings, "items": self.items.size, "scale": str(self.scale)}
+
+
+def is_for_spark(source: str) -> bool:
+    """Say whether Spark reads an input itself: Parquet, folders of files, and far addresses.
+
+    Examples
+    --------
+    >>> is_for_spark("s3a://shop/ratings"), is_for_spark("ratings.csv")
+    (True, False)
+    """
+    from pathlib import Path
+
+    if source.startswith(_SCHEMES):
+        return True
+    path = Path(source)
+    return path.suffix == ".parquet" or (path.is_dir() and _parts_of(path) != "")
+
+
+def _parts_of(folder: Any) -> str:
+    """Return the format of a folder of parts, as Spark writes them; "" if it is none."""
+    for ending in ("parquet", "csv"):
+        if any(folder.glob(f"*.{ending}")) or any(folder.glob(f"*/*.{ending}")):
+            return ending
+    return ""
+
+
+def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
+    """Return the table at a path or address: Parquet, or text with commas and a header."""
+    from pathlib import Path
+
+    is_near = not source.startswith(_SCHEMES)
+    path = Path(source)
+    is_text = _parts_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
+    where = str(path.absolute().as_uri()) if is_near else source
+    if is_text:
+        return spark.read.csv(where, header=True)
+    return spark.read.parquet(where)
+
+
+def lake_of(
+    frame: "DataFrame",
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    scale: RatingScale | None = None,
+    likes: bool = False,
+) -> Lake:
+    """Look at a table: which column is which, which items there are, and on which scale.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One rating a row.
+    user, item, rating : str, optional
+        Names of the columns; found by the usual names if not given.
+    scale : RatingScale, optional
+        Inferred from the ratings if not given.
+    likes : bool
+        Each row is a like, whatever its rating.
+
+    Raises
+    ------
+    RecveilError
+        For missing columns or values, ratings off the scale, and a table without rows.
+    """
+    from pyspark.sql import functions as sql
+
+    given = {"user": user, "item": item, "rating": rating}
+    feedback = LIKED if likes else NOT_SAID
+    found = find_columns(frame.columns, "the table", feedback=feedback, **given)
+    is_likes = likes or found.rating is None
+    told = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
+    rows = frame.select(
+        _id(frame, found.user, "user").cast("string").alias("user"),
+        _id(frame, found.item, "item").alias("item"),
+        told.cast("float").alias("rating"),
+    )
+    if is_likes:
+        if scale is not None:
+            raise RecveilError("scale (--scale): likes have none; leave it out, or name the rating")
+        rows = rows.distinct()
+    n_ratings = _refuse_gaps(rows)
+    values = _values(rows)
+    scale = LIKES if is_likes else _scale(values, scale)
+    raw = rows.select("item").distinct().toArrow()["item"]
+    items, codes = encode_labels(raw, "item", lambda at: f"item {int(at) + 1}")
+    if np.unique(codes).size < codes.size:
+        raise RecveilError(
+            "the items: one id is written in two ways, such as 7 and 7.0; write each in one way"
+        )
+    return Lake(rows, scale, n_ratings, values, items, raw, codes)
+
+
+def _id(frame: "DataFrame", name: str, role: str) -> "Column":
+    """Return a column of ids: whole numbers as such, all else must be text."""
+    kind = frame.schema[name].dataType.typeName()
+    column = frame[name]
+    if kind in ("byte", "short", "integer", "long"):
+        return column.cast("long")
+    if kind in ("string", "varchar", "char"):
+        return column.cast("string")  # compared byte by byte, whatever the column's collation
+    raise RecveilError(
+        f"the {role} column {quoted(name)} holds {kind}; expected text or whole numbers; cast it"
+    )
+
+
+def _number(frame: "DataFrame", name: str) -> "Column":
+    kind = frame.schema[name].dataType.typeName()
+    if kind in ("boolean", "date", "timestamp", "array", "map", "struct", "binary"):
+        raise RecveilError(f"the rating column {quoted(name)} holds {kind}; expected numbers")
+    return frame[name].try_cast("double")
+
+
+def _refuse_gaps(rows: "DataFrame") -> int:
+    """Refuse rows without a user, an item, or a number; return how many rows there are."""
+    from pyspark.sql import functions as sql
+
+    finite = (
+        sql.col("rating").isNotNull() & ~sql.isnan("rating") & (sql.abs("rating") < float("inf"))
+    )
+    counts = {
+        "user": sql.col("user").isNull() | (sql.col("user") == ""),
+        "item": sql.col("item").isNull() | (sql.col("item").cast("string") == ""),
+        "rating": ~finite,
+    }
+    asked = [sql.sum(gap.cast("long")).alias(name) for name, gap in counts.items()]
+    found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
+    if found is None or not found["n"]:
+        raise RecveilError("the table has no rows; give one that holds ratings")
+    for name in counts:
+        if found[name]:
+            what = "a number" if name == "rating" else f"a {name}"
+            raise RecveilError(
+                f"the {name} column: {found[name]:,} of {found['n']:,} rows are without {what}; "
+                f"leave these rows out"
+            )
+    return int(found["n"])
+
+
+def _values(rows: "DataFrame") -> NDArray[np.float64]:
+    """Return the different ratings; of very many the lowest and the highest."""
+    from pyspark.sql import functions as sql
+
+    some = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]
+    if len(some) <= _MOST_VALUES:
+        return np.sort(some.to_numpy().astype(np.float64))
+    ends = rows.agg(sql.min("rating").alias("low"), sql.max("rating").alias("high")).first()
+    return np.array([ends["low"], ends["high"]], np.float64)
+
+
+def _scale(values: NDArray[np.float64], given: RatingScale | None) -> RatingScale:
+    if given is None:
+        return RatingScale.infer(values)
+    if not (right := given.contains(values)).all():
+        raise RecveilError(
+            f"rating {values[~right][0]:g} outside the scale {given}; give another scale "
+            f"(--scale), or leave such rows out"
+        )
+    return given

@@ -1,0 +1,263 @@
+"""Releasing: from a table that lies anywhere to a release in many parts, verified, by Spark."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from recveil.anonymize.base import check_seed, drawn_seed
+from recveil.anonymize.choices import check_options, choose_method, own_options
+from recveil.anonymize.drawing_options import check_drawing, epsilon_given
+from recveil.anonymize.earlier import Earlier, find_earlier, others, warnings_of
+from recveil.anonymize.synthetic.choice_sums import Public
+from recveil.anonymize.synthetic.drawn_crowds import DrawnCrowds
+from recveil.anonymize.synthetic.synthesizer import Synthesizer, refuse_few
+from recveil.anonymize.telling import told_of_drawn
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.io import understand
+from recveil.publish.expected import Expected
+from recveil.publish.folder import write_release
+from recveil.publish.staging import check_target
+from recveil.ratings import RatingScale
+from recveil.release.groups import Groups
+from recveil.release.sides import FileFormat, Layout, Private, Sides
+from recveil.release.synthetic_words import SYNTHETIC
+from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
+from recveil.spark.part_writing import ByExecutors
+from recveil.spark.spark_session import errors_told, spark_session
+from recveil.spark.spread_people import Asked, SpreadPeople, spread_people
+from recveil.verify import Verification
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# What reading a file here takes, and Spark does not.
+_OF_FILES = ("user", "item", "rating", "likes", "scale")
+
+
+@brief
+class Released(NamedTuple):
+    """What became of a table: its size, what was published, and what the checker says.
+
+    Attributes
+    ----------
+    n_people, n_items, n_ratings : int
+        Of the table.
+    scale : RatingScale
+    release : Sides
+        What was published; the private side names nobody, as all names stand in its parts alone.
+    verification : Verification
+    told : list of str
+        What the owner is told.
+    earlier : tuple of Earlier
+        Earlier releases of the same people.
+    """
+
+    n_people: int
+    n_items: int
+    n_ratings: int
+    scale: RatingScale
+    release: Sides
+    verification: Verification
+    told: list[str]
+    earlier: tuple[Earlier, ...]
+
+    def warnings(self, output: Path) -> list[str]:
+        """Say what the release that was written to `output` tells together with each of these."""
+        return warnings_of(self.earlier, output, self.release.published.claim)
+
+    def _facts(self) -> dict[str, object]:
+        return self.verification._facts()
+
+
+def anonymize(
+    source: "DataFrame | str | PathLike[str]",
+    output: str | PathLike[str],
+    *,
+    k: int | None = None,
+    method: str | None = None,
+    layout: Layout = "auto",
+    file_format: FileFormat = "parquet",
+    seed: int | None = None,
+    hide_items: bool = False,
+    force: bool = False,
+    allow_large: bool = False,
+    against: str | PathLike[str] | None = None,
+    tell: Callable[[Expected], object] | None = None,
+    master: str | None = None,
+    **options: Any,
+) -> Released:
+    """Make a verified release of a table in Spark, without a copy of it on any one machine.
+
+    Parameters
+    ----------
+    source : DataFrame, path or address
+        One rating a row. What is no DataFrame of Spark's is read by Spark, if it is Parquet, a
+        folder of parts, or an address such as ``s3a://…``; any other file is read here, as
+        `recveil.anonymize.anonymize` reads it, and given to Spark.
+    output : path
+        The folder to be published, which all machines see at the same path; its private twin is
+        `output` + ".private".
+    k, method, layout, file_format, seed, hide_items, force, allow_large, against, tell
+        As for `recveil.anonymize.anonymize`; what Spark does not offer is refused.
+    master : str, optional
+        Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
+        session is taken.
+    **options
+        Those of the method (epsilon, delta, people, catalogue, rating_grid), and user, item,
+        rating, likes and scale; for a file that is read here, all those of reading.
+
+    Returns
+    -------
+    Released
+
+    Raises
+    ------
+    RecveilError
+        If something makes no sense, is not offered, or fails. Nothing is written then.
+
+    Examples
+    --------
+    >>> anonymize("ratings.parquet", "out", k=5, homogenize="simple", master="local[1]")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: method 'predictive': not by Spark yet, which makes releases by...
+    """
+    given, reading = own_options(options)
+    chosen = choose_method(method, k, given)
+    if chosen != SYNTHETIC.name:
+        raise RecveilError(
+            f"method {chosen!r}: not by Spark yet, which makes releases by epsilon (--epsilon); "
+            f"leave engine (--engine) out"
+        )
+    if hide_items or file_format != "parquet":
+        what = "hide_items (--hide-items)" if hide_items else f"file format {file_format!r}"
+        raise RecveilError(f"{what}: not by Spark with epsilon (--epsilon); leave it out")
+    maker = _synthesizer(check_options(SYNTHETIC, given), seed)
+    check_target(output, force=force)
+    target = Path(output).absolute()
+    with _table(source, master, reading) as lake:
+        people, public, asked = _people(lake, maker)
+        try:
+            earlier = tuple(find_earlier(_count_by_spark(people), target, against))
+            learnt = maker.learn(people, public, asked.items, people.n_people)
+            crowds = DrawnCrowds.of(maker.drawn(learnt))
+            published = maker.published(learnt, crowds)
+            if tell is not None and published.expect is not None:
+                expected = published.expect(layout, file_format)
+                if expected is not None:
+                    tell(expected)
+            # All names stand in the parts of the private twin, and nowhere else.
+            private = Private(np.empty(0), Groups.of_nobody(), maker.seed, maker.used(learnt))
+            release = Sides(published, private)
+            by = ByExecutors(people.frame.sparkSession, people, crowds)
+            verification = write_release(
+                release, target, layout, file_format, force=force, allow_large=allow_large, by=by
+            )
+        finally:
+            people.frame.unpersist()
+        return Released(
+            n_people=people.n_people,
+            n_items=lake.items.size,
+            n_ratings=lake.n_ratings,
+            scale=lake.scale,
+            release=release,
+            verification=verification,
+            told=told_of_drawn(release),
+            earlier=tuple(others(list(earlier), target)),
+        )
+
+
+def _synthesizer(given: dict[str, Any], seed: int | None) -> Synthesizer:
+    """Return what learns and draws, or refuse options that make no sense."""
+    check_drawing(given)
+    epsilon = epsilon_given(given.pop("epsilon"))
+    if epsilon is not None and seed is not None:
+        raise RecveilError(
+            "seed (--seed): with epsilon (--epsilon) the noise is drawn in secret, as whoever "
+            "guesses a seed takes the noise away; leave it out"
+        )
+    check_seed(seed)
+    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **given)
+    maker.check_options()
+    return maker
+
+
+@contextmanager
+def _table(
+    source: "DataFrame | str | PathLike[str]", master: str | None, reading: dict[str, Any]
+) -> Iterator[Lake]:
+    """Give the table as it lies, within a session that lasts as long as it is needed."""
+    if not isinstance(source, str | PathLike):
+        if not hasattr(source, "mapInArrow"):
+            raise RecveilError(
+                f"source: expected a DataFrame of Spark's or a path, got {type(source).__name__}; "
+                f"give that to recveil.anonymize"
+            )
+        if master is not None:
+            raise RecveilError("master: a DataFrame has a session already; leave it out")
+        with errors_told():
+            yield lake_of(source, **_for_spark(reading))
+    elif is_for_spark(str(source)):
+        with spark_session(master) as spark:
+            yield lake_of(read_frame(spark, str(source)), **_for_spark(reading))
+    else:
+        ratings = understand(source, times=False, **reading).ratings
+        if ratings.scale.words:
+            raise RecveilError("words (--words, --order): not by Spark yet; leave --engine out")
+        with spark_session(master) as spark:
+            frame = spark.createDataFrame(ratings.to_arrow().drop_columns(_times(ratings)))
+            lake = lake_of(
+                frame, scale=None if ratings.is_unary else ratings.scale, likes=ratings.is_unary
+            )
+            yield lake._replace(scale=ratings.scale)  # which says, too, whether it was named
+
+
+def _times(ratings: Any) -> list[str]:
+    return [] if ratings.days is None else ["timestamp"]
+
+
+def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a table's columns, and refuse what only files read here take."""
+    given = {name: value for name, value in reading.items() if value not in (None, False)}
+    if given.get("duplicates") == "error":
+        del given["duplicates"]
+    if strange := [name for name in given if name not in _OF_FILES]:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
+        raise RecveilError(
+            f"{flags}: not for a table that Spark reads itself; leave that out, or give a file "
+            f"that is read here"
+        )
+    return given
+
+
+def _people(lake: Lake, maker: Synthesizer) -> tuple[SpreadPeople, Public, Asked]:
+    """Gather people on the items that are asked about."""
+    maker.check_scale(lake.scale)
+    public, items, places = maker.public_items(lake.items)
+    asked = Asked(items, places, public.most_items)
+    people = spread_people(lake, asked)
+    if maker.epsilon is None:
+        refuse_few(people.n_people)
+        if not lake.scale.unary and lake.values.size == 1:
+            raise RecveilError(
+                f"all ratings are {lake.values[0]:g}: likes, not supported yet as ratings; read "
+                f"them as likes (--likes), without a scale"
+            )
+    return people, public, asked
+
+
+def _count_by_spark(people: SpreadPeople) -> Callable[[Path, list[str]], int]:
+    """Return what counts how many of these people are in a private twin."""
+
+    def count(twin: Path, files: list[str]) -> int:
+        spark = people.frame.sparkSession
+        there = spark.read.parquet(*[(twin / name).as_uri() for name in files])
+        known = there.selectExpr("cast(user_id as string) as user").distinct()
+        return people.frame.select("user").join(known, "user").count()
+
+    return count

@@ -1,0 +1,125 @@
+"""Spark session: begun for one verb and ended after it, or the user's own; and its errors."""
+
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from recveil.errors import RecveilError, shortened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What a session of ours is like. Executors work one thread a task: Spark shares out the cores.
+_SETTINGS = {
+    "spark.app.name": "recveil",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.executorEnv.NUMBA_NUM_THREADS": "1",
+    "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
+    "spark.executorEnv.OMP_NUM_THREADS": "1",
+}
+_OURS = re.compile(r"recveil\.errors\.\w*Error: (.+)")
+_LONGEST = 160
+
+
+@contextmanager
+def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
+    """Give the session that there is, or begin one, which ends afterwards.
+
+    Parameters
+    ----------
+    master : str, optional
+        Where Spark runs, such as ``local[4]`` or ``spark://host:7077``; if not given, as its own
+        configuration says, or all cores of this machine.
+
+    Raises
+    ------
+    RecveilError
+        If pyspark or Java is missing, or Spark cannot be begun.
+    """
+    from_pyspark = needed()
+    active = from_pyspark.getActiveSession()
+    if active is not None:
+        if master is not None:
+            raise RecveilError(
+                f"master (--master) is {master!r}, but a session of Spark runs already; leave it "
+                f"out, or stop that session"
+            )
+        with errors_told():
+            yield active
+        return
+    _refuse_no_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = from_pyspark.builder
+    for name, value in _SETTINGS.items():
+        builder = builder.config(name, value)
+    if master is not None:
+        builder = builder.master(master)
+    with errors_told():
+        session = builder.getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def needed() -> Any:
+    """Return pyspark's SparkSession, or raise a RecveilError that says how to get it."""
+    try:
+        with warnings.catch_warnings():
+            # Nothing here goes through pandas; what pyspark says of its versions is not about us.
+            warnings.simplefilter("ignore", FutureWarning)
+            from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise RecveilError(
+            "engine (--engine) spark: pyspark is not installed; install recveil with the extra "
+            "spark (pip install 'recveil[spark]')"
+        ) from error
+    return SparkSession
+
+
+def _refuse_no_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and os.access(f"{home}/bin/java", os.X_OK)):
+        raise RecveilError(
+            "engine (--engine) spark: no java is found; install Java 17 or newer, or set JAVA_HOME"
+        )
+
+
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    except (Py4JError, PySparkException) as error:
+        raise RecveilError(_in_our_words(str(error))) from error
+
+
+def _in_our_words(text: str) -> str:
+    r"""Return what an executor said, or the first thing that Spark says.
+
+    Examples
+    --------
+    >>> _in_our_words("Traceback:\n  at x\nrecveil.errors.RecveilError: too few; add some\n  at y")
+    'too few; add some'
+    >>> _in_our_words("[PATH_NOT_FOUND] Path does not exist: file:/x.\nat ...")
+    'Spark: [PATH_NOT_FOUND] Path does not exist: file:/x; see its log, and run it again'
+    """
+    if ours := _OURS.findall(text):
+        return str(ours[-1])
+    said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
+    # The last cause tells more than which task of which stage it was.
+    causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]
+    first = shortened((causes or said)[-1 if causes else 0].rstrip(" ."), _LONGEST)
+    return f"Spark: {first}; see its log, and run it again"

@@ -1,0 +1,255 @@
+"""Spread people: one row a person, somewhere among executors, who are asked for sums alone."""
+
+import io
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+from recveil.spark.lake import Lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Ratings of one partition, about: it takes some hundred megabytes while it is sorted.
+_RATINGS_OF_A_PARTITION = 1 << 20
+# Ratings that are summed up at once.
+_RATINGS_AT_ONCE = 1 << 20
+# A sum is made once by each of so many tasks a core: each holds a whole one.
+_TASKS_A_CORE = 2
+_PEOPLE = "user string, items array<int>, ratings array<float>"
+
+Whole = NDArray[np.int64]
+
+
+@brief
+class Asked(NamedTuple):
+    """What is known of the items that people are asked about.
+
+    Attributes
+    ----------
+    items : ndarray, shape (n_items,)
+        Their ids.
+    places : ndarray of int, shape (n_items of the table,)
+        Which of them each item of the table is.
+    most_items : int
+        Of somebody with more ratings, the first so many count.
+    """
+
+    items: NDArray[Any]
+    places: NDArray[np.integer]
+    most_items: int
+
+
+class SpreadPeople:
+    """People among executors, in rows of their own.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns `user`, `items` (places, ascending) and `ratings`.
+    scale : RatingScale
+    n_items : int
+    n_people : int
+    """
+
+    def __init__(self, frame: "DataFrame", scale: RatingScale, n_items: int, n_people: int) -> None:
+        self.frame = frame
+        self.scale = scale
+        self.n_items = n_items
+        self.n_people = n_people
+
+    def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
+        """Return ``sums(some, *known)``, added up over all people.
+
+        Each task sums up its people, and yields one array; these are added two by two, in executors
+        until few are left. Whole numbers: the result is that of one machine, to the last bit.
+        """
+        spark = self.frame.sparkSession
+        tasks = min(
+            self.frame.rdd.getNumPartitions(), _TASKS_A_CORE * spark.sparkContext.defaultParallelism
+        )
+        work = partial(_sums_of, scale=self.scale, n_items=self.n_items, sums=sums, known=known)
+        found = self.frame.select("items", "ratings").coalesce(tasks).mapInArrow(work, "sum binary")
+        total = found.rdd.map(_first_cell).treeReduce(_added)
+        return _array(total)
+
+    def __repr__(self) -> str:
+        return f"SpreadPeople({self.n_people:,} people, {self.n_items:,} items)"
+
+
+def spread_people(lake: Lake, asked: Asked) -> SpreadPeople:
+    """Gather each person's ratings in a row, and keep these rows where they are.
+
+    Parameters
+    ----------
+    lake : Lake
+    asked : Asked
+
+    Raises
+    ------
+    RecveilError
+        If somebody rated an item more than once.
+    """
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as sql
+
+    spark = lake.rows.sparkSession
+    places = pa.table({"item": lake.raw, "place": asked.places[lake.codes].astype(np.int32)})
+    named = sql.broadcast(spark.createDataFrame(places))
+    n_parts = -(-lake.n_ratings // _RATINGS_OF_A_PARTITION) + 1
+    rows = (
+        lake.rows.join(named, "item")
+        .select("user", "place", "rating")
+        .repartition(n_parts, "user")
+        .sortWithinPartitions("user", "place")
+    )
+    work = partial(_gathered, most_items=asked.most_items)
+    frame = rows.mapInArrow(work, _PEOPLE).persist(StorageLevel.MEMORY_AND_DISK)
+    return SpreadPeople(frame, lake.scale, asked.items.size, frame.count())
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], most_items: int) -> Iterator[pa.RecordBatch]:
+    """Gather sorted rows of user, place and rating into one row a person."""
+    carried, last = None, None
+    for batch in batches:
+        table = pa.table(batch)
+        if carried is not None:
+            table = pa.concat_tables([carried, table])
+        starts = _starts(table)
+        whole = int(starts[-2]) if starts.size > 1 else 0
+        last = _refuse_pieces(table, starts, last)
+        yield from _rows(table.slice(0, whole), starts[:-1], most_items)
+        carried = table.slice(whole)
+    if carried is not None:
+        yield from _rows(carried, _starts(carried), most_items)
+
+
+def _starts(table: pa.Table) -> NDArray[np.int64]:
+    """Return where the rows of each user begin, and the number of rows."""
+    codes = table["user"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [codes.size]]).astype(np.int64)
+
+
+def _refuse_pieces(
+    table: pa.Table, starts: NDArray[np.int64], last: pa.Scalar | None
+) -> pa.Scalar | None:
+    """Refuse a person in two pieces, whom sums would count twice; return who came last.
+
+    Rows are sorted, so that whoever comes next is above the one before. The last person of a batch
+    may go on in the next.
+    """
+    if not table.num_rows:
+        return last
+    users = table["user"].combine_chunks().take(pa.array(starts[:-1]))
+    in_order = pc.all(pc.less(users[:-1], users[1:])).as_py() is not False
+    if not in_order or (last is not None and not pc.less_equal(last, users[0]).as_py()):
+        raise RecveilError(
+            "the rows of a person do not stand together once they are sorted; give ids of users as "
+            "plain text or whole numbers"
+        )
+    return users[-1]
+
+
+def _rows(table: pa.Table, starts: NDArray[np.int64], most_items: int) -> Iterator[pa.RecordBatch]:
+    if not table.num_rows:
+        return
+    places, ratings = table["place"].to_numpy(), table["rating"].to_numpy()
+    again = np.flatnonzero(np.diff(places) <= 0) + 1
+    if not np.isin(again, starts).all():
+        raise RecveilError(
+            "somebody rated an item more than once; duplicates (--duplicates) are not settled by "
+            "Spark: leave one rating of each user and item"
+        )
+    if np.diff(starts).max() > most_items:
+        within = np.arange(places.size) - np.repeat(starts[:-1], np.diff(starts))
+        kept = within < most_items
+        places, ratings = places[kept], ratings[kept]
+        firsts = starts[:-1]
+        starts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), most_items))])
+    else:
+        firsts = starts[:-1]
+    offsets = pa.array(starts.astype(np.int32))
+    yield pa.RecordBatch.from_arrays(
+        [
+            table["user"].combine_chunks().take(pa.array(firsts)),
+            pa.ListArray.from_arrays(offsets, pa.array(places, pa.int32())),
+            pa.ListArray.from_arrays(offsets, pa.array(ratings, pa.float32())),
+        ],
+        names=["user", "items", "ratings"],
+    )
+
+
+def ratings_of(table: pa.Table, scale: RatingScale, n_items: int) -> Ratings:
+    """Return some people's rows as `Ratings`, whose users and items are numbers from 0 on."""
+    items, ratings = table["items"].combine_chunks(), table["ratings"].combine_chunks()
+    indptr = items.offsets.to_numpy().astype(np.int64)
+    return Ratings(
+        np.arange(table.num_rows),
+        np.arange(n_items),
+        indptr - indptr[0],
+        items.flatten().to_numpy(),
+        ratings.flatten().to_numpy(),
+        None,
+        scale,
+    )
+
+
+def some_at_a_time(
+    batches: Iterator[pa.RecordBatch], most: int = _RATINGS_AT_ONCE
+) -> Iterator[pa.Table]:
+    """Put batches of people together until they have about so many ratings."""
+    held: list[pa.RecordBatch] = []
+    n = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            n += len(batch.column("items").flatten())
+        if n >= most:
+            yield pa.Table.from_batches(held)
+            held, n = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _sums_of(
+    batches: Iterator[pa.RecordBatch],
+    scale: RatingScale,
+    n_items: int,
+    sums: Callable[..., Whole],
+    known: tuple[Any, ...],
+) -> Iterator[pa.RecordBatch]:
+    total: Whole | None = None
+    for table in some_at_a_time(batches):
+        found = sums(ratings_of(table, scale, n_items), *known)
+        if total is None:
+            total = found
+        else:
+            total += found
+    if total is not None:
+        yield pa.RecordBatch.from_arrays([pa.array([_bytes(total)], pa.binary())], names=["sum"])
+
+
+def _bytes(array: Whole) -> bytes:
+    held = io.BytesIO()
+    np.save(held, array, allow_pickle=False)
+    return held.getvalue()
+
+
+def _array(content: bytes) -> Whole:
+    return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+
+
+def _first_cell(row: Any) -> bytes:
+    return bytes(row[0])
+
+
+def _added(one: bytes, other: bytes) -> bytes:
+    return _bytes(_array(one) + _array(other))

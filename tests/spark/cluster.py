@@ -1,0 +1,135 @@
+"""A standalone cluster on this machine: a master and workers, as processes of their own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import recveil
+
+SOURCE = Path(recveil.__file__).parents[1]
+_PATIENCE = 120
+
+
+def free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+class Cluster:
+    """A master and two workers of one core each; `run` runs recveil on them."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self.folder = folder
+        self._class = Path(pyspark.__file__).parent / "bin" / "spark-class"
+        self.port = free_port()
+        self.master = f"spark://127.0.0.1:{self.port}"
+        settings = {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "600m",
+            "spark.executor.memory": "600m",
+            "spark.executor.cores": "1",
+            "spark.network.timeout": "60s",
+            "spark.executor.heartbeatInterval": "5s",
+        }
+        lines = [f"{name} {value}\n" for name, value in settings.items()]
+        (folder / "conf").mkdir(parents=True)
+        (folder / "conf" / "spark-defaults.conf").write_text("".join(lines))
+        paths = [str(SOURCE), os.environ.get("PYTHONPATH", "")]
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_CONF_DIR": str(folder / "conf"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def begin(self) -> None:
+        own = "org.apache.spark.deploy"
+        where = ["--host", "127.0.0.1"]
+        self._daemon(
+            "master", f"{own}.master.Master", *where, "--port", str(self.port), "--webui-port", "0"
+        )
+        self._wait_for_master()
+        for number in (1, 2):
+            work = self.folder / f"work{number}"
+            self._daemon(
+                f"worker{number}",
+                f"{own}.worker.Worker",
+                *where,
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--webui-port",
+                "0",
+                "--work-dir",
+                str(work),
+                self.master,
+            )
+
+    def _daemon(self, name: str, *command: str) -> None:
+        log = (self.folder / f"{name}.log").open("wb")
+        self.processes.append(
+            subprocess.Popen(
+                [str(self._class), *command],
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        )
+        log.close()
+
+    def _wait_for_master(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            time.sleep(0.2)
+        raise TimeoutError("the master does not listen")
+
+    def recveil(self, *arguments: str) -> subprocess.Popen[str]:
+        """Begin a verb on the cluster."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "recveil", *arguments, "--master", self.master],
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def kill_worker(self, number: int) -> None:
+        """Kill a worker with all that it began, its executor included."""
+        kill(self.processes[number])
+
+    def end(self) -> None:
+        for process in reversed(self.processes):
+            kill(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def cluster_in(folder: Path) -> Iterator[Cluster]:
+    cluster = Cluster(folder)
+    try:
+        cluster.begin()
+        yield cluster
+    finally:
+        cluster.end()

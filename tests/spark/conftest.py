@@ -1,0 +1,53 @@
+"""One session of Spark for all tests; without pyspark or Java they skip, and say so."""
+
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import recveil
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+
+STARS = RatingScale(1, 5, 1)
+
+
+def _java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java") is not None or bool(home and Path(home, "bin/java").is_file())
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A session on this machine, with two cores."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("pyspark.sql", reason="the extra [spark] is not installed")
+    if not _java():
+        pytest.skip("no java on this machine: install Java 17 or newer")
+    from recveil.spark.spark_session import spark_session
+
+    # Executors import the recveil that is tested.
+    paths = [str(Path(recveil.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        with spark_session("local[2]") as session:
+            yield session
+
+
+@pytest.fixture(scope="session")
+def ratings() -> Ratings:
+    """Four hundred invented people."""
+    return make_ratings(400, 60, 8_000, seed=1, scale=STARS)
+
+
+@pytest.fixture(scope="session")
+def frame(spark, ratings):
+    """The same as a DataFrame, in an order of its own."""
+    table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
+    return spark.createDataFrame(table).repartition(3)

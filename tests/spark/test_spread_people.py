@@ -1,0 +1,100 @@
+"""Sums over spread people are those of one machine, to the last bit."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recveil.anonymize.synthetic import bounded_vectors
+from recveil.anonymize.synthetic.taste_vectors import TasteMap, taste_sums
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.spark.lake import lake_of
+from recveil.spark.spark_session import errors_told
+from recveil.spark.spread_people import Asked, _gathered, spread_people
+
+GRID = 2.0**-14
+
+
+@pytest.fixture(scope="module")
+def people(frame, ratings):
+    lake = lake_of(frame, scale=ratings.scale)
+    found = spread_people(lake, Asked(ratings.items, np.arange(ratings.n_items), 10**5))
+    yield found
+    found.frame.unpersist()
+
+
+def tastes(ratings):
+    rng = np.random.default_rng(1)
+    popularity, means = ratings.support.astype(float), rng.normal(size=ratings.n_items) / 4
+    return TasteMap.of(rng.normal(size=(ratings.n_items, 3)), popularity, means)
+
+
+@pytest.mark.parametrize(
+    ("sums", "known"),
+    [
+        (bounded_vectors.people_by_activity, (np.array([1, 10, 20, 61]),)),
+        (bounded_vectors.item_sums, (0.1, 0.5)),
+        (bounded_vectors.like_sums, ()),
+        (bounded_vectors.level_sums, (np.arange(1.0, 6.0),)),
+        (bounded_vectors.kind_sums, (np.arange(60) % 3, 3)),
+        (bounded_vectors.spread_sums, ()),
+        (bounded_vectors.moments, (np.arange(40)[::-1].copy(), 4.0, GRID)),
+    ],
+)
+def test_each_sum_is_that_of_one_machine(people, ratings, sums, known):
+    assert np.array_equal(people.add_up(sums, *known), sums(ratings, *known))
+
+
+def test_sums_of_tastes_are_those_of_one_machine(people, ratings):
+    known = (np.arange(60), tastes(ratings), 2.0**-20)
+    assert np.array_equal(people.add_up(taste_sums, *known), taste_sums(ratings, *known))
+
+
+def test_sums_do_not_depend_on_partitions(spark, ratings):
+    table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
+    asked = Asked(ratings.items, np.arange(60), 10**5)
+    lake = lake_of(spark.createDataFrame(table), scale=ratings.scale)
+    found = []
+    for parts in (1, 5):
+        people = spread_people(lake, asked)
+        people.frame = people.frame.repartition(parts)
+        found.append(people.add_up(bounded_vectors.item_sums, 0.0, 0.5))
+        people.frame.unpersist()
+    assert np.array_equal(*found)
+
+
+def test_of_somebody_with_more_items_than_anybody_may_have_the_first_count(spark):
+    ratings = Ratings.from_columns([1] * 4 + [2], [1, 2, 3, 4, 4], [5, 4, 3, 2, 1])
+    lake = lake_of(spark.createDataFrame(ratings.to_arrow()), scale=ratings.scale)
+    people = spread_people(lake, Asked(ratings.items, np.arange(4), 2))
+    rows = {row["user"]: list(row["items"]) for row in people.frame.collect()}
+    assert rows == {"1": [0, 1], "2": [3]}
+
+
+def batch(users, places):
+    columns = {"user": users, "place": pa.array(places, pa.int32())}
+    return pa.RecordBatch.from_pydict({**columns, "rating": [1.0] * len(users)})
+
+
+def test_rows_are_gathered_across_batches():
+    pieces = [batch(["a", "a", "b"], [0, 2, 1]), batch(["b"], [3]), batch(["c"], [0])]
+    rows = pa.Table.from_batches(list(_gathered(iter(pieces), 10))).to_pydict()
+    assert rows["user"] == ["a", "b", "c"]
+    assert rows["items"] == [[0, 2], [1, 3], [0]]
+
+
+def test_nobody_stands_in_two_pieces():
+    """A person in two rows would move a sum twice as far as was paid for."""
+    for pieces in (
+        [batch(["a", "b", "a"], [0, 1, 2])],
+        [batch(["a", "b"], [0, 1]), batch(["a"], [2])],
+    ):
+        with pytest.raises(RecveilError, match="do not stand together"):
+            list(_gathered(iter(pieces), 10))
+
+
+def test_a_pair_that_stands_twice_is_refused(spark):
+    rows = spark.createDataFrame([("ann", 7, 4.0), ("ann", 7, 5.0)], ["user", "item", "rating"])
+    lake = lake_of(rows)
+    with pytest.raises(RecveilError, match="more than once; duplicates"), errors_told():
+        spread_people(lake, Asked(lake.items, np.arange(1), 10))
