@@ -1,0 +1,66 @@
+"""What is asked of people in pieces is what is asked of all of them together."""
+
+import itertools
+
+import numpy as np
+
+from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES, Public, measure_likes
+from recveil.anonymize.synthetic.following_tastes import QUERY, follow_tastes
+from recveil.anonymize.synthetic.learning_people import learn_people
+from recveil.anonymize.synthetic.mechanism import WithoutNoise
+from recveil.anonymize.synthetic.noisy_sums import SHARES, measure
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings
+
+RATINGS = make_ratings(300, 40, 5_000, seed=3)
+
+
+class InPieces:
+    """People in some pieces, each of which is asked by itself."""
+
+    def __init__(self, ratings, n_pieces):
+        self.scale, self.n_items = ratings.scale, ratings.n_items
+        self.asked = []
+        cuts = np.linspace(0, ratings.n_users, n_pieces + 1).astype(int)
+        self._pieces = [
+            Ratings(
+                *(ratings.users[first:last], ratings.items),
+                ratings.indptr[first : last + 1] - ratings.indptr[first],
+                ratings.indices[ratings.indptr[first] : ratings.indptr[last]],
+                ratings.values[ratings.indptr[first] : ratings.indptr[last]],
+                *(None, ratings.scale),
+            )
+            for first, last in itertools.pairwise(cuts)
+        ]
+
+    def add_up(self, sums, *known):
+        self.asked.append(sums.__name__)
+        return sum(sums(piece, *known) for piece in self._pieces)
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_all_queries_of_ratings():
+    public, sigmas = Public(True, 40), dict.fromkeys(SHARES, 0.0)
+    pieces = InPieces(RATINGS, 7)
+    here, there = (measure(of, WithoutNoise(), public, sigmas) for of in (RATINGS, pieces))
+    assert here.chosen.size > 2
+    assert all(same(np.atleast_1d(a), np.atleast_1d(b)) for a, b in zip(here, there, strict=True))
+    rules = []
+    for of, measured in ((RATINGS, here), (pieces, there)):
+        rng = np.random.default_rng(1)
+        rule = learn_people(measured, RATINGS.scale, rng)
+        rules.append(follow_tastes(of, WithoutNoise(), measured, rule, sigmas[QUERY], rng))
+    assert same([rules[0].tilts, rules[0].likings], [rules[1].tilts, rules[1].likings])
+    assert len(pieces.asked) == len(SHARES)
+
+
+def test_all_queries_of_likes():
+    public, sigmas = Public(True, 40), dict.fromkeys(SHARES_OF_LIKES, 0.0)
+    pieces = InPieces(RATINGS.as_likes(), 5)
+    here = measure_likes(RATINGS.as_likes(), WithoutNoise(), public, sigmas)
+    there = measure_likes(pieces, WithoutNoise(), public, sigmas)
+    assert all(same(np.atleast_1d(a), np.atleast_1d(b)) for a, b in zip(here, there, strict=True))
+    assert len(pieces.asked) == len(SHARES_OF_LIKES)
