@@ -10,7 +10,7 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.spark.lake import lake_of
 from recveil.spark.spark_session import errors_told
-from recveil.spark.spread_people import Asked, _gathered, spread_people
+from recveil.spark.spread_people import AskedItems, _gathered, spread_people
 
 GRID = 2.0**-14
 
@@ -18,7 +18,7 @@ GRID = 2.0**-14
 @pytest.fixture(scope="module")
 def people(frame, ratings):
     lake = lake_of(frame, scale=ratings.scale)
-    found = spread_people(lake, Asked(ratings.items, np.arange(ratings.n_items), 10**5))
+    found = spread_people(lake, AskedItems(ratings.items, np.arange(ratings.n_items), 10**5))
     yield found
     found.frame.unpersist()
 
@@ -52,7 +52,7 @@ def test_sums_of_tastes_are_those_of_one_machine(people, ratings):
 
 def test_sums_do_not_depend_on_partitions(spark, ratings):
     table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
-    asked = Asked(ratings.items, np.arange(60), 10**5)
+    asked = AskedItems(ratings.items, np.arange(60), 10**5)
     lake = lake_of(spark.createDataFrame(table), scale=ratings.scale)
     found = []
     for parts in (1, 5):
@@ -66,7 +66,7 @@ def test_sums_do_not_depend_on_partitions(spark, ratings):
 def test_of_somebody_with_more_items_than_anybody_may_have_the_first_count(spark):
     ratings = Ratings.from_columns([1] * 4 + [2], [1, 2, 3, 4, 4], [5, 4, 3, 2, 1])
     lake = lake_of(spark.createDataFrame(ratings.to_arrow()), scale=ratings.scale)
-    people = spread_people(lake, Asked(ratings.items, np.arange(4), 2))
+    people = spread_people(lake, AskedItems(ratings.items, np.arange(4), 2))
     rows = {row["user"]: list(row["items"]) for row in people.frame.collect()}
     assert rows == {"1": [0, 1], "2": [3]}
 
@@ -97,4 +97,4 @@ def test_a_pair_that_stands_twice_is_refused(spark):
     rows = spark.createDataFrame([("ann", 7, 4.0), ("ann", 7, 5.0)], ["user", "item", "rating"])
     lake = lake_of(rows)
     with pytest.raises(RecveilError, match="more than once; duplicates"), errors_told():
-        spread_people(lake, Asked(lake.items, np.arange(1), 10))
+        spread_people(lake, AskedItems(lake.items, np.arange(1), 10))

@@ -15,11 +15,11 @@ from recveil.brief import brief
 from recveil.devices import read_whole
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.publish.history import Promised, each_once, history_told
-from recveil.release.assignment import assignment_files, read_assignment
 from recveil.release.claim import Claim, claim_kind
 from recveil.release.ledger import delta_left, epsilon_of, total_mu
 from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_twin
 from recveil.release.told_claim import of_large_epsilon
+from recveil.release.who_is_who import assignment_files, read_assignment
 
 # So many places are named one by one; and from that delta on, nothing is promised.
 _MOST_NAMED, _NO_DELTA = 3, 0.5

@@ -22,7 +22,6 @@ from recveil.devices import read_whole, refuse_devices
 from recveil.errors import RecveilError, quoted, reason_of
 from recveil.ratings.plain_types import plain_column, python_values
 from recveil.ratings.worded import numbers_of_labels
-from recveil.release.assignment import assignment_files, read_assignment, refuse_missing
 from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
@@ -33,6 +32,7 @@ from recveil.release.manifest import (
 )
 from recveil.release.pseudonyms import hides_items
 from recveil.release.records import Records
+from recveil.release.who_is_who import assignment_files, read_assignment, refuse_missing
 
 _ROWS_AT_ONCE = 1 << 20
 

@@ -16,10 +16,10 @@ from recveil.anonymize.synthetic.drawn_crowds import DrawnCrowds
 from recveil.errors import RecveilError
 from recveil.publish.folder import Written
 from recveil.publish.tables import evenly, rating_writer, tables
-from recveil.release.assignment import PARTS
 from recveil.release.manifest import FileEntry, part_name
 from recveil.release.records import Records
 from recveil.release.sides import FileFormat, Published, Sides
+from recveil.release.who_is_who import PARTS
 from recveil.spark.rechecking import check_by_executors
 from recveil.spark.spread_people import SpreadPeople
 from recveil.verify import Verification

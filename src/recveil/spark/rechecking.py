@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from recveil.errors import RecveilError
-from recveil.release.assignment import assignment_files, read_assignment
 from recveil.release.form import read_manifest
 from recveil.release.manifest import (
     ALL_PARTS,
@@ -20,6 +19,7 @@ from recveil.release.manifest import (
     Manifest,
     is_part,
 )
+from recveil.release.who_is_who import assignment_files, read_assignment
 from recveil.spark.part_checking import FOUND, check_parts, put_together
 from recveil.spark.spark_session import spark_session
 from recveil.verify import Verification

@@ -29,7 +29,7 @@ from recveil.release.synthetic_words import SYNTHETIC
 from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
 from recveil.spark.part_writing import ByExecutors
 from recveil.spark.spark_session import errors_told, spark_session
-from recveil.spark.spread_people import Asked, SpreadPeople, spread_people
+from recveil.spark.spread_people import AskedItems, SpreadPeople, spread_people
 from recveil.verify import Verification
 
 if TYPE_CHECKING:
@@ -235,11 +235,11 @@ def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _people(lake: Lake, maker: Synthesizer) -> tuple[SpreadPeople, Public, Asked]:
+def _people(lake: Lake, maker: Synthesizer) -> tuple[SpreadPeople, Public, AskedItems]:
     """Gather people on the items that are asked about."""
     maker.check_scale(lake.scale)
     public, items, places = maker.public_items(lake.items)
-    asked = Asked(items, places, public.most_items)
+    asked = AskedItems(items, places, public.most_items)
     people = spread_people(lake, asked)
     if maker.epsilon is None:
         refuse_few(people.n_people)

@@ -30,7 +30,7 @@ Whole = NDArray[np.int64]
 
 
 @brief
-class Asked(NamedTuple):
+class AskedItems(NamedTuple):
     """What is known of the items that people are asked about.
 
     Attributes
@@ -85,13 +85,13 @@ class SpreadPeople:
         return f"SpreadPeople({self.n_people:,} people, {self.n_items:,} items)"
 
 
-def spread_people(lake: Lake, asked: Asked) -> SpreadPeople:
+def spread_people(lake: Lake, asked: AskedItems) -> SpreadPeople:
     """Gather each person's ratings in a row, and keep these rows where they are.
 
     Parameters
     ----------
     lake : Lake
-    asked : Asked
+    asked : AskedItems
 
     Raises
     ------

@@ -11,13 +11,13 @@ from recveil.decoding import decoded_table
 from recveil.devices import read_whole
 from recveil.errors import RecveilError, reason_of
 from recveil.ratings.plain_types import plain_column, python_values
-from recveil.release.assignment import assignment_files, read_assignment
 from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
     FileEntry,
 )
+from recveil.release.who_is_who import assignment_files, read_assignment
 
 
 @brief

@@ -11,7 +11,7 @@ from recveil.ratings import Ratings, RatingScale
 Whole = NDArray[np.int64]
 
 
-class Spread(Protocol):
+class SpreadOut(Protocol):
     """People who are elsewhere, and can be asked for sums alone."""
 
     @property
@@ -26,7 +26,7 @@ class Spread(Protocol):
         """Return ``sums(some, *known)``, added up over all people, some at a time."""
 
 
-People = Ratings | Spread
+People = Ratings | SpreadOut
 
 
 def added_up(people: People, sums: Callable[..., Whole], *known: Any) -> Whole:

@@ -1,4 +1,4 @@
-"""Assignment: who is behind which record, in one file of the private twin or in several parts."""
+"""Who is who: the people behind records, in one file of the private twin or in several parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
