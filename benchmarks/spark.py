@@ -133,6 +133,7 @@ def measure_spark(table: Path, options: argparse.Namespace) -> dict[str, Any]:
     ByExecutors.verify = phases.of("check", ByExecutors.verify)
     with tempfile.TemporaryDirectory() as log:
         arguments = ["--driver-memory", options.memory, "--conf", "spark.eventLog.enabled=true"]
+        arguments += ["--conf", "spark.eventLog.compress=false"]
         arguments += ["--conf", f"spark.eventLog.dir=file://{log}"]
         os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*arguments, "pyspark-shell"])
         started = time.perf_counter()

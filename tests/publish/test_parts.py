@@ -1,6 +1,5 @@
 """A release in many parts is a release: whoever checks, reads or describes one takes it."""
 
-import itertools
 import json
 import re
 import shutil
@@ -10,53 +9,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from release_in_parts import InParts
 
 from recveil.anonymize import PredictiveAnonymizer, Synthesizer
 from recveil.anonymize.earlier import find_earlier
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.publish import Release, describe
-from recveil.publish.folder import Here, Written, write_release
+from recveil.publish.folder import write_release
 from recveil.publish.settling import foreign_to_a_release
-from recveil.publish.tables import rating_writer, tables
-from recveil.release.manifest import FileEntry, part_name
+from recveil.release.manifest import part_name
 from recveil.release.reader import read_twin
 from recveil.verify import verify
 
 RATINGS = make_ratings(90, 40, 900, seed=3)
-
-
-class InParts(Here):
-    """Writes each block of records, and some of the people, to a part of their own."""
-
-    def write_ratings(self, published, folder, file_format, *, in_groups):
-        whole = super().write_ratings(published, folder, file_format, in_groups=in_groups)
-        (folder / "ratings.parquet").unlink()
-        files = {}
-        for number, table in enumerate(self.cut(published, in_groups)):
-            file = folder / part_name(number)
-            with rating_writer(file, "parquet", published, in_groups=in_groups) as writer:
-                writer.write_table(table)
-            files[file.name] = FileEntry.of(file)
-        return Written(files, whole.counts, whole.items)
-
-    def cut(self, published, in_groups):
-        """Yield the rows in three pieces of whole records."""
-        found = [table for table, _ in tables(published, published.blocks(), in_groups=in_groups)]
-        table = pa.concat_tables(found)
-        ids = table["user_id"].to_pylist()
-        starts = [at for at, name in enumerate(ids) if not at or name != ids[at - 1]]
-        cuts = [0, starts[len(starts) // 3], starts[len(starts) // 2], len(ids)]
-        for first, last in itertools.pairwise(cuts):
-            yield table.slice(first, last - first)
-
-    def write_people(self, release, folder, layout):
-        super().write_people(release, folder, layout)
-        table = pq.read_table(folder / "assignment.parquet")
-        (folder / "assignment.parquet").unlink()
-        pq.write_table(table.slice(0, 20), folder / part_name(0, "assignment"))
-        pq.write_table(table.slice(20), folder / part_name(1, "assignment"))
-        return {"assignment_parts": 2}
 
 
 @pytest.fixture(scope="module", params=["simple", "padded", "drawn"])

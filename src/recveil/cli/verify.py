@@ -88,11 +88,11 @@ def verify(
 
 def _by_spark(path: Path, master: str | None, asked: dict[str, Any]) -> "Verification":
     """Let Spark check a release, which asks for less."""
-    private = asked.pop("private")
+    private, k = asked.pop("private"), asked.pop("k")
     if given := [name for name, value in asked.items() if value]:
         raise typer.BadParameter(
             f"--{given[0]}: not with --engine spark yet; leave one of them out"
         )
     from recveil.spark import verify
 
-    return verify(path, private=private, master=master)
+    return verify(path, k=k, private=private, master=master)

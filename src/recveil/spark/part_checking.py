@@ -10,7 +10,7 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.memory import MemoryLimitError
 from recveil.release.form import read_manifest
-from recveil.release.manifest import MANIFEST, FileEntry, Manifest
+from recveil.release.manifest import MANIFEST, Manifest
 from recveil.verify.published_file import Pseudonyms, PublishedFile
 from recveil.verify.verification import Found, Violation
 
@@ -20,19 +20,23 @@ FOUND = (
 )
 
 
+def content_paths(folder: Path, manifest: Manifest) -> list[Path]:
+    """Return the files that hold the ratings of a release, in their order."""
+    return [folder / name for name in manifest.ratings_files]
+
+
 def check_parts(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
     """Check the parts whose numbers come; yield a row of `FOUND` for each."""
     manifest, _ = read_manifest(Path(folder, MANIFEST))
-    names = manifest.ratings_files
+    paths = content_paths(Path(folder), manifest)
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            found = _check_part(Path(folder, names[number]), manifest)
+            found = _check_part(paths[number], manifest)
             yield pa.RecordBatch.from_pylist([{"part": number, **found}])
 
 
 def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
-    entry = manifest.files[path.name]
-    right = path.is_file() and FileEntry.of(path) == entry
+    right = manifest.files[path.name].is_right(path)
     violations = Found()
     file = PublishedFile(path, manifest, manifest.claim.about)
     file.pseudonyms = Pseudonyms(manifest.counts.get("users"), in_part=True)
@@ -91,7 +95,7 @@ def put_together(
         expected = row["next"]
         items.update(json.loads(row["items"]))
     counts = {
-        "users": sum(row["records"] for row in rows),
+        "records": sum(row["records"] for row in rows),
         "labels": sum(row["labels"] for row in rows),
         "items": len(items),
     }

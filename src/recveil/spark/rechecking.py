@@ -12,18 +12,34 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.release.form import read_manifest
 from recveil.release.manifest import (
-    ALL_PARTS,
     MANIFEST,
     PRIVATE_MANIFEST,
+    RATINGS,
     FileEntry,
     Manifest,
-    is_part,
 )
 from recveil.release.who_is_who import assignment_files, read_assignment
+from recveil.spark.class_checking import (
+    Counted,
+    class_frame,
+    count_classes,
+    note_list,
+    note_small,
+)
 from recveil.spark.part_checking import FOUND, check_parts, put_together
 from recveil.spark.spark_session import spark_session
 from recveil.verify import Verification
 from recveil.verify.ids_in_items import IdsInItems
+from recveil.verify.item_formulas import formulas_told, wrong_formulas
+from recveil.verify.not_covered import not_covered_of_release
+from recveil.verify.other_files import (
+    foreign_files,
+    wrong_card,
+    wrong_counts,
+    wrong_files,
+    wrong_items,
+    wrong_settings,
+)
 from recveil.verify.private_side import PrivateSide
 from recveil.verify.private_values import PublishedNames, found_values, not_looked_for
 from recveil.verify.release_folder import check_published
@@ -40,29 +56,35 @@ _SCANNED = "violations string, untold long, met long, people long"
 def verify(
     path: str | PathLike[str],
     *,
+    k: int | None = None,
     private: str | PathLike[str] | None = None,
     master: str | None = None,
 ) -> Verification:
-    """Check a release in many parts by Spark, each part by an executor.
+    """Check a release by Spark, each of its files by an executor.
 
     Parameters
     ----------
     path : path
         The published folder; all machines see it at the same path.
+    k : int, optional
+        People that must share each row; a release brings its own.
     private : path, optional
-        Its private folder: whether something of it stands in the release is looked for, too.
+        The private folder of a release of drawn people: whether something of it stands in the
+        release is looked for, too.
     master : str, optional
         Where Spark runs; see `recveil.spark.anonymize`.
 
     Returns
     -------
     Verification
-        The verdict that `recveil.verify.verify` gives, with the same words.
+        The verdict of `recveil.verify.verify`, in the same words; but of a class that too few
+        people share, one record is named.
 
     Raises
     ------
     RecveilError
-        If it is no release in parts, cannot be read, or Spark cannot be begun.
+        If it is no release, holds what Spark does not check, cannot be read, or Spark cannot be
+        begun.
 
     Examples
     --------
@@ -78,43 +100,117 @@ def verify(
             f"leave engine (--engine) out"
         )
     manifest, _ = read_manifest(folder / MANIFEST)
-    if manifest.ratings_file != ALL_PARTS or manifest.holds_people:
-        raise RecveilError(
-            f"{folder}: Spark checks releases of drawn people in many parts, such as it writes; "
-            f"leave engine (--engine) out to check this one"
-        )
+    _refuse_not_offered(manifest, k, is_private=private is not None)
     with spark_session(master) as spark:
         side = None if private is None else Path(private).resolve()
-        return check_by_executors(spark, folder.resolve(), private=side)
+        return check_by_executors(spark, folder.resolve(), k=k, private=side)
+
+
+def _refuse_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) -> None:
+    people = manifest.holds_people
+    refused = {
+        "layout (--layout) model": manifest.layout == "model",
+        f"diversity (--l {manifest.claim.l})": people and manifest.claim.l > 1,
+        "private (--private), of a release of people's rows": people and is_private,
+        "k (--k), of drawn people": not people and k is not None,
+        "k (--k) below 1": k is not None and k < 1,
+    }
+    for what, is_so in refused.items():
+        if is_so:
+            raise RecveilError(
+                f"{what}: not checked by Spark; leave it out, or leave engine (--engine) out"
+            )
 
 
 def check_by_executors(
-    spark: "SparkSession", folder: Path, *, private: Path | None = None
+    spark: "SparkSession", folder: Path, *, k: int | None = None, private: Path | None = None
 ) -> Verification:
-    """Check a release of drawn people, and whether something private stands there."""
-    names = PublishedNames([], [], [])
-    result = check_published(folder, names, readers=_Executors(spark))
+    """Check a release, and whether something private stands there."""
+    names, readers = PublishedNames([], [], []), _Executors(spark)
+    manifest, _ = read_manifest(folder / MANIFEST)
+    if manifest.holds_people:
+        return check_shared(folder, readers, k)
+    result = check_published(folder, names, readers=readers)
     if private is None:
         return result
     return result.with_private(*_private_values(spark, folder, private, names.items))
+
+
+def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verification:
+    """Check a release whose rows are shared by people.
+
+    What is asked is what `recveil.verify` asks, by its own functions; rows and classes are looked
+    at by executors.
+    """
+    manifest, problems = read_manifest(folder / MANIFEST)
+    claim, ratings_name = manifest.claim, str(manifest.ratings_file)
+    required = claim.k if k is None else k
+    for name in manifest.ratings_files or (RATINGS[0],):
+        if not (folder / name).is_file():
+            raise RecveilError(f"{folder}: no {name}; write the release again")
+    checksums = readers.checksums(folder, manifest)
+    violations = Found()
+    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
+    violations += wrong_files(folder, manifest, checksums)
+    violations += foreign_files(folder, manifest)
+    if not problems:  # else the card cannot be right
+        violations += wrong_card(folder, manifest, ratings_name)
+    counts, items = readers.drawn(folder, manifest, violations)
+    counted = Counted(0, 0, 0, 0)
+    if readers.all_read:
+        frame = class_frame(readers.spark, folder, len(manifest.ratings_files)).persist()
+        try:
+            counted = count_classes(frame)
+            note_small(frame, required, manifest, claim.about.shared_parts, violations)
+            note_list(readers.spark, frame, folder, violations)
+        finally:
+            frame.unpersist()
+        counts |= {"users": counted.users, "classes": counted.classes, "alone": counted.alone}
+        violations += wrong_counts(manifest, counts)
+        violations += wrong_settings(manifest, counted.users)
+        violations += wrong_items(manifest, items, ratings_name)
+        violations += wrong_formulas(manifest, items)
+    return Verification(
+        claim=claim.kind,
+        k_required=required,
+        k_achieved=counted.smallest,
+        users=counted.users,
+        records=counts["records"] if readers.all_read else 0,
+        classes=counted.classes,
+        layout=manifest.layout,
+        compared=[*claim.about.compared, *(["k"] * claim.levels)] if readers.all_read else [],
+        violations=violations.told(),
+        checksums=checksums,
+        alone=counted.alone,
+        has_levels=claim.levels,
+        not_covered=[
+            *not_covered_of_release(manifest, ratings_name),
+            *(formulas_told(items) if readers.all_read else []),
+        ],
+    )
 
 
 class _Executors:
     """Executors as readers of a release: one job tells all."""
 
     def __init__(self, spark: "SparkSession") -> None:
-        self._spark = spark
+        self.spark = spark
         self._rows: list[dict[str, Any]] = []
+
+    @property
+    def all_read(self) -> bool:
+        """Whether each part could be read."""
+        return not any(row["unread"] for row in self._rows)
 
     def checksums(self, folder: Path, manifest: Manifest) -> dict[str, bool]:
         """Say of each file whether it is the one that was written."""
         n = len(manifest.ratings_files)
         work = partial(check_parts, folder=str(folder))
-        found = self._spark.range(0, n, 1, n).mapInArrow(work, FOUND).toArrow().to_pylist()
+        found = self.spark.range(0, n, 1, n).mapInArrow(work, FOUND).toArrow().to_pylist()
         self._rows = sorted(found, key=lambda row: row["part"])
         right = {manifest.ratings_files[row["part"]]: row["right"] for row in self._rows}
         return {
-            name: right[name] if is_part(name) else entry.is_right(folder / name)
+            name: right[name] if name in right else entry.is_right(folder / name)
             for name, entry in manifest.files.items()
         }
 
@@ -123,7 +219,8 @@ class _Executors:
     ) -> tuple[dict[str, int], list[Any]]:
         """Note what is wrong with rows; return counts, and the ids of items."""
         del folder  # it was looked at for the checksums
-        return put_together(self._rows, manifest, violations)
+        counts, items = put_together(self._rows, manifest, violations)
+        return {**counts, "users": counts["records"]}, items
 
 
 def _private_values(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from recveil.errors import RecveilError
 from recveil.memory import MemoryLimitError
 from recveil.release.claim import Claim
-from recveil.release.manifest import ALL_PARTS, MANIFEST, Manifest, counts_of
+from recveil.release.manifest import MANIFEST, Manifest, counts_of
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
@@ -74,7 +74,7 @@ def check_drawn(
             f"{folder}: the ratings or the model that release.json names is missing; write the "
             f"release again"
         )
-    elsewhere = readers if name == ALL_PARTS else None
+    elsewhere = readers if manifest.layout != "model" else None
     checksums = (
         checksums_of(folder, manifest)
         if elsewhere is None

@@ -1,7 +1,8 @@
 """What stands beside the ratings of a release: it must be what recveil writes, to the byte."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
@@ -115,9 +116,9 @@ def _changed_records(
             yield Violation(file.locate(row), row, user_id, problem)
 
 
-def wrong_counts(manifest: Manifest, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
-    """Compare each count with what the ratings hold; the last is the publisher's word."""
-    found = {
+def counted(classes: Classes, file: PublishedFile) -> dict[str, int]:
+    """Return what the ratings hold, by the names of counts."""
+    return {
         "users": classes.users,
         "records": len(classes.records),
         "labels": file.n_labels,
@@ -125,6 +126,10 @@ def wrong_counts(manifest: Manifest, classes: Classes, file: PublishedFile) -> I
         "classes": len(classes.people),
         "alone": sum(people == 1 for people in classes.people.values()),
     }
+
+
+def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
+    """Compare each count with what the ratings hold; the last is the publisher's word."""
     for name in COUNTS[manifest.format]:
         told = manifest.counts.get(name)
         if name in found and told != found[name]:
@@ -132,27 +137,24 @@ def wrong_counts(manifest: Manifest, classes: Classes, file: PublishedFile) -> I
             yield Violation(MANIFEST, None, None, problem)
 
 
-def wrong_settings(manifest: Manifest, classes: Classes) -> Iterator[Violation]:
+def wrong_settings(manifest: Manifest, users: int) -> Iterator[Violation]:
     """Name each setting that tells of more people than the ratings hold: the card repeats it."""
     method, given = manifest.known_method, manifest.settings
     for setting in () if method is None else method.expected(given):
         told = given.get(setting.name)
-        if setting.of_people and isinstance(told, int) and told > classes.users:
-            problem = (
-                f"settings: {setting.name} is {told:,} people, but the ratings hold "
-                f"{classes.users:,}"
-            )
+        if setting.of_people and isinstance(told, int) and told > users:
+            problem = f"settings: {setting.name} is {told:,} people, but the ratings hold {users:,}"
             yield Violation(MANIFEST, None, None, problem)
 
 
-def wrong_items(manifest: Manifest, file: PublishedFile) -> Iterator[Violation]:
+def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterator[Violation]:
     """Ask of hidden items that their ids are pseudonyms, all of one prefix, and none left out.
 
     Names that are anything else may say what an item is.
     """
     if not hides_items(manifest.settings):
         return
-    names = [str(item) for item in file.items]
+    names = [str(item) for item in items]
     found = ITEM_PREFIX.match(names[0]) if names else None
     prefix = found.group() if found else ""
     if not prefix or sorted(names) != pseudonyms(prefix, len(names), 0, len(names)):
@@ -160,4 +162,4 @@ def wrong_items(manifest: Manifest, file: PublishedFile) -> Iterator[Violation]:
             f"its {len(names)} items are not the pseudonyms of a release that hides them, such as "
             f"'i4773-07', numbered from 0 on without a gap"
         )
-        yield Violation(file.name, None, None, problem)
+        yield Violation(where, None, None, problem)

@@ -50,6 +50,8 @@ class Block(NamedTuple):
         How many people each record promises, if they do so one by one.
     indptr, items : ndarray
         The items of the records in compressed rows, as numbers that are the same in all blocks.
+    values : ndarray
+        The labels of these items.
     """
 
     digests: list[bytes]
@@ -60,6 +62,7 @@ class Block(NamedTuple):
     promised: list[int] | None
     indptr: NDArray[np.int64]
     items: NDArray[np.int32]
+    values: NDArray[np.float64]
 
 
 class PublishedFile:
@@ -172,6 +175,7 @@ class PublishedFile:
             promised=None if promised is None else promised.tolist(),
             indptr=starts,
             items=self._numbers(labels)[codes],
+            values=values,
         )
 
     def _problems(

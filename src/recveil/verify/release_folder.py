@@ -19,6 +19,7 @@ from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
+    counted,
     foreign_files,
     wrong_card,
     wrong_classes,
@@ -124,9 +125,9 @@ def check_published(
         diversity = check_diversity(supports.matrix(), *wanted, supports.n_groups)
         violations += _rare_sets(diversity, file)
     violations += wrong_classes(folder, own, file)
-    violations += wrong_counts(manifest, own, file)
-    violations += wrong_settings(manifest, own)
-    violations += wrong_items(manifest, file)
+    violations += wrong_counts(manifest, counted(own, file))
+    violations += wrong_settings(manifest, own.users)
+    violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
     return Verification(
         claim=checked,
