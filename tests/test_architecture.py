@@ -19,7 +19,7 @@ SOURCE = Path(recveil.__file__).parent
 FLOORS = {
     **dict.fromkeys(["errors", "brief", "compiled", "lifeline", "threads"], 0),
     **dict.fromkeys(["ahead", "bits", "blas", "charts", "databases", "devices", "folders"], 1),
-    **dict.fromkeys(["locks", "memory", "parents", "progress"], 1),
+    **dict.fromkeys(["locks", "memory", "progress"], 1),
     **dict.fromkeys(["beside", "decoding", "ratings"], 2),
     **dict.fromkeys(["io", "predict", "group", "release"], 3),
     **dict.fromkeys(["datasets", "inspect", "verify", "attack"], 4),

@@ -25,7 +25,7 @@ _AT_ONCE = 1 << 24
 
 
 @brief
-class Counted(NamedTuple):
+class ClassesCounted(NamedTuple):
     """What Spark counted of classes of records.
 
     Attributes
@@ -60,7 +60,7 @@ def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame
     )
 
 
-def count_classes(frame: "DataFrame") -> Counted:
+def count_classes(frame: "DataFrame") -> ClassesCounted:
     """Count them."""
     from pyspark.sql import functions as sql
 
@@ -71,7 +71,7 @@ def count_classes(frame: "DataFrame") -> Counted:
         sql.min("people").alias("smallest"),
     ).first()
     names = ("users", "classes", "alone", "smallest")
-    return Counted(*(int((found and found[name]) or 0) for name in names))
+    return ClassesCounted(*(int((found and found[name]) or 0) for name in names))
 
 
 def note_small(

@@ -20,7 +20,7 @@ from recveil.release.manifest import (
 )
 from recveil.release.who_is_who import assignment_files, read_assignment
 from recveil.spark.class_checking import (
-    Counted,
+    ClassesCounted,
     class_frame,
     count_classes,
     note_list,
@@ -156,7 +156,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     if not problems:  # else the card cannot be right
         violations += wrong_card(folder, manifest, ratings_name)
     counts, items = readers.drawn(folder, manifest, violations)
-    counted = Counted(0, 0, 0, 0)
+    counted = ClassesCounted(0, 0, 0, 0)
     if readers.all_read:
         frame = class_frame(readers.spark, folder, len(manifest.ratings_files)).persist()
         try:
