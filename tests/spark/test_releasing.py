@@ -159,10 +159,9 @@ class TestVerifying:
         assert not verify(copied).holds
         assert not verify_here(copied).holds
 
-    def test_other_releases_are_refused(self, tmp_path, ratings):
+    def test_one_that_was_made_on_one_machine_holds_too(self, tmp_path, ratings):
         Synthesizer(20.0, catalogue="as-rated").anonymize(ratings).write(tmp_path / "out")
-        with pytest.raises(RecveilError, match="leave engine"):
-            verify(tmp_path / "out")
+        assert verify(tmp_path / "out").holds
 
 
 def test_the_command_line_makes_and_checks_releases(spark, frame, tmp_path, monkeypatch, capsys):
