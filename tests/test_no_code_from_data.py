@@ -31,6 +31,7 @@ NETWORK = {"socket", "urllib", "http", "requests", "httpx", "ftplib", "smtplib",
 NETWORK |= {"adbc_driver_postgresql"}
 # Those that go where they are told to; and the one that asks what this machine is called.
 MAY_USE_NETWORK = {
+    "blas.py": {"ctypes"},  # asks the library that is loaded for its working space
     "datasets/movielens.py": {"pooch"},
     "verify/private_values.py": {"socket"},
     "databases/postgresql.py": {"adbc_driver_postgresql"},

@@ -212,7 +212,7 @@ def test_a_date_that_a_folder_tells_counts_for_each_row(tmp_path):
         "rating": np.ones(n_rows),
     }
     pq.write_table(pa.table(columns), folder / "part-0.parquet")
-    with memory_limited("60MB"), pytest.raises(MemoryLimitError, match="its dates take"):
+    with memory_limited("60MB"), pytest.raises(MemoryLimitError, match="its times take"):
         understand(tmp_path)
 
 

@@ -66,7 +66,7 @@ class TestTaken:
     def test_what_is_typed_wins_over_what_cannot_stand_beside_it(self, run, tmp_path, said):
         (tmp_path / "plays.csv").write_text("user,item,plays\nann,7,4\nben,7,9\n")
         put(tmp_path, '[inspect]\nlikes = true\nrating = "plays"\n')
-        code, out, err = run("inspect", "plays.csv", *said)
+        code, out, err = run("inspect", "plays.csv", *said, "--config", "recveil.toml")
         assert (code, err) == (0, 'recveil.toml gives rating = "plays"; what is typed wins.\n')
         assert "Read 2 ratings" in out
 

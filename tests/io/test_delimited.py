@@ -28,7 +28,8 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_ids_with_leading_zeros_stay_text(write: Write) -> None:
-    ratings = read_ratings(write(HEADER + "007,a,1\n7,b,2\n"))
+    with pytest.warns(UserWarning, match="2 users may be 1"):
+        ratings = read_ratings(write(HEADER + "007,a,1\n7,b,2\n"))
     assert ratings.users.tolist() == ["007", "7"]
 
 

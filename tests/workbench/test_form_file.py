@@ -1,6 +1,7 @@
 """A file within a form: what came is handed on to the byte, wherever it was cut on the way."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -35,7 +36,8 @@ def read(body, size, kind=KIND):
             file += message["body"]
         return fields, sent.name, file + message["body"]
 
-    return asyncio.run(whole())
+    with ThreadPoolExecutor(1) as other:  # in this one a browser's loop may go on
+        return other.submit(asyncio.run, whole()).result()
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 40, 41, 1_000, 10**6])

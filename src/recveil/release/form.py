@@ -1,8 +1,10 @@
 """The form of release.json: exactly what recveil writes, as anything else could carry anything."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,7 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
         problems.append(
             "it is not written as recveil writes it: spaces, line ends, numbers or escapes differ"
         )
-    return Manifest.from_json(manifest), problems
+    return _read_from(content, manifest), problems
 
 
 def known_manifest(folder: Path) -> Manifest:
@@ -107,9 +109,10 @@ def known_manifest(folder: Path) -> Manifest:
         raise RecveilError(f"{folder}: {what}; expected the folder of a release")
     file = folder / MANIFEST
     try:
-        content = json.loads(read_whole(file).decode())
-        _check_essentials(content)
-        problems = list(problems_of_settings(content))
+        content = read_whole(file)
+        manifest = json.loads(content.decode())
+        _check_essentials(manifest)
+        problems = list(problems_of_settings(manifest))
     except KeyError as error:
         raise RecveilError(
             f"{file}: cannot be read as a release ({_reason(error)}); ask recveil verify what is "
@@ -122,7 +125,12 @@ def known_manifest(folder: Path) -> Manifest:
         ) from error
     if problems:
         raise RecveilError(f"{file}: {problems[0]}; ask recveil verify what is wrong with it")
-    return Manifest.from_json(content)
+    return _read_from(content, manifest)
+
+
+def _read_from(content: bytes, manifest: dict[str, Any]) -> Manifest:
+    """Return what a file says, and which file that was."""
+    return replace(Manifest.from_json(manifest), sha256_read=hashlib.sha256(content).hexdigest())
 
 
 def _refuse(constant: str) -> None:

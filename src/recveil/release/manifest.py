@@ -272,7 +272,6 @@ class Manifest:
             recveil=content.get("recveil", ""),
             format=content["format"],
             formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
-            sha256_read=hashlib.sha256(to_bytes(content)).hexdigest(),
         )
 
     def to_json(self) -> dict[str, Any]:
