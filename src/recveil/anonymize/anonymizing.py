@@ -247,15 +247,7 @@ def prepare(
     files = _files(maker, given)
     refuse_two_standard_inputs(source=source, **files)
     check_target(output, force=force, is_dry=is_dry)  # a mistyped output should not cost the work
-    held = file_at(source)
-    stood_for = [] if held is None else [held, *files_at(held)]
-    if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
-        raise RecveilError(f"{held} stands in the output {output}; choose another output")
-    if held is not None and (would_be_read(Path(output), held) or is_log_of(Path(output), held)):
-        raise RecveilError(
-            f"{output} would stand among the files of {held}, which the next run reads; choose "
-            f"another output"
-        )
+    refuse_within(source, output)
     # The published rows carry no times, so that bad ones need not stop anybody.
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
@@ -280,6 +272,19 @@ def prepare(
         check_people(ratings, k, **takes)  # who is refused need not hear how long it would take
         size.check(expected)
     return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
+
+
+def refuse_within(source: Any, output: str | PathLike[str]) -> None:
+    """Raise a RecveilError if the input stands in the output, or would with the next run."""
+    held = file_at(source)
+    stood_for = [] if held is None else [held, *files_at(held)]
+    if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
+        raise RecveilError(f"{held} stands in the output {output}; choose another output")
+    if held is not None and (would_be_read(Path(output), held) or is_log_of(Path(output), held)):
+        raise RecveilError(
+            f"{output} would stand among the files of {held}, which the next run reads; choose "
+            f"another output"
+        )
 
 
 def _refuse_idle(

@@ -116,12 +116,16 @@ def anonymize(
 
     def tell(expected: "Expected") -> None:
         told.append(expected)
-        print(f"Expected: {expected.sentence()}.", file=sys.stderr)
+        _tell(expected)
 
     made = anonymize(source, output, tell=tell, **given)
     _warn(made.warnings(output))
     if write_json(_as_json(made, output, told[0] if told else None), json):
         show_release(made, output)
+
+
+def _tell(expected: "Expected") -> None:
+    print(f"Expected: {expected.sentence()}.", file=sys.stderr)
 
 
 def _run_by_spark(
@@ -134,7 +138,7 @@ def _run_by_spark(
     from recveil.cli.show_released import as_json, show_released
     from recveil.spark import anonymize
 
-    made = anonymize(source, output, **given)
+    made = anonymize(source, output, tell=_tell, **given)
     _warn(made.warnings(output))
     if write_json(as_json(made, output), json):
         show_released(made, output)

@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from recveil.cli.show import show_verification
+from recveil.errors import printable
 from recveil.release.manifest import twin_name
 from recveil.spark import Released
 from recveil.verify.item_formulas import formulas_told
@@ -20,6 +21,8 @@ def show_released(made: Released, output: Path) -> None:
         f"Read {made.n_ratings:,} {what} of {made.n_items:,} items by {made.n_people:,} users"
         f"{scale}; by Spark."
     )
+    for note in made.notes:
+        typer.echo(printable(note))
     show_verification(made.verification, str(output))
     for sentence in (*made.told, *formulas_told(made.release.published.items)):
         typer.echo(sentence)
@@ -39,6 +42,7 @@ def as_json(made: Released, output: Path) -> dict[str, Any]:
             "ratings": made.n_ratings,
             "density": made.n_ratings / (made.n_people * made.n_items),
             "scale": str(made.scale),
+            "notes": list(made.notes),
         },
         "settings": made.release.published.settings,
         "verification": made.verification.to_dict(),

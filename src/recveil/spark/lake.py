@@ -40,6 +40,8 @@ class Lake(NamedTuple):
         The same as they stand in the column.
     codes : ndarray of int32
         The position of each raw one among `items`.
+    notes : tuple of str
+        What is to be said of how the table was read.
     """
 
     rows: Any
@@ -49,6 +51,7 @@ class Lake(NamedTuple):
     items: NDArray[Any]
     raw: pa.ChunkedArray
     codes: NDArray[np.int32]
+    notes: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
         return {"ratings": self.n_ratings, "items": self.items.size, "scale": str(self.scale)}
@@ -143,7 +146,8 @@ def lake_of(
         raise RecveilError(
             "the items: one id is written in two ways, such as 7 and 7.0; write each in one way"
         )
-    return Lake(rows, scale, n_ratings, values, items, raw, codes)
+    named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
+    return Lake(rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.",))
 
 
 def _id(frame: "DataFrame", name: str, role: str) -> "Column":

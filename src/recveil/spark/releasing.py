@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from recveil.anonymize.anonymizing import refuse_within
 from recveil.anonymize.base import check_seed, drawn_seed
 from recveil.anonymize.choices import check_options, choose_method, own_options
 from recveil.anonymize.drawing_options import check_drawing, epsilon_given
@@ -19,6 +20,7 @@ from recveil.anonymize.telling import told_of_drawn
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import understand
+from recveil.io.keywords import refuse_unknown_keywords
 from recveil.publish.expected import Expected
 from recveil.publish.folder import write_release
 from recveil.publish.staging import check_target
@@ -55,6 +57,8 @@ class Released(NamedTuple):
         What the owner is told.
     earlier : tuple of Earlier
         Earlier releases of the same people.
+    notes : tuple of str
+        What is to be said of how the table was read.
     """
 
     n_people: int
@@ -65,6 +69,7 @@ class Released(NamedTuple):
     verification: Verification
     told: list[str]
     earlier: tuple[Earlier, ...]
+    notes: tuple[str, ...] = ()
 
     def warnings(self, output: Path) -> list[str]:
         """Say what the release that was written to `output` tells together with each of these."""
@@ -138,7 +143,9 @@ def anonymize(
         what = "hide_items (--hide-items)" if hide_items else f"file format {file_format!r}"
         raise RecveilError(f"{what}: not by Spark with epsilon (--epsilon); leave it out")
     maker = _synthesizer(check_options(SYNTHETIC, given), seed)
+    refuse_unknown_keywords("anonymize", reading, "k", "people_in", "times")
     check_target(output, force=force)
+    refuse_within(source, output)
     target = Path(output).absolute()
     with _table(source, master, reading) as lake:
         people, public, asked = _people(lake, maker)
@@ -169,6 +176,7 @@ def anonymize(
             verification=verification,
             told=told_of_drawn(release),
             earlier=tuple(others(list(earlier), target)),
+            notes=lake.notes,
         )
 
 
@@ -206,7 +214,8 @@ def _table(
         with spark_session(master) as spark:
             yield lake_of(read_frame(spark, str(source)), **_for_spark(reading))
     else:
-        ratings = understand(source, times=False, **reading).ratings
+        read = understand(source, times=False, **reading)
+        ratings = read.ratings
         if ratings.scale.words:
             raise RecveilError("words (--words, --order): not by Spark yet; leave --engine out")
         with spark_session(master) as spark:
@@ -214,7 +223,9 @@ def _table(
             lake = lake_of(
                 frame, scale=None if ratings.is_unary else ratings.scale, likes=ratings.is_unary
             )
-            yield lake._replace(scale=ratings.scale)  # which says, too, whether it was named
+            # The scale says, too, whether it was named.
+            told = (f"{read.name}: {read.mapping(examples=False)}.",) if read.columns else ()
+            yield lake._replace(scale=ratings.scale, notes=(*told, *read.notes))
 
 
 def _times(ratings: Any) -> list[str]:
@@ -256,8 +267,12 @@ def _count_by_spark(people: SpreadPeople) -> Callable[[Path, list[str]], int]:
 
     def count(twin: Path, files: list[str]) -> int:
         spark = people.frame.sparkSession
-        there = spark.read.parquet(*[(twin / name).as_uri() for name in files])
-        known = there.selectExpr("cast(user_id as string) as user").distinct()
-        return people.frame.select("user").join(known, "user").count()
+        try:
+            with errors_told():
+                there = spark.read.parquet(*[(twin / name).as_uri() for name in files])
+                known = there.selectExpr("cast(user_id as string) as user").distinct()
+                return people.frame.select("user").join(known, "user").count()
+        except RecveilError as error:
+            raise OSError("Spark cannot read who is who") from error
 
     return count

@@ -118,6 +118,11 @@ def _in_our_words(text: str) -> str:
     """
     if ours := _OURS.findall(text):
         return str(ours[-1])
+    if "No module named 'recveil'" in text:
+        return (
+            "Spark: recveil is not installed for the Python of the executors; install the same "
+            "version there, or name that Python in PYSPARK_PYTHON"
+        )
     said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
     # The last cause tells more than which task of which stage it was.
     causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]

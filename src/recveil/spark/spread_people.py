@@ -1,6 +1,6 @@
 """Spread people: one row a person, somewhere among executors, who are asked for sums alone."""
 
-import io
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,11 @@ _RATINGS_OF_A_PARTITION = 1 << 20
 _RATINGS_AT_ONCE = 1 << 20
 # A sum is made once by each of so many tasks a core: each holds a whole one.
 _TASKS_A_CORE = 2
+# Numbers of a sum that travel together: 4 MB, before they are packed.
+_NUMBERS_OF_A_PIECE = 1 << 19
+_NUMBER = 8
+_CODEC = pa.Codec("zstd", compression_level=1)
+_PIECES = "place long, shape string, sum binary"
 _PEOPLE = "user string, items array<int>, ratings array<float>"
 
 Whole = NDArray[np.int64]
@@ -69,17 +74,18 @@ class SpreadPeople:
     def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
         """Return ``sums(some, *known)``, added up over all people.
 
-        Each task sums up its people, and yields one array; these are added two by two, in executors
-        until few are left. Whole numbers: the result is that of one machine, to the last bit.
+        Each task sums up its people, and yields one array in pieces; those of one place are added
+        two by two, in executors, until one of each is left. Whole numbers: the result is that of
+        one machine, to the last bit.
         """
         spark = self.frame.sparkSession
         tasks = min(
             self.frame.rdd.getNumPartitions(), _TASKS_A_CORE * spark.sparkContext.defaultParallelism
         )
         work = partial(_sums_of, scale=self.scale, n_items=self.n_items, sums=sums, known=known)
-        found = self.frame.select("items", "ratings").coalesce(tasks).mapInArrow(work, "sum binary")
-        total = found.rdd.map(_first_cell).treeReduce(_added)
-        return _array(total)
+        people = self.frame.select("items", "ratings").coalesce(tasks)
+        pieces = people.mapInArrow(work, _PIECES).rdd.map(_by_place).reduceByKey(_added, tasks)
+        return _put_together(pieces.collect())
 
     def __repr__(self) -> str:
         return f"SpreadPeople({self.n_people:,} people, {self.n_items:,} items)"
@@ -234,22 +240,46 @@ def _sums_of(
         else:
             total += found
     if total is not None:
-        yield pa.RecordBatch.from_arrays([pa.array([_bytes(total)], pa.binary())], names=["sum"])
+        yield from _in_pieces(total)
 
 
-def _bytes(array: Whole) -> bytes:
-    held = io.BytesIO()
-    np.save(held, array, allow_pickle=False)
-    return held.getvalue()
+# A piece of a sum: where it begins, and its numbers.
+_Piece = tuple[str, bytes]
 
 
-def _array(content: bytes) -> Whole:
-    return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+def _in_pieces(total: Whole) -> Iterator[pa.RecordBatch]:
+    """Cut a sum up, as a large one would fill the memory of Java; what is 0 is left out."""
+    shape, numbers = json.dumps(total.shape), total.reshape(-1)
+    for first in range(0, max(numbers.size, 1), _NUMBERS_OF_A_PIECE):
+        piece = numbers[first : first + _NUMBERS_OF_A_PIECE]
+        if piece.any() or not first:  # the first tells the shape
+            columns = {"place": [first], "shape": [shape], "sum": [_packed(piece)]}
+            yield pa.RecordBatch.from_pydict(columns)
 
 
-def _first_cell(row: Any) -> bytes:
-    return bytes(row[0])
+def _packed(numbers: Whole) -> bytes:
+    held = np.ascontiguousarray(numbers)
+    return held.size.to_bytes(8, "little") + bytes(_CODEC.compress(held.tobytes()))
 
 
-def _added(one: bytes, other: bytes) -> bytes:
-    return _bytes(_array(one) + _array(other))
+def _unpacked(content: bytes) -> Whole:
+    size = _NUMBER * int.from_bytes(content[:8], "little")
+    return np.frombuffer(_CODEC.decompress(content[8:], size), np.int64)
+
+
+def _by_place(row: Any) -> tuple[int, _Piece]:
+    return int(row["place"]), (str(row["shape"]), bytes(row["sum"]))
+
+
+def _added(one: _Piece, other: _Piece) -> _Piece:
+    return one[0], _packed(_unpacked(one[1]) + _unpacked(other[1]))
+
+
+def _put_together(pieces: list[tuple[int, _Piece]]) -> Whole:
+    shape = json.loads(pieces[0][1][0])
+    total = np.zeros(shape, np.int64)
+    numbers = total.reshape(-1)
+    for place, (_, content) in pieces:
+        piece = _unpacked(content)
+        numbers[place : place + piece.size] = piece
+    return total
