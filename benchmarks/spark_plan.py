@@ -58,7 +58,7 @@ def work(size: Size) -> dict[str, float]:
         "look": size.ratings,
         "gather": size.ratings,
         "sums": 7 * size.ratings + size.people * each**2 / 2,
-        "learn": size.pairs**2,  # a matrix of pairs, fitted for so many turns
+        "learn": size.pairs,  # few directions are fitted to a matrix of pairs, in a few turns
         "draw": size.people * size.items,
         "twin": size.people,
         "check": size.ratings,

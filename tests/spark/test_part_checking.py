@@ -1,0 +1,77 @@
+"""What executors find is put together as one machine would have found it."""
+
+import json
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.spark.part_checking import put_together
+from recveil.verify.verification import Found
+
+
+class Told:
+    """A manifest that names three parts."""
+
+    ratings_files = ("ratings-00000.parquet", "ratings-00001.parquet", "ratings-00002.parquet")
+
+
+def row(first, following, **other):
+    return {
+        "right": True,
+        "labels": 10,
+        "records": following - first,
+        "prefix": "pd9c2-",
+        "first": first,
+        "next": following,
+        "items": json.dumps([7, 9]),
+        "violations": "[]",
+        "left_out": 0,
+        "unread": "",
+        **other,
+    }
+
+
+def problems(rows):
+    violations = Found()
+    counts, items = put_together(rows, Told, violations)
+    return counts, items, [f"{each.where}: {each.problem}" for each in violations]
+
+
+def test_parts_that_follow_each_other_are_counted():
+    counts, items, found = problems([row(0, 4), row(4, 8), row(8, 9)])
+    assert counts == {"records": 9, "labels": 30, "items": 2}
+    assert (items, found) == ([7, 9], [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "where"),
+    [
+        ([row(1, 4), row(4, 8), row(8, 9)], "00000"),
+        ([row(0, 4), row(5, 8), row(8, 9)], "00001"),
+        ([row(0, 4), row(4, 8), row(4, 8)], "00002"),
+        ([row(0, 4), row(4, 8), row(8, 9, prefix="pffff-")], "00002"),
+    ],
+)
+def test_pseudonyms_must_go_on(rows, where):
+    (found,) = problems(rows)[2]
+    assert found.startswith(f"ratings-{where}.parquet: its user ids do not go on")
+
+
+def test_what_parts_found_is_told():
+    one = ["ratings-00001.parquet row 3", 3, "x", "its rating is outside the scale"]
+    rows = [row(0, 4), row(4, 8, violations=json.dumps([one]), left_out=5), row(8, 9)]
+    violations = Found()
+    put_together(rows, Told, violations)
+    assert [tuple(each) for each in violations] == [tuple(one)]
+    assert violations.left_out == 5
+
+
+def test_a_part_that_cannot_be_read_though_it_is_right_is_no_verdict():
+    with pytest.raises(RecveilError, match="write the release again"):
+        problems([row(0, 4), row(4, 8, unread="ratings-00001.parquet: broken"), row(8, 9)])
+
+
+def test_a_part_that_was_changed_and_cannot_be_read_is_told():
+    broken = row(0, 0, right=False, unread="ratings-00001.parquet: broken", prefix="")
+    _, _, found = problems([row(0, 4), broken, row(8, 9)])
+    assert found[0] == "ratings-00001.parquet: what stands there now: broken"

@@ -1,0 +1,55 @@
+"""Spark is begun where it can be, and what goes wrong in it is told in our words."""
+
+import shutil
+
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.spark import anonymize
+from recveil.spark.spark_session import _in_our_words, spark_session
+
+pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
+
+
+def test_what_an_executor_says_is_told_as_it_said_it():
+    text = (
+        "Job aborted.\n  File x\nrecveil.errors.RecveilError: disk: no room; make room\n\tat java"
+    )
+    assert _in_our_words(text) == "disk: no room; make room"
+
+
+def test_the_last_cause_is_told():
+    text = "Job aborted due to stage failure\nCaused by: java.io.IOException: No space left\n\tat x"
+    assert _in_our_words(text).startswith("Spark: java.io.IOException: No space left")
+
+
+def test_where_recveil_is_missing_it_is_told_what_to_do():
+    assert "PYSPARK_PYTHON" in _in_our_words("ModuleNotFoundError: No module named 'recveil'\n at")
+
+
+def test_without_java_nothing_is_begun(monkeypatch):
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", staticmethod(lambda: None))
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(RecveilError, match="no java is found; install Java 17"), spark_session():
+        pass
+
+
+def test_a_session_that_runs_already_is_taken(spark):
+    with spark_session() as active:
+        assert active is spark
+    assert spark.range(3).count() == 3
+    message = r"master \(--master\)"
+    with pytest.raises(RecveilError, match=message), spark_session("local[1]"):
+        pass
+
+
+def test_what_is_no_table_is_refused(spark, tmp_path):
+    with pytest.raises(RecveilError, match="expected a DataFrame of Spark's or a path, got int"):
+        anonymize(7, tmp_path / "out", epsilon=3.0)
+    with pytest.raises(RecveilError, match="no such file"):
+        anonymize(tmp_path / "nothing.csv", tmp_path / "out", epsilon=3.0)
+    with pytest.raises(RecveilError, match="PATH_NOT_FOUND"):
+        anonymize(tmp_path / "nothing.parquet", tmp_path / "out", epsilon=3.0)
