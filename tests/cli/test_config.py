@@ -368,9 +368,10 @@ NAMED_ALONE = {
     "query max-memory",
     "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "
     "fill trust round-fills protect crowd epsilon delta people catalogue ratings layout seed "
-    "hide-items force allow-large against dry-run json duplicates drop-off-scale query max-memory",
+    "hide-items force allow-large against dry-run json duplicates drop-off-scale query max-memory "
+    "engine master",
     "sample": "output people seed force json max-memory",
-    "verify": "k b l claim user item rating private json max-memory",
+    "verify": "k b l claim user item rating private json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed json duplicates "
     "drop-off-scale query max-memory",

@@ -110,7 +110,7 @@ def _refuse_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) 
     people = manifest.holds_people
     refused = {
         "layout (--layout) model": manifest.layout == "model",
-        f"diversity (--l {manifest.claim.l})": people and manifest.claim.l > 1,
+        f"l (--l) of {manifest.claim.l}, diversity": people and manifest.claim.l > 1,
         "private (--private), of a release of people's rows": people and is_private,
         "k (--k), of drawn people": not people and k is not None,
         "k (--k) below 1": k is not None and k < 1,

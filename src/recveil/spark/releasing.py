@@ -217,7 +217,9 @@ def _table(
         read = understand(source, times=False, **reading)
         ratings = read.ratings
         if ratings.scale.words:
-            raise RecveilError("words (--words, --order): not by Spark yet; leave --engine out")
+            raise RecveilError(
+                "words (--words) and order (--order): not by Spark yet; leave engine (--engine) out"
+            )
         with spark_session(master) as spark:
             frame = spark.createDataFrame(ratings.to_arrow().drop_columns(_times(ratings)))
             lake = lake_of(
