@@ -152,6 +152,7 @@ class TestWithoutAnOrder:
         assert both.links.both.trials == 120
         page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
         assert "Two releases of the same people" in page
+        assert "off by" not in page  # words without an order are no numbers
 
     def test_another_release_of_other_words_is_refused(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
