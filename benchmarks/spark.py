@@ -144,13 +144,15 @@ def measure_spark(table: Path, options: argparse.Namespace) -> dict[str, Any]:
     phases.found["learn"] = {"seconds": seconds - known, "bytes": 0}
     told = made.release.published
     queries = {query.name: query.values for query in told.claim.ledger.queries}
-    pairs = round(np.sqrt(2 * queries["moments"]))
+    pairs = int(np.sqrt(2 * queries["moments"]))
+    # As many as there are partitions of people, and two a core at most.
+    tasks = min(-(-made.n_ratings // 2**20) + 1, 4)
     size = {
         "people": made.n_people,
         "items": made.n_items,
         "ratings": made.n_ratings,
         "pairs": pairs,
-        "tasks": 4,
+        "tasks": tasks,
     }
     return {"seconds": seconds, "phases": phases.found, "size": size}
 
@@ -230,7 +232,7 @@ def _columns(ratings: Ratings) -> Any:
 
 
 def _served(worth: dict[str, Any]) -> tuple[float, float]:
-    best = worth["best"]["release"]
+    best = worth["recipient"]["best"]["release"]
     return best["rmse"], best["ndcg@10"]
 
 
