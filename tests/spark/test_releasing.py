@@ -159,9 +159,15 @@ class TestVerifying:
         assert not verify(copied).holds
         assert not verify_here(copied).holds
 
-    def test_one_that_was_made_on_one_machine_holds_too(self, tmp_path, ratings):
+    def test_one_file_is_checked_as_parts_are(self, spark, tmp_path, ratings):
         Synthesizer(20.0, catalogue="as-rated").anonymize(ratings).write(tmp_path / "out")
-        assert verify(tmp_path / "out").holds
+        assert verify(tmp_path / "out").to_dict() == verify_here(tmp_path / "out").to_dict()
+
+    def test_a_model_is_refused(self, tmp_path, ratings):
+        release = Synthesizer(20.0, catalogue="as-rated").anonymize(ratings)
+        release.write(tmp_path / "out", layout="model")
+        with pytest.raises(RecveilError, match="model: not checked by Spark"):
+            verify(tmp_path / "out")
 
 
 def test_the_command_line_makes_and_checks_releases(spark, frame, tmp_path, monkeypatch, capsys):
