@@ -15,7 +15,7 @@ test: $(READY)  ## All tests, doctests included
 
 torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
 	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))
-	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic \
+	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic tests/spark/test_failing.py \
 		$(if $(LONG),tests/anonymize/test_guarantees.py)
 
 fuzz: $(READY)  ## Readers and verify against inputs that nobody thought of: [SECONDS=60] [TARGET=text]

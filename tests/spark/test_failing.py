@@ -48,6 +48,9 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing_behind(frame, little_disk
     assert [path.name for path in little_disk.iterdir()] == ["filler"]
 
 
+@pytest.mark.skipif(
+    not os.environ.get("RECVEIL_TORTURE"), reason="a cluster takes minutes: make torture runs it"
+)
 def test_a_worker_that_is_killed_changes_nothing(spark, frame, tmp_path):
     """On a standalone cluster of two workers, one of which is killed while people are written."""
     frame.write.parquet(str(tmp_path / "ratings"))
