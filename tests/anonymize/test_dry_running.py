@@ -27,7 +27,7 @@ RUNS = {
     # The noise is drawn in secret: so large an epsilon hardly moves 120 people.
     "drawn": {"epsilon": 500.0, "catalogue": "as-rated"},
     "chosen items": {"epsilon": 500.0, "people": 70},
-    "a model": {"epsilon": 20.0, "catalogue": "as-rated", "layout": "model"},
+    "a model": {"epsilon": 500.0, "catalogue": "as-rated", "layout": "model"},
 }
 
 
