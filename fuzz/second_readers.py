@@ -61,7 +61,9 @@ def rows_of_matrix(data: bytes, user: str | int, null: str | None, counts: bool)
     """Return the rows of a matrix: at each mark between columns, with a header and without."""
     content = text_of(data)
     # Columns set beneath each other by spaces: several are one mark.
-    in_columns = "\n".join(re.sub(" +", " ", line.strip(" ")) for line in content.splitlines())
+    in_columns = "\n".join(
+        re.sub(" +", " ", line.strip(" ")) for line in re.split("\r\n?|\n", content)
+    )
     found = []
     for text, mark in [*((content, mark) for mark in "\t;|, "), (in_columns, " ")]:
         for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
