@@ -27,7 +27,7 @@ READING = (
     "Not of a paper: each rating is read as a like (`--likes`), whatever its value, and goes "
     "through anonymize, verify, audit and evaluate. *Found*: by the strongest adversary of the "
     "audit, who looks for everybody; nobody knows ratings, as there are none. Members and strangers"
-    " as in methods.md; AUC 0.5 is a coin. Lists: what the release's lists keep of the nDCG@10 of "
+    " as in threats.md; AUC 0.5 is a coin. Lists: what the release's lists keep of the nDCG@10 of "
     "the best on the raw likes, a fifth of everybody's likes held out. Beside ours stands the same "
     "figure of the same method with the ratings, where there is one. A claim of k-anonymity holds "
     "if the checker confirms it from the files and nobody is found more often than once in five. "

@@ -3,10 +3,10 @@
     python experiments/reproduction.py path/to/ml-100k [--ml1m path/to/ml-1m] [--page PAGE]
         [--only SCRIPT ...]
 
-Writes PAGE (docs/reproduction.md if not given), and its charts into a folder of the same name
-beside it. Seeds are fixed: the same data give the same page, but for the times of GeCom. Without
-MovieLens 1M (a folder with ratings.csv), its sections are left out. What needs other packages that
-are not there is not run: its section stays as it is.
+Writes PAGE (docs/explanation/reproduction.md if not given), and its charts into a folder of the
+same name beside it. Seeds are fixed: the same data give the same page, but for the times of
+GeCom. Without MovieLens 1M (a folder with ratings.csv), its sections are left out. What needs other
+packages that are not there is not run: its section stays as it is.
 """
 
 import argparse
@@ -149,10 +149,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    docs = Path(__file__).resolve().parent.parent / "docs"
+    pages = Path(__file__).resolve().parent.parent / "docs" / "explanation"
     parser.add_argument("folder", type=Path, help="the folder of MovieLens 100K")
     parser.add_argument("--ml1m", type=Path, help="the folder of MovieLens 1M, with ratings.csv")
-    parser.add_argument("--page", type=Path, default=docs / "reproduction.md")
+    parser.add_argument("--page", type=Path, default=pages / "reproduction.md")
     parser.add_argument(
         "--only", nargs="+", default=[], help="run these scripts; the page keeps the other sections"
     )

@@ -26,7 +26,7 @@ READING = (
     "words without an order (`--words down,meh,up`). *Found*: by the strongest adversary of the "
     "audit, who looks for everybody by items with the very words; beside it the same with the "
     "stars and dates. A claim of k-anonymity holds if the checker confirms it from the files and "
-    "nobody is found more often than once in five. Members and strangers as in methods.md; AUC "
+    "nobody is found more often than once in five. Members and strangers as in threats.md; AUC "
     "0.5 is a coin; shadows: by 32 releases of halves of the people, beside what exact counts of "
     "who gave which word would tell. *Compared* (`recveil compare --liked up`): a fifth of "
     "everybody's words held out. *Told rightly*: by who learns from the release and knows the "

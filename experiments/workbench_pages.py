@@ -1,6 +1,6 @@
-"""Pictures of the workbench's rooms, for docs/workbench.md and the README.
+"""Pictures of the workbench's rooms, for docs/how-to/workbench.md and the README.
 
-    python experiments/workbench_pages.py docs/workbench
+    python experiments/workbench_pages.py docs/how-to/workbench
 
 The people are invented. It starts a workbench, goes from a file to a release in a browser without a
 window (Chromium, driven by playwright), and takes a picture of each room; with --look, of each at

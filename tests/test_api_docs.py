@@ -112,7 +112,7 @@ def test_every_package_that_others_import_has_signatures_in_api_md():
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in sorted(ROOT.glob("docs/*.md")) if page.name != "api.md"],
+    [page for page in sorted(ROOT.glob("docs/**/*.md")) if page.name != "api.md"],
     ids=lambda page: page.name,
 )
 def test_calls_in_other_documents_name_parameters_that_exist(page):

@@ -1,4 +1,4 @@
-"""The Python of docs/inputs.md and docs/api.md runs."""
+"""The Python of docs/how-to/inputs.md and docs/api.md runs."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_examples_of_inputs_run(tmp_path, monkeypatch, capsys):
         n_users=40, n_items=20, n_ratings=400, seed=1, scale=RatingScale(0.5, 4.5, 0.5)
     )
     write_ratings(made, "ratings.csv")
-    run("inputs.md")
+    run("how-to/inputs.md")
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "40"
     assert second.startswith("Ratings(2 users × 3 items, 4 ratings")

@@ -15,7 +15,9 @@ from recveil.release.words_words import UNDONE as WORDS_UNDONE
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "recveil"
 RESIDUALS = "the residuals of all rows tell it: experiments/residual.py"
-FILLS = "learned fills lead 81 % to be found by items alone, at k = 9: docs/k-corating.md"
+FILLS = (
+    "learned fills lead 81 % to be found by items alone, at k = 9: docs/explanation/k-corating.md"
+)
 # What must not be said, and what is known against it.
 REFUTED = {
     r"tells? (them |it )?nothing of (who|this)": RESIDUALS,
@@ -128,7 +130,7 @@ FIGURES_OF_CARDS = {
     "k_corating.md.jinja": ("81 %", "68 %", "36 %", "7 %", "71 %", "99 %"),
     "card.md.jinja": ("34 %", "95 %"),
 }
-# Behind each figure of a card, the row of docs/reproduction.md that it rounds.
+# Behind each figure of a card, the row of docs/explanation/reproduction.md that it rounds.
 MEASURED = {
     "cells really rated, 95 % right | 62.6%": "63 %",
     "lone ratings found and exact | 51.7%": "52 %",
@@ -154,7 +156,7 @@ MEASURED = {
 
 
 def test_the_figures_of_cards_are_those_of_the_experiments():
-    measured = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    measured = (ROOT / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")
     said = {figure for figures in FIGURES_OF_CARDS.values() for figure in figures}
     for row, figure in MEASURED.items():
         assert row in measured
@@ -163,8 +165,8 @@ def test_the_figures_of_cards_are_those_of_the_experiments():
 
 def test_the_figures_of_words_are_those_of_the_experiments():
     """What the card of a release of words and the methods say was measured, and is not of old."""
-    measured = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    methods = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    measured = (ROOT / "docs" / "explanation" / "reproduction.md").read_text(encoding="utf-8")
+    methods = (ROOT / "docs" / "explanation" / "methods.md").read_text(encoding="utf-8")
     settings = ("words, k = 5", "words, k = 20", "words-shares, k = 5", "words-shares, k = 20")
     one, other, *drawn = (
         re.findall(rf"\| compared, {of}: shadows \(AUC\) \| (0\.\d\d)", measured)[0]
@@ -182,9 +184,9 @@ def test_the_figures_of_words_are_those_of_the_experiments():
 
 
 def test_the_figures_are_those_of_the_documents():
-    """One experiment, one set of figures: the sentences, the methods, the card and the README."""
-    methods = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
-    (section,) = re.findall(r"### What padded rows tell\n(.*?)\n### ", methods, re.DOTALL)
+    """One experiment, one set of figures: the sentences, the threats, the card and the README."""
+    threats = (ROOT / "docs" / "explanation" / "threats.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"## What padded rows tell\n(.*?)\n## ", threats, re.DOTALL)
     for figure in ("62.6%", "51.7%", "24.4%", "92.7%", "0.98", "1.00"):
         assert figure in section
     for figure in ("63 %", "52 %", "24 %", "95 %"):

@@ -1,6 +1,6 @@
-"""Another method is one class and one entry. docs/extending.md shows the code that follows."""
+"""Another method is one class and one entry; docs/how-to/extending.md shows the code below."""
 
-# docs/extending.md: from here
+# docs/how-to/extending.md: from here
 import itertools
 import json
 
@@ -178,7 +178,7 @@ def test_every_verb_knows_it(another_method, run, tmp_path):
     assert "#56B4E9" in page
 
 
-# docs/extending.md: to here
+# docs/how-to/extending.md: to here
 
 
 @pytest.mark.usefixtures("another_method")

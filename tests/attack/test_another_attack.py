@@ -1,6 +1,6 @@
-"""Another attack is one class and one entry. docs/extending.md shows the code that follows."""
+"""Another attack is one class and one entry; docs/how-to/extending.md shows the code below."""
 
-# docs/extending.md: from here
+# docs/how-to/extending.md: from here
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -69,4 +69,4 @@ def test_every_audit_tries_it(another_attack, tmp_path):
     assert ENTRY.description in page
 
 
-# docs/extending.md: to here
+# docs/how-to/extending.md: to here

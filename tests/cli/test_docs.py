@@ -91,10 +91,32 @@ def test_formats_in_the_docs_are_those_of_the_reader():
         assert name in Format.__metadata__[0].help
 
 
-def test_links_between_documents_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return what links may name in a page: its headings, as the site and GitHub write them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s:]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        found = page.parent / path if path else page
+        assert found.exists(), target
+        assert not anchor or anchor in anchors_of(found), target
+
+
+def test_paths_of_documents_in_code_and_text_exist():
+    """What an error, a card, a comment or another page names can be opened."""
+    beside = [ROOT / name for name in ("src", "tests", "experiments", "torture", "benchmarks")]
+    files = [file for folder in beside for file in folder.rglob("*") if file.suffix != ".pyc"]
+    for file in [*PAGES, *filter(Path.is_file, files)]:
+        for name in re.findall(r"\bdocs/[\w/-]+\.md", file.read_text("utf-8", "replace")):
+            assert (ROOT / name).exists(), f"{file.relative_to(ROOT)}: {name}"
 
 
 def test_the_python_example_of_the_readme_runs(tmp_path, monkeypatch, capsys):

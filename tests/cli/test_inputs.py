@@ -1,4 +1,4 @@
-"""Every command of docs/inputs.md runs, and reads the same ratings."""
+"""Every command of docs/how-to/inputs.md runs, and reads the same ratings."""
 
 import bz2
 import contextlib
@@ -24,7 +24,7 @@ from recveil.cli import main
 from recveil.io import read_ratings
 from recveil.ratings import Ratings, RatingScale
 
-PAGE = (Path(__file__).parents[2] / "docs" / "inputs.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "inputs.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"`(recveil convert [^`]*)`", PAGE)
 BESIDE = re.findall(r"`(recveil (?:audit|anonymize) [^`]*)`", PAGE)
 # Ids are numbers and ratings whole or half, so that every kind can hold them.

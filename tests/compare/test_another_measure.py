@@ -1,6 +1,6 @@
-"""Another measure is one entry. docs/extending.md shows the code that follows."""
+"""Another measure is one entry. docs/how-to/extending.md shows the code that follows."""
 
-# docs/extending.md: from here
+# docs/how-to/extending.md: from here
 import pyarrow.parquet as pq
 import pytest
 
@@ -48,4 +48,4 @@ def test_rows_json_table_and_page_have_it(another_measure, tmp_path):
     assert "<h3>RMSE above raw <small>↓ better</small></h3>" in compare_page(plain)
 
 
-# docs/extending.md: to here
+# docs/how-to/extending.md: to here

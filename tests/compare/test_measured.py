@@ -31,9 +31,9 @@ def clean():
 
 def test_the_docs_show_another_measure():
     source = Path(__file__).with_name("test_another_measure.py").read_text(encoding="utf-8")
-    _, rest = source.split("# docs/extending.md: from here\n")
-    code, _ = rest.split("# docs/extending.md: to here\n")
-    page = Path(__file__).parents[2] / "docs" / "extending.md"
+    _, rest = source.split("# docs/how-to/extending.md: from here\n")
+    code, _ = rest.split("# docs/how-to/extending.md: to here\n")
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
     assert f"```python\n{code.strip()}\n```" in page.read_text(encoding="utf-8")
 
 

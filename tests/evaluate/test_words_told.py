@@ -60,7 +60,7 @@ def test_one_row_for_everybody_is_worth_no_more_than_the_commonest_word():
 
 
 def test_a_row_need_not_be_worth_more_than_the_commonest_word():
-    """The figures of docs/methods.md."""
+    """The figures of docs/explanation/methods.md."""
     scale = RatingScale.of_words("up,down,sideways,none", ordered=False)
     made = make_ratings(120, 40, 2_400, seed=5, scale=RatingScale(1, 4, 1)).with_scale(scale)
     parts = split_ratings(made, 0.2, seed=0)

@@ -1,6 +1,6 @@
-"""Another kind of claim is one entry. docs/extending.md shows the code that follows."""
+"""Another kind of claim is one entry. docs/how-to/extending.md shows the code that follows."""
 
-# docs/extending.md: from here
+# docs/how-to/extending.md: from here
 import hashlib
 import json
 from dataclasses import replace
@@ -145,7 +145,7 @@ def test_one_line_less_breaks_it(another_claim, table, tmp_path):
     assert "its numbers of items are shared by" in told
 
 
-# docs/extending.md: to here
+# docs/how-to/extending.md: to here
 
 
 @pytest.mark.usefixtures("another_claim")

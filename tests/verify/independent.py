@@ -1,7 +1,8 @@
 """A second checker of published folders, which shares nothing with recveil.
 
-It is written after docs/release-format.md, as plainly as can be: if it and `recveil verify`
-disagree, one of the two is wrong. It asks less than recveil does, and holds everything in memory.
+It is written after docs/reference/release-format.md, as plainly as can be: if it and `recveil
+verify` disagree, one of the two is wrong. It asks less than recveil does, and holds everything in
+memory.
 
 Of the card it reads the last line alone. Which words a card has follows from recveil's templates,
 so that words which somebody added cannot be seen by who knows nothing of recveil; whoever judges

@@ -1,7 +1,7 @@
 """The second checker, of release.json: which keys it has, of what kind, and how it is written.
 
-What it may say is a closed list, typed here by hand after docs/release-format.md: any other key or
-word could say who somebody is. It shares nothing with recveil.
+What it may say is a closed list, typed here by hand after docs/reference/release-format.md: any
+other key or word could say who somebody is. It shares nothing with recveil.
 """
 
 import json

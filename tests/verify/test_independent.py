@@ -213,7 +213,7 @@ class TestBad:
 
 
 def test_a_digest_worked_out_by_hand(tmp_path):
-    """As docs/release-format.md says: of the items' digests, and of 4.0 in eight bytes."""
+    """As docs/reference/release-format.md says: of the items' digests, and of 4.0 in 8 bytes."""
     make(tmp_path, "p00aa-0,7,4", "p00aa-1,7,4")
     of_items = blake(blake(b"7"))
     digest = blake(of_items + bytes.fromhex("0000000000001040")).hex()

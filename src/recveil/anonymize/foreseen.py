@@ -24,7 +24,7 @@ from recveil.release.synthetic_form import step_of_drawn
 Options = Mapping[str, Any]
 # Bytes: Python with its libraries, and beside them for each rating and for each label, of which not
 # more than a few blocks are held at a time. Fitted to MovieLens 100K and 1M, and to invented tables
-# of up to 100 million ratings (docs/methods.md).
+# of up to 100 million ratings (docs/explanation/results.md).
 _LIBRARIES = 0.38e9
 _A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
 _BY_NEIGHBOURS = ("similarity", "trust")

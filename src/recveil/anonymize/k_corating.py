@@ -59,7 +59,7 @@ class KCoRater:
 
     The claim `co-rated` is about which items were rated, not about the ratings: these stay as they
     are. Whoever knows some of a person's *ratings* finds him nearly as easily as before; see
-    docs/k-corating.md, and ask `recveil audit`.
+    docs/explanation/k-corating.md, and ask `recveil audit`.
 
     Parameters
     ----------

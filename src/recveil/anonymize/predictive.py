@@ -60,9 +60,9 @@ class PredictiveAnonymizer:
         Smallest group, at least 2.
     homogenize : {"padded", "simple"}
         "padded" averages the padded rows: every published row is full. Who rated what is not
-        hidden by that: see docs/methods.md, "What padded rows tell". "simple" averages the ratings
-        of those who rated: rows stay sparse, and an item that one member alone rated, or on which
-        all who rated it agree, is published with the exact rating.
+        hidden by that: see docs/explanation/threats.md, "What padded rows tell". "simple" averages
+        the ratings of those who rated: rows stay sparse, and an item that one member alone
+        rated, or on which all who rated it agree, is published with the exact rating.
     predictor : str or Predictor
         "funk-svd", "item-mean", or an object that can `fit` and `predict`, such as `UserKNN`. One
         that gives a `padding` as well is much faster: any other one is asked for each cell, twice,

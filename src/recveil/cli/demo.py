@@ -104,7 +104,8 @@ def _show(shown: "Demo", output: Path) -> None:
     )
     console.print(
         "These shared rows are the papers'. On MovieLens 100K `--method sparse` promises the same, "
-        "publishes no rating, and keeps more for lists; docs/methods.md says what it tells."
+        "publishes no rating, and keeps more for lists; docs/explanation/results.md says what "
+        "it tells."
     )
     console.print(
         f"Two releases of the same people, of which you would publish one: [bold]"

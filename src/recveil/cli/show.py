@@ -142,7 +142,7 @@ def show_links(result: "Verification") -> None:
         print(
             "All rows hold the same items, so that no probability follows from an item's standing "
             "in a row. That hides nothing: labels that a smooth fit of all rows does not explain "
-            "tell who rated what (docs/methods.md, “What padded rows tell”)."
+            "tell who rated what (docs/explanation/threats.md, “What padded rows tell”)."
         )
         return
     links = result.links

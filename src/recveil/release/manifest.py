@@ -20,7 +20,7 @@ from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, label_grid, tel
 from recveil.release.sides import Published
 from recveil.release.told_claim import claim_of_json, claim_to_json
 
-# What stands in the folder; docs/release-format.md describes each file.
+# What stands in the folder; docs/reference/release-format.md describes each file.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
 MODEL = "model.parquet"  # in the stand of the ratings, where people are still to be drawn

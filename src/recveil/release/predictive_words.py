@@ -39,7 +39,7 @@ MODEL_UNDONE = (
 )
 # What the same promise keeps otherwise: five folds of MovieLens 100K, and for recipients who weigh
 # labels by how likely somebody rated the item, three of them (`experiments/sparse_rows.py`, and
-# docs/methods.md).
+# docs/explanation/threats.md).
 SPARSE_KEEPS_MORE = (
     "Sparse rows (method sparse, --method sparse) make the same promise and publish no rating. On "
     "MovieLens 100K, k = 5, their lists keep 79 % of what raw ratings give; those of padded rows "

@@ -1,4 +1,4 @@
-"""The figures of docs/differential-privacy.md are those of the code."""
+"""The figures of docs/explanation/differential-privacy.md are those of the code."""
 
 import math
 import re
@@ -14,7 +14,9 @@ from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query, epsilon_of
 from recveil.release.told_claim import bounds_of
 
-PAGE = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "differential-privacy.md").read_text(
+    encoding="utf-8"
+)
 SENTENCES = " ".join(PAGE.split())
 ROW = re.compile(r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+) % \|$", re.M)
 ROWS = [row.groups() for row in ROW.finditer(PAGE)]

@@ -79,8 +79,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
     Notes
     -----
     Every number that is asked of people passes `Mechanism`, once; all else is done to these noisy
-    numbers. docs/differential-privacy.md has the proofs. Of likes, nothing is asked about ratings,
-    and what is asked has the whole budget.
+    numbers. docs/explanation/differential-privacy.md has the proofs. Of likes, nothing is asked
+    about ratings, and what is asked has the whole budget.
 
     Examples
     --------
