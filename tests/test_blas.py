@@ -1,9 +1,12 @@
-"""OpenBLAS of SciPy 1.17 asks for ever for its working space where it gets none."""
+"""One thread is one thread; OpenBLAS of SciPy 1.17 asks for ever for working space it gets not."""
 
 import subprocess
 import sys
 
 import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from recveil.blas import one_thread
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
 
@@ -75,3 +78,19 @@ take_working_space(3)
 print(first >= 6 << 20, size() - before < 1.5 * first)
 """
     assert said(program) == "True True"
+
+
+def test_every_library_uses_one_thread_within():
+    def threads():
+        found = ThreadpoolController().select(user_api="blas")
+        return {each.filepath: each.num_threads for each in found.lib_controllers}
+
+    with threadpool_limits(2):
+        before = threads()
+        with one_thread():
+            within = threads()
+        after = threads()
+    assert len(within) >= 2  # NumPy's and SciPy's
+    assert set(within.values()) == {1}
+    assert before == after
+    assert set(after.values()) == {2}

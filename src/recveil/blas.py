@@ -1,12 +1,13 @@
-"""blas: the working space that OpenBLAS takes for itself, taken before there is little left.
+"""blas: linear algebra on one thread, and working space taken before there is little left.
 
-It takes some for each thread that calls it, at the first call, and keeps it. Where it gets none,
-some versions ask again for ever: 0.3.30 does, which comes with SciPy 1.17, and whatever calls it
-hangs.
+OpenBLAS takes some for each thread that calls it, at the first call, and keeps it. Where it gets
+none, some versions ask again for ever: 0.3.30 does, which comes with SciPy 1.17, and whatever calls
+it hangs.
 """
 
 import ctypes
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
@@ -15,6 +16,26 @@ from recveil.threads import refuse_without_addresses
 # What it takes at once, as its makers' builds do (128 MiB), and a little; those that come with
 # NumPy and SciPy take 32 MiB.
 _AT_ONCE = 136 << 20
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Let linear algebra use one thread within: sums that are split over threads round differently.
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     pass
+    """
+    return _linear_algebra().limit(limits=1)
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    # To look for libraries takes milliseconds, often longer than what is computed: once. NumPy's
+    # own is loaded by now, SciPy's by this; numba calls that one.
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def take_working_space(n_callers: int) -> None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.predict import Padded
@@ -100,8 +100,6 @@ def homogenize_padded(
     items, column_of = np.unique(labelled_as, return_inverse=True)
     own_end = ratings.indptr[1:] if predicted_as is None else ratings.indptr[:-1]
     n_threads = get_num_threads()
-    # To look for the library takes milliseconds: once, and not for every block.
-    blas = ThreadpoolController().select(user_api="blas")
     items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
@@ -117,7 +115,7 @@ def homogenize_padded(
     blocks = _blocks(groups.sizes, max(1, _BLOCK_CELLS // ratings.n_items))
     with pool(n_threads) as workers:
         while batch := list(itertools.islice(blocks, n_threads)):
-            with blas.limit(limits=1):
+            with one_thread():
                 averaged = list(workers.map(average, batch))
             yield from averaged
 

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
-from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.base import (
     assemble,
@@ -32,6 +31,7 @@ from recveil.anonymize.fills import (
 from recveil.anonymize.gecom import gecom, union_of_items
 from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.predictive import label_step
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import StatedTrust
@@ -332,7 +332,7 @@ def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:
     if ratings.n_users * ratings.n_items <= _DENSE_CELLS:
         return np.asarray(rated.toarray(), dtype=np.float32)
     directions = TruncatedSVD(min(_DIRECTIONS, ratings.n_items - 1), random_state=seed % 2**32)
-    with threadpool_limits(1, "blas"):  # the last bit of a sum can change who is in which group
+    with one_thread():  # the last bit of a sum can change who is in which group
         return np.asarray(directions.fit_transform(rated), dtype=np.float32)
 
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ortho_group
-from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.base import Blocks
 from recveil.anonymize.noise import LabelNoise
 from recveil.anonymize.parts import PREDICTORS
 from recveil.anonymize.perturbation import Baseline, everybody_alone, places_of
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padder, Padding
@@ -97,7 +97,7 @@ class RotationPerturbation(Baseline):
             for first in range(0, groups.members.size, step):
                 users = groups.members[first : first + step]
                 # One thread, so that the last bit does not depend on the machine.
-                with threadpool_limits(limits=1, user_api="blas"):
+                with one_thread():
                     labels = turned.rows(users)
                 labels += shift
                 if noise is not None:
@@ -252,13 +252,13 @@ def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Gener
     # A prediction for an item that nobody rated rests on nothing.
     items = np.flatnonzero(ratings.support).astype(np.int32)
     if space == "padded":
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             matrix = ortho_group.rvs(items.size, random_state=rng)
         return _Turned(items, lambda users: padded_rows(ratings, padding, users, items) @ matrix.T)
     of_items = padding.item_factors[items].astype(np.float64)
     of_users = padding.user_factors.astype(np.float64)
     centre = of_users.mean(axis=0)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         mean_row = padding.item_offset[items] + of_items @ centre
         # An orthonormal basis of the directions in which predictions differ.
         basis, triangular = np.linalg.qr(of_items) if of_items.size else (of_items, np.eye(0))

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.threads import pool
@@ -124,7 +124,7 @@ def fit_choices(
         return np.array([people, people - weights[tile] @ likely], np.float64)
 
     tiles = list(choices.tiles())
-    with pool(get_num_threads()) as workers, threadpool_limits(1, user_api="blas"):
+    with pool(get_num_threads()) as workers, one_thread():
         for _ in range(_SWEEPS):
             rows_moved = np.concatenate(list(workers.map(of_rows, tiles)))
             choices.of_rows[:] += rows_moved
@@ -184,7 +184,7 @@ def draw_supports(
     carried = rng.random(len(choices.slopes))
     filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
     found, lengths = [], []
-    with pool(get_num_threads()) as workers, threadpool_limits(1, user_api="blas"):
+    with pool(get_num_threads()) as workers, one_thread():
         tiles = list(choices.tiles())
         for tile, likely in zip(tiles, _few_ahead(workers, choices, tiles), strict=True):
             drawn, length = _draw(likely, filled[tile], carried)

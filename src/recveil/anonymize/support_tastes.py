@@ -13,8 +13,8 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.ratings import Ratings
 from recveil.threads import pool
@@ -120,7 +120,7 @@ def place_people(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
     chosen.data /= np.repeat(lengths, ratings.activity)
     chosen.data *= np.maximum(ratings.support, 1.0)[chosen.indices] ** _POPULARITY
     rank = min(rank, *chosen.shape)
-    with threadpool_limits(1, user_api="blas"):  # a product split over threads rounds differently
+    with one_thread():  # a product split over threads rounds differently
         left, lengths, _ = randomized_svd(chosen, rank, n_iter=6, random_state=seed % 2**32)
     return np.asarray(left * lengths, np.float32)
 
@@ -225,7 +225,7 @@ def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) 
         tile = slice(start, start + _TILE_ITEMS)
         return _fit_tile(regressors, pairs, sizes, raters[tile], sums[tile])
 
-    with pool(get_num_threads()) as workers, threadpool_limits(1, user_api="blas"):
+    with pool(get_num_threads()) as workers, one_thread():
         return np.vstack(list(workers.map(fit, range(0, n_items, _TILE_ITEMS))))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
-from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.rare_items import pooled_items
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.ratings import Ratings
 from recveil.release.groups import Groups
@@ -200,7 +200,7 @@ def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[n
         return np.hstack([likely, own.toarray()]).astype(np.float32)
     directions = TruncatedSVD(n_directions, random_state=seed % 2**32)
     # The last bit of a sum can change who is in which group; rows may be alike, without a spread.
-    with threadpool_limits(1, "blas"), np.errstate(invalid="ignore", divide="ignore"):
+    with one_thread(), np.errstate(invalid="ignore", divide="ignore"):
         return np.hstack([likely, directions.fit_transform(own)]).astype(np.float32)
 
 

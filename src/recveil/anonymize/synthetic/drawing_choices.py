@@ -9,8 +9,8 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 from scipy import linalg
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.compiled import compiled
 
 Numbers = NDArray[np.float64]
@@ -70,7 +70,7 @@ def draw_crowd(
     others = rng.normal(size=(n_people, tastes.shape[1] - 1))
     if n_people > _MANY * tastes.shape[1]:
         # One thread, so that the last bit of a sum does not depend on the machine.
-        with threadpool_limits(1, "blas"):
+        with one_thread():
             others -= others.mean(axis=0)
             covariance = others.T @ others / n_people
             others = linalg.solve_triangular(
@@ -106,7 +106,7 @@ def pick_items(
         Nobody is without an item.
     """
     of_directions = np.ascontiguousarray(tastes[:, 1:])
-    with threadpool_limits(1, "blas"):
+    with one_thread():
         odds = own[:, 1:] @ of_directions.T
     odds += np.outer(own[:, 0], tastes[:, 0])
     odds += offsets

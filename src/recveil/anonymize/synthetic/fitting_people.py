@@ -13,10 +13,10 @@ import numpy as np
 from numba import get_num_threads, prange
 from numpy.typing import NDArray
 from scipy import linalg
-from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic.choice_sums import LEAST_NOISE
 from recveil.anonymize.synthetic.standing_out import Directions, Told, directions
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.threads import pool
@@ -70,7 +70,7 @@ def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
     exact slopes. The crowd's tastes are orthonormal, so that its own chance plays no part.
     """
     # Shared out among threads in another way, a sum has another last bit, and the seed says less.
-    with threadpool_limits(1, "blas"):
+    with one_thread():
         found = directions(told)
         activity, crowd = _crowd(told, found.squares.size, rng)
         items = _start(told, activity, found)

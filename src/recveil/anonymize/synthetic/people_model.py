@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic.drawing_choices import (
     blocks_of,
@@ -16,6 +15,7 @@ from recveil.anonymize.synthetic.drawing_choices import (
     pick_items,
 )
 from recveil.anonymize.synthetic.drawn_labels import LabelSides
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import RatingScale
@@ -140,7 +140,7 @@ class PeopleModel(NamedTuple):
         chances, picked = pick_items(own, activity, self.offsets, self.tastes, orders, rng)
         people, items = np.nonzero(picked)
         # Who is likelier to rate an item is compared with the others who rate it.
-        with threadpool_limits(1, "blas"):
+        with one_thread():
             usual = np.einsum("ij,ij->i", chances.T @ chosen_by, tastes)
         usual /= np.maximum(chances.sum(axis=0), 1e-9)
         by_taste = _products_at(people, items, chosen_by + liking, tastes) - usual[items]

@@ -12,9 +12,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from recveil.anonymize.synthetic.bounded_vectors import SURELY_BOUNDED, moved
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings
@@ -67,7 +67,7 @@ class TasteMap(NamedTuple):
         met = _shares(popularity)
         tells = np.any(tastes, axis=1)
         # One thread, so that the last bit of a sum does not depend on the machine.
-        with threadpool_limits(1, "blas"):
+        with one_thread():
             off = np.where(tells[:, None], tastes - met @ tastes, 0.0)
             damping = met @ off**2
         half = np.empty(met.size, np.int64)
@@ -86,7 +86,7 @@ def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.floa
     [[0.0, 4.0], [0.0, -4.0]]
     """
     met = _shares(popularity)
-    with threadpool_limits(1, "blas"):
+    with one_thread():
         off = tastes - met @ tastes
         _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
         # Either sign would do: the numbers of each that are above 0 are the larger half.
