@@ -154,7 +154,7 @@ def show_spread(ratings: Ratings, tries: int) -> None:
 
 
 def own_sse(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return each user's squared distance to his group's centre."""
+    """Return each user's squared distance to their group's centre."""
     sums = np.zeros((labels.max() + 1, points.shape[1]))
     np.add.at(sums, labels, points.astype(np.float64))
     centres = sums / np.bincount(labels)[:, None]
@@ -162,7 +162,7 @@ def own_sse(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def show_found(ratings: Ratings) -> None:
-    """Print who is found in releases with levels: his row, and he himself."""
+    """Print who is found in releases with levels: their row, and themselves."""
     levels = draw_levels(ratings.n_users, 5, np.random.default_rng(0))
     known = Adversary(known=8)
     print("\nFound by eight exact ratings: the row (the person)\n")

@@ -8,7 +8,7 @@ nothing added, for several b and sizes of a bundle, and for three groups that ge
 - how many edges (an item in a group's row) the bundles would take, how many were added after
   pruning, their harm (the mean distance of an added label from its item's mean), and the seconds
   that choosing them took;
-- who guesses: how often an adversary names a person's group who knows two of its items. He looks
+- who guesses: how often an adversary names a person's group who knows two of its items. They look
   for the rows that hold both, and takes one at random ("blind") or the shortest. "Rare" items stand
   in at most ten groups before anything is added, "any" are drawn from all that the person rated;
 - the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of everybody's ratings,
@@ -134,7 +134,7 @@ def held_items(rows: Rows, edges: Any) -> np.ndarray:
 def guesses(ratings: Ratings, rows: Rows, holds: np.ndarray, most: float) -> tuple[float, float]:
     """Return how often the adversary is right, blindly and by the shortest row.
 
-    He knows two items of a random person that stood in at most so many groups.
+    They know two items of a random person that stood in at most so many groups.
     """
     group_of = np.empty(ratings.n_users, dtype=np.int64)
     group_of[rows.groups.members] = np.repeat(np.arange(len(holds)), rows.groups.sizes)
@@ -157,7 +157,7 @@ def guesses(ratings: Ratings, rows: Rows, holds: np.ndarray, most: float) -> tup
 
 
 def one_row_a_user(train: Ratings, rows: Rows, edges: Any) -> Ratings:
-    """Give each user the row of his group."""
+    """Give each user the row of their group."""
     (block,) = add_edges(homogenize_simple(train, rows.groups), edges)
     labels = np.empty(train.n_users, dtype=np.int64)
     labels[rows.groups.members] = np.repeat(np.arange(len(block)), rows.groups.sizes)

@@ -21,7 +21,7 @@ a part all are printed, in a quarter of an hour; each one takes a few minutes at
 - groups: cells filled and people found for several ways to choose who shares a set of items.
 - protect: what protected labels cost in RMSE and what they bring. "Told" is the share of a target's
   ratings that the adversary did not know and guesses exactly, by the best of three ways: the label
-  of the row that he found; the commonest label of its group; the commonest of those that are not
+  of the row that they found; the commonest label of its group; the commonest of those that are not
   the item's commonest in the whole release, as a fill would be. Whoever attacks nobody and takes
   the latter label for everybody gets the share under "without attack".
 """

@@ -69,7 +69,7 @@ def show_links(ratings: Ratings, labels: np.ndarray) -> None:
 
 
 def show_real_links(ratings: Ratings, groups: Groups, support: Any, shares: np.ndarray) -> None:
-    """Print how often a member did rate what stands in his row."""
+    """Print how often a member did rate what stands in their row."""
     sizes = np.repeat(groups.sizes, np.diff(support.indptr))  # one for each label of a group
     size_of = np.empty(ratings.n_users, dtype=np.int64)
     size_of[groups.members] = np.repeat(groups.sizes, groups.sizes)

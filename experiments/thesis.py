@@ -36,7 +36,7 @@ def ratings_of(folder: Path) -> Ratings:
 
 @cache
 def points_of(folder: Path) -> NDArray[np.float32]:
-    """Place everybody by his tastes."""
+    """Place everybody by their tastes."""
     return FunkSVD().fit(ratings_of(folder)).padding().coordinates()
 
 

@@ -12,7 +12,7 @@ from recveil.ratings import Ratings, RatingScale
 
 
 def table(supports: list[str], items: str = "abcdef") -> Ratings:
-    """One user for each word; its letters are the items that he rated, all with 3."""
+    """One user for each word; its letters are the items that they rated, all with 3."""
     rows = [[items.index(letter) for letter in word] for word in supports]
     return Ratings(
         *(np.arange(len(rows)), list(items), np.cumsum([0, *map(len, rows)])),
@@ -90,10 +90,10 @@ class TestEdges:
         assert grouped(["ab"] * 5, 2) == [[0, 1, 2, 3, 4]]
 
     def test_few_who_are_left_join_the_nearest_class_of_m1(self):
-        # abe: joining ab (two people) costs them e each and him nothing, 2; joining cdf (two
-        # people) costs them a, b, e each and him c, d, f: 9.
+        # abe: joining ab (two people) costs them e each and abe nothing, 2; joining cdf (two
+        # people) costs them a, b, e each and abe c, d, f: 9.
         assert grouped(["ab", "ab", "cdf", "cdf", "abe"], 2) == [[0, 1, 4], [2, 3]]
-        # With three people each: cf costs ab's 3 * 2 + 2 = 8, and cdf's nothing but his d: 1.
+        # With three people each: cf costs ab's 3 * 2 + 2 = 8, and cdf's nothing but abe's d: 1.
         words = ["ab", "ab", "ab", "cdf", "cdf", "cdf", "abe", "cf"]
         assert grouped(words, 3) == [[0, 1, 2, 6], [3, 4, 5, 7]]
 

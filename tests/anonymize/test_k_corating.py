@@ -46,7 +46,7 @@ BY_HAND = Ratings.from_columns(*zip(*CELLS, strict=True), scale=RatingScale(1, 5
 
 
 def rows_of(release) -> dict:
-    """The published row of each user, by his own id: {item: label}."""
+    """The published row of each user, by their own id: {item: label}."""
     published, private = release.published, release.private
     users, rows = private.users[private.groups.members], []
     for block in published.blocks():
@@ -76,12 +76,12 @@ class TestByHand:
     def test_similarity(self):
         # Users 0 and 4 share a, b, c: (2*2 + 0*1 + -2*-1) / (√8 √6) > 0, so what user 4 thinks of
         # d makes user 0's 3 - 2 = 1. Nobody else shares two items with somebody who rated what is
-        # to be filled: his own mean.
+        # to be filled: their own mean.
         expected = {0: "d1 e3 f3", 1: "", 2: "b3", 3: "", 4: "e3 f3", 5: "c5", 6: "b3 c3 d3"}
         assert filled(KCoRater(2, "similarity", seed=1).anonymize(BY_HAND)) == expected
 
     def test_trust(self):
-        # Eq. 3: user 0 trusts 4 by 1 - (0+1+1)/3/4, and nobody who rated e or f: he and user 6
+        # Eq. 3: user 0 trusts 4 by 1 - (0+1+1)/3/4, and nobody who rated e or f: 0 and user 6
         # are 4 apart on a, so are 4 and 6. d of user 0: 3 - 2 = 1; user 6 trusts neither 0 nor 4,
         # and none who rated c or d by way of others.
         # c of user 5, who shares b: user 0 by 1 - 0/4 = 1 and user 4 by 1 - 1/4. User 2 by way of
@@ -100,7 +100,7 @@ class TestByHand:
         assert np.allclose(found, (3.9, 3.20513, 3.30769), atol=1e-4)
 
     def test_trust_that_was_stated(self):
-        # 6 trusts 4: b 3 + 1, c 3 - 1, d 3 - 2. 0 trusts 6: e 3 + 0, f 3 + 2; and by way of 6 he
+        # 6 trusts 4: b 3 + 1, c 3 - 1, d 3 - 2. 0 trusts 6: e 3 + 0, f 3 + 2; by way of 6 user 0
         # trusts 4: d 3 - 2. Nobody else trusts anybody: means.
         links = sparse.csr_array(([1.0, 1.0], ([6, 0], [4, 6])), shape=(7, 7))
         expected = {0: "d1 e3 f5", 1: "", 2: "b3", 3: "", 4: "e3 f3", 5: "c5", 6: "b4 c2 d1"}
@@ -136,7 +136,7 @@ class TestByHand:
 
     def test_of_three_each_gets_a_label_with_a_third(self):
         # {0, 6, 4}: c holds 1 of user 0, 2 filled for 6 and 2 of 4, f 5 thrice. User 0's 1 stays
-        # with him in a third of 400 runs: 133, and the standard deviation is 9.4.
+        # with them in a third of 400 runs: 133, and the standard deviation is 9.4.
         stays = 0
         for seed in range(400):
             rows = rows_of(KCoRater(2, protect="shuffle", seed=seed).anonymize(BY_HAND))

@@ -166,7 +166,7 @@ def test_known_seed_and_other_data_give_another_order(invented, two_blocks):
 
 
 def test_order_of_records_says_nothing_about_order_of_users(invented):
-    # Rank correlation between a user's position and his record's, over many seeds: as by chance.
+    # Rank correlation between a user's position and their record's, over many seeds: as by chance.
     correlations = []
     for seed in range(60):
         release = PredictiveAnonymizer(5, "simple", FunkSVD(rank=2, n_epochs=1), seed=seed)

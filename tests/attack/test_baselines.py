@@ -84,7 +84,7 @@ class TestLabelsOffTheScale:
 
     def test_labels_are_read_as_the_ends_of_the_scale(self):
         # User 0 gave a and b 5, published as 7 and 9.5; user 1 gave them 1. Whoever knows that
-        # somebody gave b 5 is nearer to 1 (4 off) than to 9.5 (4.5 off), but not if he knows the
+        # somebody gave b 5 is nearer to 1 (4 off) than to 9.5 (4.5 off), but not if they know the
         # scale. And then the row tells the other rating exactly, the item mean does not:
         # (7 + 1) / 2 = 4 for a, and (9.5 + 1) / 2 = 5.25, read as 5, for b.
         scale = RatingScale(1, 5, 1)
@@ -95,7 +95,7 @@ class TestLabelsOffTheScale:
             Candidates.from_records([records], 2, scale), *rows, np.arange(2), 1, np.ones(2)
         )
         of_mean = set()
-        for seed in range(10):  # in some he knows a, in the others b
+        for seed in range(10):  # in some they know a, in the others b
             result = attack_release(ratings, table, Adversary(known=1), np.array([0]), seed)
             assert result.group_found.rate == 1
             assert result.rating_errors.labelled == 1

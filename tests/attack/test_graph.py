@@ -129,7 +129,7 @@ def about(target, *entries):
         (2, [(0, 5), (1, 4)], 1, 2, True),
         (0, [(1, 3)], 2, 4, False),  # a5 b3 and a5 b3 c1
         (5, [(2, 1)], 1, 1, True),
-        (0, [(2, 1)], 1, 1, False),  # all identical, but not his
+        (0, [(2, 1)], 1, 1, False),  # all identical, but not theirs
         (0, [(2, 5)], 0, 0, False),
     ],
 )

@@ -67,7 +67,7 @@ def two_groups(four_people):
     return ReleasedTable.from_release(InGroups([0, 0, 1, 1]).anonymize(four_people), four_people)
 
 
-# The three most rated items are a, c and b, so he knows d, of users 1 and 3; the others have none.
+# The three most rated items are a, c and b, so they know d, of users 1 and 3; the others have none.
 KNOWS_D = Adversary(known=1, outside_top=3)
 
 
@@ -92,7 +92,7 @@ class TestTwoGroupsByHand:
         assert result.link_baseline.mean == pytest.approx(((1 + 2 / 4 + 3 / 4) / 3 + 7 / 8) / 2)
 
     def test_errors(self, result):
-        # User 1 gave a5 b2, his row says a5 b3; user 3 gave a2 c4, his row says a1.5 c4.5.
+        # User 1 gave a5 b2, their row says a5 b3; user 3 gave a2 c4, their row says a1.5 c4.5.
         errors = result.rating_errors
         assert errors.mae == (0 + 1 + 0.5 + 0.5) / 4
         assert errors.rmse == pytest.approx(math.sqrt((0 + 1 + 0.25 + 0.25) / 4))

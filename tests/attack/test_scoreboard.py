@@ -98,7 +98,7 @@ def test_by_hand(four_people):
     assert lineups.people.tolist() == [2, 2, 1, 0]
     assert lineups.own_matches.tolist() == [True, False, True, False]
     assert lineups.probability.tolist() == [0.5, 0, 1, 0]
-    assert lineups.bits.tolist() == [1, 2, 0, 2]  # log2 of all four people where he is lost
+    assert lineups.bits.tolist() == [1, 2, 0, 2]  # log2 of all four people where they are lost
 
 
 def test_without_knowledge_everybody_matches(four_people):

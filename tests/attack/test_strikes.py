@@ -67,7 +67,7 @@ class TestFillsOffTheScaleByHand:
         found = attack_release(self.ratings, self.table, KNOWS_AN_ITEM, np.arange(2))
         assert found.person_found.rate == found.group_found.rate == 1
         assert found.attack.endswith(f", without {OFF_SCALE}")
-        # The item that he did not know stands in the row that he found, as it was given.
+        # The item that was not known stands in the row that was found, as it was given.
         assert found.exact.rate == 1
 
     def test_who_cannot_be_attacked_counts_as_not_found(self):

@@ -88,7 +88,7 @@ def test_dated_likes_are_wrong_about_dates(tmp_path):
     assert adversaries["paper"] == without_ratings(found.ratings, PRESETS["paper"])
     assert adversaries["paper"].wrong_kind == "value"
     assert "no ratings are known: the table holds likes" in adversaries["paper"].description
-    assert adversaries["film-buff"].wrong_kind == "item"  # he knows no dates
+    assert adversaries["film-buff"].wrong_kind == "item"  # they know no dates
 
 
 @pytest.mark.parametrize("levels", [2, 3])

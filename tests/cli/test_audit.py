@@ -251,7 +251,7 @@ def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):
 
 
 def test_dates_are_no_help_against_a_release(run):
-    # In the dated table his dates are wrong; the release has none, and he knows no ratings.
+    # In the dated table known dates are wrong; the release has none, and no ratings are known.
     assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
     options = ("--known", 4, "--right", 3, "--rating-error", "any", "--date-error", 14)
     options = (*options, "--release", "out", "--no-curves", "--targets", 40, "--json", "-")

@@ -88,13 +88,13 @@ class TestInvariants:
         assert len(found["carry_over"]["by_ndcg"]) == 11
         for name in ("rated_share_error", "rating_distance", "activity_distance", "item_mean_rmse"):
             assert found["fidelity"][name] == 0
-        # Nobody's own row holds what was held out of it, and nobody's is nearer than his own.
+        # Nobody's own row holds what was held out of it, and nobody's is nearer than their own.
         assert found["target_deviation"]["null_share"] == 1
         assert (found["filled_share"], found["self_rank_first"]) == (0, 1)
         assert found["target_deviation"]["rmse"] == pytest.approx(
             np.sqrt(np.mean(split.test.values**2)), abs=1e-9
         )
-        # Whoever is alone in his row rated what stands in it.
+        # Whoever is alone in a row rated what stands in it.
         assert found["disclosure"]["links"]["mean"] == 1
 
     def test_the_chosen_and_the_best_stand_side_by_side(self, judge, padded):

@@ -41,12 +41,12 @@ class TestBothWays:
         assert gather([0, 9, 1, 2, 8], [3, 1, 1, 1, 1]) == [0, 1, 0, 0, 2]
 
     def test_fillers_are_taken_from_the_levels_below_alone(self, gather):
-        # 0 and 1 need a third: 3 is closer than -9, but needs four. With three others he has them.
+        # 0 and 1 need a third: 3 is closer than -9, but needs four. With three others 3 has them.
         X, levels = [3, 4, 5, 6, 0, 1, -9], [4, 4, 4, 4, 3, 3, 2]
         assert gather(X, levels) == [0, 0, 0, 0, 1, 1, 1]
 
     def test_too_few_join_the_closest_group(self, gather):
-        # Nobody is below 9, whose level is 2: he joins the closest group, but not 8, who is alone.
+        # Nobody is below 9, whose level is 2: 9 joins the closest group, but not 8, who is alone.
         assert gather([0, 1, 20, 21, 9], [2, 2, 2, 2, 2]) == [0, 0, 1, 1, 0]
         assert gather([0, 1, 2, 9], [3, 3, 3, 2]) == [0, 0, 0, 0]
 

@@ -53,7 +53,7 @@ def test_a_short_side_that_does_not_mind_is_not_filled():
     # The centroid is 18.33, so 100 is alone. Of the five others, with the centroid 2, step 7B
     # parts 0 and its closest, 1, from the rest.
     assert gather([0, 1, 2, 3, 4, 100], [2, 2, 2, 2, 2, 1], 2) == [0, 0, 1, 1, 1, 2]
-    # If 100 minds, he takes 4, and four are left.
+    # If 100 minds, 100 takes 4, and four are left.
     assert gather([0, 1, 2, 3, 4, 100], [2, 2, 2, 2, 2, 2], 2) == [0, 0, 1, 1, 2, 2]
 
 

@@ -62,9 +62,9 @@ class TestByHand:
 
     def test_clipped_and_without_neighbours(self):
         predictor = UserKNN(**PAPER).fit(BY_HAND)
-        # User 1 by user 0 alone: 3 - 2 for item 2. User 3 has no neighbours: his mean.
+        # User 1 by user 0 alone: 3 - 2 for item 2. User 3 has no neighbours: their mean.
         assert predictor.predict([1, 3, 3], [2, 0, 2]).tolist() == [1, 3, 3]
-        # A mean of 4.5 and a neighbour 2.5 above his: not above 5.
+        # A mean of 4.5 and a neighbour 2.5 above theirs: not above 5.
         high = table([[4, 5, None], [1, 2, 5]])
         assert UserKNN(**PAPER).fit(high).predict([0], [2]).tolist() == [5]
 
@@ -77,7 +77,7 @@ class TestByHand:
     def test_nearest_at_all_need_not_have_rated_the_item(self):
         rows = [[5, 3, 1, None], [5, 3, 1, None], [5, 3, 2, 5]]
         # User 1 is nearest to user 0 and has not rated item 3; user 2 is less near and has:
-        # the mean of (5, 3, 2, 5) is 3.75, so he is 1.25 above it.
+        # the mean of (5, 3, 2, 5) is 3.75, so they are 1.25 above it.
         ask = {"item": 4.25, "global": 3}
         for neighbours, expected in ask.items():
             predictor = UserKNN(1, neighbours=neighbours, **PAPER).fit(table(rows))
@@ -136,18 +136,18 @@ class TestByHand:
         )
         predictor = TrustKNN(links=stated).fit(BY_HAND)
         assert np.allclose(predictor.weights(0), [0, 0.5, 0, 0.75], atol=1e-5)
-        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts nobody: his mean.
+        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts nobody: their mean.
         assert np.allclose(predictor.predict([0, 2], [3, 2]), [3.2, 3], atol=1e-4)
         direct = TrustKNN(links=stated, propagate=False).fit(BY_HAND)
         assert np.allclose(direct.weights(0), [0, 0.5, 0, 0], atol=1e-5)
 
     def test_given_trust_between_users_who_share_nothing(self):
-        # 3 trusts 0, with whom he shares nothing; 0 trusts 1, sharing 2: (1 * 1 + 2 * 1) / 3 = 1.
+        # 3 trusts 0, with whom 3 shares nothing; 0 trusts 1, sharing 2: (1 * 1 + 2 * 1) / 3 = 1.
         stated = sparse.csr_array(([1.0, 1.0], ([3, 0], [0, 1])), shape=(4, 4))
         assert TrustKNN(links=stated).fit(BY_HAND).weights(3).tolist() == [1, 1, 0, 0]
 
     def test_biases(self):
-        # Everybody's rating is his own level plus the item's: nothing is left for neighbours, and
+        # Everybody's rating is their own level plus the item's: nothing is left for neighbours, and
         # the missing cell (1 + 2 above the middle) is found but for the pull towards the mean.
         users, items = np.divmod(np.arange(60 * 40), 40)
         values = (users % 3) + (items % 3) + 1
@@ -342,7 +342,7 @@ def test_predictions_move_with_the_scale(many, predictor):
 class TestEdges:
     @SHARED
     def test_a_rated_cell_is_predicted_by_others_alone(self, predictor):
-        # Were user 0 his own neighbour, his rating of item 2 would show in its prediction.
+        # Were user 0 their own neighbour, their rating of item 2 would show in its prediction.
         assert predictor().fit(BY_HAND).weights(0)[0] == 0
         assert predictor().fit(BY_HAND).predict([0], [2]).tolist() == [3]
 
@@ -372,7 +372,7 @@ class TestEdges:
     def test_users_and_items_without_ratings(self, predictor):
         ratings = table([[5, 3, None], [None] * 3, [4, 2, None], [1, 2, None]])
         fitted = predictor(min_overlap=1).fit(ratings)
-        # The mean of all is 17 / 6; nobody rated item 2, so user 0 gets his own mean.
+        # The mean of all is 17 / 6; nobody rated item 2, so user 0 gets their own mean.
         predicted = fitted.predict([1, 1, 0], [0, 2, 2])
         assert np.allclose(predicted, [17 / 6, 17 / 6, 4])
 

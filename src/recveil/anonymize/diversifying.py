@@ -142,7 +142,7 @@ def diversify(
     -----
     Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that stands in a
     group afterwards stands in at least l groups, which anyone can check from the published file.
-    Definition 5.3 asks it only for the sets that a user rated; as what a user rated stands in his
+    Definition 5.3 asks it only for the sets that a user rated; as what a user rated stands in their
     group's row, it follows. The converse is wrong: the definition allows a row to hold a set of
     items that no single member rated, and that stands nowhere else.
 

@@ -38,7 +38,7 @@ class RandomFill:
     ----------
     seed : int
         A cell's value depends on the seed, the user and the item alone. So it must be kept secret,
-        and hard to guess: whoever has it can tell whose row he sees by the values in it.
+        and hard to guess: whoever has it can tell whose row it is by the values in it.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
 
 
 def count_statements(trust: StatedTrust) -> int:
-    """Count the pairs of whom one says that he trusts the other.
+    """Count the pairs of whom one says that they trust the other.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     then by the positions of the items they rated, then by their own position. From the front of
     M2, k users are cut off at a time, with all that follow and rated the same items as the last of
     them; fewer than k that are left at the end join the last group. If M2 has fewer than k users
-    altogether, each of them joins the class of M1 where the fewest cells must be filled for him
+    altogether, each of them joins the class of M1 where the fewest cells must be filled for them
     alone (of equally good ones, the first), which the paper leaves open.
 
     Examples
@@ -84,7 +84,7 @@ def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64],
 
 
 def _sorted_by_support(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the users in GeCom's order, and whether each rated the same items as his predecessor.
+    """Return the users in GeCom's order, and whether each rated the same items as the one before.
 
     Big-endian numbers sort as their bytes do, so that whole rows are compared at memory's speed.
     """
@@ -97,7 +97,7 @@ def _sorted_by_support(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _cuts(same: NDArray[np.bool_], k: int) -> list[int]:
-    """Return where Algorithm 1 begins a new group, given who is like his predecessor."""
+    """Return where Algorithm 1 begins a new group, given who is like the one before."""
     cuts, n = [], same.size
     end = k
     while end < n:
@@ -123,7 +123,7 @@ def _join_nearest(
     for user in left.tolist():
         own = ratings.row(user)[0]
         common = np.bincount(class_of[np.isin(items, own)], minlength=sizes.size)
-        # What the others lack of his, and what he lacks of theirs.
+        # What the class lacks of this user's items, and what this user lacks of the class's.
         costs = sizes * (own.size - common) + widths - common
         joined[int(np.argmin(costs))].append(user)
     return [

@@ -67,8 +67,8 @@ def homogenize_padded(
 ) -> Iterator[Records]:
     """Label every item with the mean of the members' padded rows.
 
-    A padded row holds the user's own ratings and, where he has none, the clipped prediction. Items
-    that nobody at all rated get no label: a prediction for them would rest on nothing.
+    A padded row holds the user's own ratings and, where they have none, the clipped prediction.
+    Items that nobody at all rated get no label: a prediction for them would rest on nothing.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class KCoRater:
     """Publish everybody's real ratings, with invented ones until k people rated the same items.
 
     The claim `co-rated` is about which items were rated, not about the ratings: these stay as they
-    are. Whoever knows some of a person's *ratings* finds him nearly as easily as before; see
+    are. Whoever knows some of a person's *ratings* finds them nearly as easily as before; see
     docs/explanation/k-corating.md, and ask `recveil audit`.
 
     Parameters
@@ -321,7 +321,7 @@ def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
 
 
 def _alone(groups: Groups) -> Groups:
-    """Return the same people, each with a record of his own."""
+    """Return the same people, each with a record of their own."""
     return Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64))
 
 

@@ -84,7 +84,7 @@ class Baseline(ABC):
 class GlobalItemMeans(Baseline):
     """Publish one row for everybody: the mean rating of each item. It promises nothing.
 
-    Nobody's row can be told from another's, but the mean of an item that one person rated is his
+    Nobody's row can be told from another's, but the mean of an item that one person rated is their
     rating. For a recipient this is the least that a release can be worth: averages, and nothing of
     what goes with what. It equals `PredictiveAnonymizer` with simple homogenizing and one group of
     everybody.
@@ -197,7 +197,7 @@ class RawRelease(SameCells):
 class RandomValues(SameCells):
     """Publish who rated what, with ratings drawn evenly from the scale. It promises nothing.
 
-    Which items somebody rated is enough to find him, if they are few or rare.
+    Which items somebody rated is enough to find them, if the items are few or rare.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class RandomValues(SameCells):
 
 
 def everybody_alone(n_users: int, rng: np.random.Generator) -> Groups:
-    """Give everybody a record of his own, in a random order.
+    """Give everybody a record of their own, in a random order.
 
     Examples
     --------

@@ -35,12 +35,12 @@ class RotationPerturbation(Baseline):
 
     Distances between any two people, and the angles between their rows, stay exactly what they
     were, so whatever looks at these alone works as on the raw data. A published label is a mix of
-    all ratings of the person, and not what he thinks of the item whose name it bears; it may lie
+    all ratings of the person, and not what they think of the item whose name it bears; it may lie
     far beyond the scale. So a recommender that reads the labels as ratings learns little.
 
     **That attacks find nobody does not mean that nobody can be found.** The attacks of
     `recveil.attack` read labels as ratings, too, and do not try to undo the rotation. Who does
-    needs no luck: the distances among rows that he knows tell which published ones these are, and
+    needs no luck: the distances among rows that they know tell which published ones these are, and
     from as many of them as there are dimensions the rotation follows by linear algebra.
 
     Parameters
@@ -151,7 +151,7 @@ class GeometricPerturbation(RotationPerturbation):
     """Publish every row rotated, shifted and with noise on each label. It promises nothing.
 
     The noise is what is new: it keeps somebody who knows rows from undoing the rotation exactly,
-    and the more known rows he has, the less it helps. Distances are kept but for the noise.
+    and the more known rows they have, the less it helps. Distances are kept but for the noise.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Gener
         # An orthonormal basis of the directions in which predictions differ.
         basis, triangular = np.linalg.qr(of_items) if of_items.size else (of_items, np.eye(0))
         matrix = ortho_group.rvs(basis.shape[1], random_state=rng)
-        turn = triangular.T @ matrix.T @ basis.T  # from a user's factors to his turned row
+        turn = triangular.T @ matrix.T @ basis.T  # from a user's factors to their turned row
     return _Turned(items, lambda users: mean_row + (of_users[users] - centre) @ turn)
 
 

@@ -41,7 +41,7 @@ def find_nearest(
     candidates : Candidates
     knowledge : Knowledge
     record_of : ndarray of int64, shape (n_users,)
-        The record of each user; -1 if he has none.
+        The record of each user; -1 if they have none.
 
     Notes
     -----

@@ -50,7 +50,7 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
 
 
 def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Let an adversary's wrong entries be items never rated if no value of his can be wrong.
+    """Let an adversary's wrong entries be items never rated if no value of theirs can be wrong.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
     Returns
     -------
     Adversary
-        He himself if his wrong values can be wrong; else one whose description says what was
+        As given if their wrong values can be wrong; else one whose description says what was
         changed, and why.
 
     Examples
@@ -83,16 +83,16 @@ def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversa
     Parameters
     ----------
     ratings : Ratings
-        What he knows is drawn from them.
+        What they know is drawn from them.
     adversary : Adversary
-        If he knows no dates, he stays as he is: what is impossible about him was so before.
+        If they know no dates, they stay as they are: what is impossible was so before.
     where : str
         Why dates are of no use, as the end of a sentence.
 
     Returns
     -------
     Adversary
-        Without dates; his description says so.
+        Without dates; the description says so.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class Matches(NamedTuple):
     people : ndarray of int64, shape (n_targets,)
         People behind them: the k of the paper.
     probability : ndarray of float64, shape (n_targets,)
-        Chance that the target is identified: 1 / people, or 0 if his own record is not compatible.
+        Chance that the target is identified: 1 / people, or 0 if their record is not compatible.
     skipped : int
         Targets with fewer ratings than the adversary should know. They count as not found.
     """
@@ -60,8 +60,8 @@ class Profiles(NamedTuple):
     people : ndarray of int64, shape (n_targets,)
         People behind all of them.
     found : ndarray of bool, shape (n_targets,)
-        Whether the target's review profile is known, though perhaps not his record: all
-        compatible records are identical, and his is one of them.
+        Whether the target's review profile is known, though perhaps not their record: all
+        compatible records are identical, and theirs is one of them.
     skipped : int
         Targets with fewer ratings than the adversary should know. They count as not found.
     """
@@ -96,7 +96,7 @@ def structure_based(
     candidates : Candidates
     knowledge : Knowledge
     record_of : ndarray of int64, shape (n_users,)
-        The record of each user; -1 if he has none.
+        The record of each user; -1 if they have none.
     threads : int
         The result does not depend on it.
 
@@ -127,7 +127,7 @@ def label_based(
     candidates : Candidates
     knowledge : Knowledge
     record_of : ndarray of int64, shape (n_users,)
-        The record of each user; -1 if he has none.
+        The record of each user; -1 if they have none.
     threads : int
         The result does not depend on it.
 
@@ -165,7 +165,7 @@ def homogeneity(
 ) -> Profiles:
     """Ask whether all compatible records are identical: then the review profile is found.
 
-    A group of k people hides who the target is, but not what the group's record says about him.
+    A group of k people hides who the target is, but not what the group's record says about them.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def homogeneity(
     knowledge : Knowledge
         Items and, if known, exact labels.
     record_of : ndarray of int64, shape (n_users,)
-        The record of each user; -1 if he has none.
+        The record of each user; -1 if they have none.
     class_of : ndarray of int64, shape (n_records,), optional
         Records with the same number are identical; read from the candidates, if not given.
     threads : int
@@ -212,7 +212,7 @@ def homogeneity(
 
 
 def match_known_ratings(ratings: Ratings, known: int = 8, seed: int = 0) -> Matches:
-    """Attack every user with some of his own ratings, known exactly, without their dates.
+    """Attack every user with some of their own ratings, known exactly, without their dates.
 
     Parameters
     ----------

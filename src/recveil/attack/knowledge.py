@@ -1,4 +1,4 @@
-"""Knowledge: what an adversary knows about each of his targets, drawn from their true ratings."""
+"""Knowledge: what an adversary knows about each of their targets, drawn from their true ratings."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -51,11 +51,11 @@ class Knowledge:
     items : ndarray of int32, shape (n_entries,)
         Positions of items.
     values : ndarray of float32, shape (n_entries,), or None
-        Ratings, as far as the adversary knows; None if he knows none.
+        Ratings, as far as the adversary knows; None if they know none.
     days : ndarray of int32, shape (n_entries,), or None
-        Days since 1970-01-01; None if he knows none.
+        Days since 1970-01-01; None if they know none.
     activity : ndarray of float64, shape (n_targets, 2), or None
-        Between how many ratings he thinks the target has.
+        Between how many ratings they think the target has.
     skipped : int
         Targets that were asked for but have too few ratings in the pool. They count as not found.
     world : World or None

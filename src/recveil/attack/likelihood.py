@@ -1,4 +1,4 @@
-"""Likelihood: the attack of somebody who knows how his own knowledge came about."""
+"""Likelihood: the attack of somebody who knows how their own knowledge came about."""
 
 import math
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Likelihood:
     Eccentricity is the logarithm of the odds between the two best, `bits` those of the posterior
     with everybody equally likely beforehand.
 
-    Under the adversary's own model of his knowledge no attack finds more people than the most
+    Under the adversary's own model of their knowledge no attack finds more people than the most
     likely record (up to the approximations above: errors at the ends of the scale, and an unknown
     instead of a given number of wrong entries). That is about tables of true ratings. Of published
     means it has a rough model only, with nothing of how predictions were mixed in: on padded rows

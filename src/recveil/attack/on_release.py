@@ -1,4 +1,4 @@
-"""Attacks on a release: who is found, and what is learned about him."""
+"""Attacks on a release: who is found, and what is learned about them."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -34,8 +34,8 @@ from recveil.release.records import Records
 class ReleaseAttack(NamedTuple):
     """What an adversary gets out of a release.
 
-    A target is *found* if the record with the single highest score is that of his class. Of every
-    target asked for it is known whether he was found; the rest looks at the found ones only, and
+    A target is *found* if the record with the single highest score is that of their class. Of every
+    target asked for it is known whether they were found; the rest looks at the found ones only, and
     leaves out the items that the adversary named.
 
     Attributes
@@ -117,7 +117,7 @@ def attack_release(
         The truth: the ratings that the release was made from.
     table : ReleasedTable
     adversary : Adversary
-        His dates and his idea of the number of ratings are of no use here: homogenized records
+        Their dates and their idea of the number of ratings are of no use here: homogenized records
         carry no dates, and have as many labels as the whole group.
     targets : ndarray of int64
         User positions in `ratings`. Those with too few ratings, or not in the release, count as
@@ -154,7 +154,7 @@ def attack_release(
 
     Two baselines favour the release. The item mean is taken over the whole table, the target's
     own class included; of an item that this class alone carries it is the label itself, so look
-    at `exact` beside `rating_errors`. And the target's known items, which he rated, are left out
+    at `exact` beside `rating_errors`. And the target's known items, which they rated, are left out
     of `link_precision`; where a row carries all items, it thereby falls below `link_baseline`.
 
     Examples

@@ -1,4 +1,4 @@
-"""ReleasedTable: a release as an adversary searches it, and who is where, to judge his guesses."""
+"""ReleasedTable: a release as an adversary searches it, and who is where, to judge the guesses."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -46,7 +46,7 @@ class ReleasedTable:
     values : ndarray of float64, shape (n_labels,)
         The labels.
     record_of : ndarray of int64, shape (n_users,)
-        The class of each user of the raw ratings; -1 if he is not in the release. It judges
+        The class of each user of the raw ratings; -1 if they are not in the release. It judges
         guesses, and no attack may look at it.
     k : int
         What the release claims: at least so many people in each class.

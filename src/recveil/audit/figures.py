@@ -237,7 +237,7 @@ def _rates(number: str, title: str, places: list[_Place]) -> Figure:
 def _in_or_out(places: list[_Place]) -> Figure:
     """Draw both curves for the same people: those who were attacked.
 
-    Who has too few ratings is neither found nor missed, and noticing that he is not in the data
+    Who has too few ratings is neither found nor missed, and noticing that they are not in the data
     would be no achievement.
     """
     points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")

@@ -1,4 +1,4 @@
-"""Outside knowledge: an adversary's own file of what he knows about his targets."""
+"""Outside knowledge: an adversary's own file of what they know about their targets."""
 
 import math
 from collections.abc import Mapping
@@ -41,16 +41,16 @@ class Suspects:
     Parameters
     ----------
     target : str
-        As the file calls him.
+        As the file calls them.
     known, matched : int
-        Entries about him, and those among them whose item stands in the table.
+        Entries about them, and those among them whose item stands in the table.
     users : list of str
         The candidates with the highest scores, best first; ties by position.
     scores : list of float
     eccentricity : float
         (highest - second highest score) / σ; at least 1.5 stands out.
     bits : float
-        Entropy of the adversary's distribution over all people: what he still does not know.
+        Entropy of the adversary's distribution over all people: what they still do not know.
     """
 
     target: str

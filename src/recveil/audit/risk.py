@@ -1,4 +1,4 @@
-"""Risk: how often each single person is found, by the strongest adversary who can look for him."""
+"""Risk: how often each single person is found, by the strongest adversary who can look for them."""
 
 from typing import Any, NamedTuple
 
@@ -22,10 +22,10 @@ class Risk(NamedTuple):
     Attributes
     ----------
     found : ndarray of float64, shape (n_users,)
-        Share of the draws of knowledge with which he is found; nan for those who have too few
+        Share of the draws of knowledge with which they are found; nan for those who have too few
         ratings for every adversary, which is no low risk.
     adversary : ndarray of object, shape (n_users,)
-        The name of the adversary who looked for him; None if nobody could.
+        The name of the adversary who looked for them; None if nobody could.
     draws : int
         How often knowledge was drawn for each.
     """
@@ -57,7 +57,7 @@ class Risk(NamedTuple):
 def measure_risk(
     ratings: Ratings, candidates: Candidates, outcomes: list[Outcome], seed: int
 ) -> Risk:
-    """Look for everybody, each person by the strongest adversary for whom he has enough ratings.
+    """Look for everybody, each person by the strongest adversary for whom they have enough ratings.
 
     Parameters
     ----------

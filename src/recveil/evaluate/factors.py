@@ -27,7 +27,7 @@ class RidgeFactors(OnAverages):
 
     The item factors come from the table alone: rows and items take turns in a ridge regression on
     each other's factors, a row counting for as many people as stand behind it. A person to serve
-    is folded in by the row's regression on his own ratings.
+    is folded in by the row's regression on their own ratings.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Item neighbours: what a person gave to items that are rated alike tells what he would give."""
+"""Item neighbours: what a person gave to items that are rated alike tells what they would give."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple, Self
@@ -43,7 +43,7 @@ class ItemNeighbours(OnAverages):
     Two items are similar by the cosine of what averages leave of their ratings, over the people
     who carry both (the adjusted cosine, with the items' means taken off as well), times
     ``n / (n + damping)`` for n such people. Only an item's most similar ones count, and only if
-    the cosine is positive. A person's rating is predicted from those of them that he rated,
+    the cosine is positive. A person's rating is predicted from those of them that they rated,
     weighted by similarity, with `pull` more weight on what averages say.
 
     Notes

@@ -64,7 +64,7 @@ def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
     ratings : Ratings
     share : float
         Between 0 and 1, both excluded. Of a user's n ratings ``floor(share n + 1/2)`` are held
-        out, but never his last one.
+        out, but never their last one.
     seed : int
         Draws the ratings.
 

@@ -1,4 +1,4 @@
-"""Ranking: whether what a person will like stands at the top of his list.
+"""Ranking: whether what a person will like stands at the top of their list.
 
 Everything works on lists of the n best items, `top`, and on what was relevant to each person, in
 compressed rows whose values are gains above 0. Measures of a person to whom nothing is relevant
@@ -83,7 +83,7 @@ def relevance_threshold(scale: RatingScale) -> float:
 
 
 def relevant_items(test: HeldOut, users: NDArray[Any], at_least: float) -> UserRows:
-    """Return for each of some users the held-out items that he rated at least so high.
+    """Return for each of some users the held-out items that they rated at least so high.
 
     Each of them has a gain of 1.
 
@@ -131,7 +131,7 @@ def ndcg(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
 
 
 def recall(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
-    """Return the share of each user's relevant items that stand in his list, shape (n_users,).
+    """Return the share of each user's relevant items that stand in their list, shape (n_users,).
 
     The parameters are those of `ndcg`. It is below 1 for whoever has more than n relevant items.
 

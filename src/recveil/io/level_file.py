@@ -1,4 +1,4 @@
-"""Privacy levels from a file: how many must share a row with each user, by his own wish."""
+"""Privacy levels from a file: how many must share a row with each user, by their own wish."""
 
 import re
 from os import PathLike
@@ -50,8 +50,8 @@ def read_levels(
     Returns
     -------
     ndarray of int64, shape (n_users,)
-        The least number of people who shall share a published row with each user, himself
-        included; 1 says that he does not mind being published as he is.
+        The least number of people who shall share a published row with each user, who
+        counts too; 1 says that they do not mind being published as they are.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Trust from a file: whom each user says he trusts."""
+"""Trust from a file: whom each user says they trust."""
 
 import io
 import math

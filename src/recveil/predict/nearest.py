@@ -99,7 +99,7 @@ def weights_of(weighing: Weighing, user: int) -> NDArray[np.float32]:
 
 def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
     starts = range(0, n, _CHUNK)
-    if threads == 1:  # without a bar too: who asks for one thread may run several himself
+    if threads == 1:  # without a bar too: who asks for one thread may run several themselves
         for start in starts:
             work(start)
         return

@@ -25,7 +25,7 @@ class Padding:
     user_factors : ndarray of float32, shape (n_users, rank)
     item_factors : ndarray of float32, shape (n_items, rank)
     item_offset : ndarray of float32, shape (n_items,)
-        What every user is predicted to give before his factors count.
+        What every user is predicted to give before their factors count.
     scale : RatingScale
         Predictions are clipped to its ends.
 

@@ -14,11 +14,11 @@ from recveil.ratings import Ratings
 
 
 class TrustKNN(UserKNN):
-    """Predict a user's mean rating plus what those whom he trusts think of the item.
+    """Predict a user's mean rating plus what those whom they trust think of the item.
 
     u trusts v as well as v would have predicted u's ratings: by eq. 4, as u's mean plus v's
-    deviation from his own, eq. 3 takes 1 minus the mean error over the items that both rated, the
-    error as a share of the scale's range. Whom u shares too few items with he trusts by way of
+    deviation from v's own, eq. 3 takes 1 minus the mean error over the items that both rated, the
+    error as a share of the scale's range. Whom u shares too few items with u trusts by way of
     others: through v, by the mean of "u trusts v" and "v trusts w", weighted by how many items
     each of the two pairs shares (eq. 5). This step is taken once.
 
@@ -51,7 +51,7 @@ class TrustKNN(UserKNN):
     --------
     Ann and Ben deviate from their means by (1, -1) and (1.5, -1.5) points of a range of 4: Ann
     trusts Ben by 1 - 0.5 / 4. Cid, who shares nothing with Ann, shares one item with Ben, and is 1
-    point off there: Ben trusts him by 0.75. So Ann trusts Cid by (2 * 0.875 + 1 * 0.75) / 3.
+    point off there: Ben trusts Cid by 0.75. So Ann trusts Cid by (2 * 0.875 + 1 * 0.75) / 3.
 
     >>> from recveil.ratings import RatingScale
     >>> ratings = Ratings.from_columns(

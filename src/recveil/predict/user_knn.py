@@ -25,7 +25,7 @@ Centre = Literal["user", "biases"]
 
 
 class UserKNN(BriefParameters, BaseEstimator):
-    """Predict a user's mean rating plus what his neighbours think of the item beyond theirs.
+    """Predict a user's mean rating plus what their neighbours think of the item beyond theirs.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class UserKNN(BriefParameters, BaseEstimator):
     centre : {"user", "biases"}
         What the neighbours' ratings are compared with: their mean, as in the paper, or a bias of
         theirs plus one of the item, which predicts better. Without neighbours, the prediction is
-        the user's own mean, or his bias plus the item's.
+        the user's own mean, or their bias plus the item's.
     min_overlap : int
         The least number of items that a neighbour must have rated in common with the user.
     significance : float
@@ -50,12 +50,12 @@ class UserKNN(BriefParameters, BaseEstimator):
     -----
     Source: k-coRating, eqs. 1 and 2. Means are over all of a user's ratings, the sums of eq. 1
     over the common items. Where the paper is silent: neighbours are users with positive weights; a
-    user without any gets his own mean, one without ratings the mean of all; predictions are
-    clipped to the scale; nobody is his own neighbour, so a cell that is rated is predicted from
+    user without any gets their own mean, one without ratings the mean of all; predictions are
+    clipped to the scale; nobody is their own neighbour, so a cell that is rated is predicted from
     the others. Correlations count in steps of 1/65520, and of equals the user with the lower
     position comes first.
 
-    With "item", a user's row of weights is computed when he is asked for and then forgotten: ask
+    With "item", a user's row of weights is computed when they are asked for and then forgotten: ask
     for all of a user's items in one call. Memory is linear in users, ratings and cells.
 
     Examples
@@ -70,7 +70,7 @@ class UserKNN(BriefParameters, BaseEstimator):
     >>> predictor = UserKNN(min_overlap=2, significance=1).fit(ratings)
     >>> predictor.weights(0)
     array([0.        , 0.94868..., 0.        ], dtype=float32)
-    >>> predictor.predict([0], [2])  # 3 for Ann, and Ben's 5 is 1 above his mean
+    >>> predictor.predict([0], [2])  # 3 for Ann, and Ben's 5 is 1 above Ben's mean
     array([4.], dtype=float32)
     """
 

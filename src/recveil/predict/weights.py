@@ -35,7 +35,7 @@ class Links(NamedTuple):
     ----------
     indptr : ndarray of int64, shape (n_users + 1,)
     users : ndarray of int32, shape (n_links,)
-        At whom each user points, ascending in each row and never himself.
+        At whom each user points, ascending in each row and never themselves.
     codes : ndarray of uint16, shape (n_links,)
         The weights, in steps of 1/65520; positive.
     shared : ndarray of int32, shape (n_links,)
@@ -145,7 +145,7 @@ def new_desk(n_users: int) -> Desk:
 
 @compiled()
 def weigh(weighing: Weighing, user: int, desk: Desk) -> None:
-    """Write the weights that everybody has to one user to `desk.codes`, his own as 0."""
+    """Write the weights that everybody has to one user to `desk.codes`, their own as 0."""
     if weighing.source == LINKS:
         _follow_links(weighing, user, desk)
     else:
@@ -228,7 +228,7 @@ def _follow_links(weighing: Weighing, user: int, desk: Desk) -> None:
 
 @compiled()
 def _propagate(weighing: Weighing, user: int, desk: Desk) -> None:
-    """Give whoever has nothing to do with the user directly the trust that others have in him.
+    """Give whoever has nothing to do with the user directly the trust that others have in them.
 
     Eq. 5 for one way; over several ways, the mean with the same weights.
     """

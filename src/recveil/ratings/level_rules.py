@@ -1,4 +1,4 @@
-"""Privacy levels by rule: how many must share a row with each user, told from his activity."""
+"""Privacy levels by rule: how many must share a row with each user, told from their activity."""
 
 import re
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class _Part(NamedTuple):
 
 
 def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
-    """Give each user the privacy level that a rule has for his number of ratings.
+    """Give each user the privacy level that a rule has for their number of ratings.
 
     A rule is a number, the level of everybody, or a list of ``CONDITION:LEVEL`` between commas. A
     condition is ``activity>=N`` (N ratings or more), ``activity<N`` or, last, ``else``. The first
@@ -39,8 +39,8 @@ def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int64, shape (n_users,)
-        The least number of people who shall share a published row with each user, himself
-        included; 1 says that he does not mind being published as he is.
+        The least number of people who shall share a published row with each user, who
+        counts too; 1 says that they do not mind being published as they are.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
     Notes
     -----
     Source: a level for each user is Chen 2012 (thesis), section 5.1; the rules are recveil's own.
-    A rule that is known tells of a user in a small group that he met its condition.
+    A rule that is known tells of a user in a small group that they met its condition.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def check_diversity(
     Notes
     -----
     Chang et al., Definition 5.3 asks this of the sets that some *user* rated, which the published
-    file does not tell. But whatever a user rated stands in his group's row; so if every set that
+    file does not tell. But whatever a user rated stands in their group's row; so if every set that
     stands in a row stands in l groups, the definition holds. The converse is wrong: a row also
     holds sets of items that no single member rated.
 

@@ -218,7 +218,7 @@ class PublishedFile:
         return np.flatnonzero(np.isin(labels, off)) if off.size else np.empty(0, np.int64)
 
     def _is_known(self, user_id: str) -> bool:
-        """Say whether a user has been met before; from now on he has."""
+        """Say whether a user has been met before; from now on they have."""
         before = len(self._seen)
         self._seen.add(user_id)
         return len(self._seen) == before
