@@ -1,4 +1,4 @@
-"""One thread is one thread; OpenBLAS of SciPy 1.17 asks for ever for working space it gets not."""
+"""One thread is one thread; OpenBLAS of SciPy 1.17 asks forever for working space it gets not."""
 
 import subprocess
 import sys

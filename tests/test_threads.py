@@ -9,7 +9,7 @@ from recveil.threads import pool, refuse_without_addresses
 resource = pytest.importorskip("resource")
 
 # Every new thread gets a stack, and dies before its first step, as where memory is over: Python
-# waits for ever for the beginning of such a thread.
+# waits forever for the beginning of such a thread.
 DYING = """
 import _thread, threading
 begin = _thread.start_new_thread

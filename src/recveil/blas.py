@@ -1,7 +1,7 @@
 """blas: linear algebra on one thread, and working space taken before there is little left.
 
 OpenBLAS takes some for each thread that calls it, at the first call, and keeps it. Where it gets
-none, some versions ask again for ever: 0.3.30 does, which comes with SciPy 1.17, and whatever calls
+none, some versions ask again forever: 0.3.30 does, which comes with SciPy 1.17, and whatever calls
 it hangs.
 """
 

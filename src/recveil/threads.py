@@ -1,6 +1,6 @@
 """Threads: those that share a work, or none where one is enough.
 
-Python waits for ever for a thread that gets a stack, but no memory for its first steps. So no
+Python waits forever for a thread that gets a stack, but no memory for its first steps. So no
 thread is begun that is not needed, and none where there is little room.
 """
 

@@ -93,7 +93,7 @@ class TestEdges:
         # abe: joining ab (two people) costs them e each and abe nothing, 2; joining cdf (two
         # people) costs them a, b, e each and abe c, d, f: 9.
         assert grouped(["ab", "ab", "cdf", "cdf", "abe"], 2) == [[0, 1, 4], [2, 3]]
-        # With three people each: cf costs ab's 3 * 2 + 2 = 8, and cdf's nothing but abe's d: 1.
+        # With three people each: cf costs ab's 3 * 2 + 2 = 8, and cdf's nothing but cf's d: 1.
         words = ["ab", "ab", "ab", "cdf", "cdf", "cdf", "abe", "cf"]
         assert grouped(words, 3) == [[0, 1, 2, 6], [3, 4, 5, 7]]
 

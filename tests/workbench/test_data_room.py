@@ -408,7 +408,7 @@ class TestAFormWithoutAScript:
 
 
 def test_a_project_whose_choices_were_spoiled_can_be_worked_on(browser):
-    """Each page once answered 500 for ever, the page that told of it, too."""
+    """Each page once answered 500 forever, the page that told of it, too."""
     project = browser.bench.project
     for key in ("input", "checked", "card"):
         for value in ("nonsense", '"text"', "9", "null", '{"name": "x"}'):

@@ -211,7 +211,7 @@ def test_the_end_is_told_as_often_as_somebody_asks(browser, monkeypatch):
 
 
 def test_what_was_removed_has_ended(browser):
-    """A page that still waits for it must not wait for ever."""
+    """A page that still waits for it must not wait forever."""
     table = browser.bench.project.add_input("ratings.csv", "/nowhere.csv")
     job = browser.bench.project.begin_job("data", "inspect", {}, "", table.id)
     browser.bench.project.forget_input(table.id)

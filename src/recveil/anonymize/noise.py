@@ -76,8 +76,8 @@ class AdditiveNoise(SameCells):
 
     Who rated what stays as it was, and that alone finds people. Labels go beyond the ends of the
     scale and stay there: what is told to everybody is the noise's distribution, and only with
-    labels that were not clipped `reconstruct_distribution` can undo it. Who wants one rating clips
-    the label themselves, and is nearer to the truth by it.
+    labels that were not clipped `reconstruct_distribution` can undo it. Whoever wants one rating
+    clips the label themselves, and is nearer to the truth by it.
 
     Parameters
     ----------

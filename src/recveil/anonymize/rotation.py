@@ -39,7 +39,7 @@ class RotationPerturbation(Baseline):
     far beyond the scale. So a recommender that reads the labels as ratings learns little.
 
     **That attacks find nobody does not mean that nobody can be found.** The attacks of
-    `recveil.attack` read labels as ratings, too, and do not try to undo the rotation. Who does
+    `recveil.attack` read labels as ratings, too, and do not try to undo the rotation. Whoever does
     needs no luck: the distances among rows that they know tell which published ones these are, and
     from as many of them as there are dimensions the rotation follows by linear algebra.
 
@@ -54,7 +54,7 @@ class RotationPerturbation(Baseline):
     predictor : str or Padder
         As in `PredictiveAnonymizer`: rotating needs full rows.
     seed : int, optional
-        Fixes everything random. Who knows it cannot undo the rotation without the ratings.
+        Fixes everything random. Whoever knows it cannot undo the rotation without the ratings.
 
     Notes
     -----

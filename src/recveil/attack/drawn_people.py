@@ -76,7 +76,7 @@ def tell_nearest(
     -------
     Resemblance or None
         Of the share of the record's other items that the person rated; None if too few people on
-        either side can be known. Who is left with a tie counts with nothing told.
+        either side can be known. Whoever is left with a tie counts with nothing told.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def find_in_both(
     -----
     A row is found if it alone fits best. The rows themselves do not tell who stands behind both:
     the pick is what is left to an adversary who learns that, as one does who was told about
-    companions. Who uses both releases at once to find a row may find more.
+    companions. Whoever uses both releases at once to find a row may find more.
 
     Examples
     --------

@@ -178,7 +178,7 @@ def tell_members(ratios: Ratios, inside: Flags) -> MembersTold:
     combined = np.zeros(inside.shape)
     half, part = np.arange(len(inside)) % 2, np.arange(inside.shape[1]) // 2 % _PARTS
     for people, releases in product(range(2), range(_PARTS)):
-        # Who is in a half says who is not: so nobody is judged by what was learned there.
+        # Knowing who is in a half tells who is not: so nobody is judged by what was learned there.
         taught = np.ix_(half != people, part != releases)
         judged = np.ix_(half == people, part == releases)
         combined[judged] = _learned(ratios.values[taught], inside[taught], ratios.values[judged])

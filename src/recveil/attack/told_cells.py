@@ -113,7 +113,7 @@ def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
     ways = residuals.scores_with(support / max(ratings.n_users, 1))
     near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
     score, _ = _choose(ways, rated, [rated] * len(ways))
-    # Who looks for single ratings picks another way than who looks for many that were rated.
+    # Whoever looks for single ratings picks another way than who looks for many that were rated.
     sure, alone = _choose(ways, rated, [lone & (np.abs(way[1] - total) < near) for way in ways])
     popularity = np.broadcast_to(support, rated.shape)
     usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
@@ -145,7 +145,7 @@ def describe_cells(told: ToldCells) -> str:
     recall, lone = told.recall_at_95, told.lone_exact
     if not recall.trials:
         return "Nobody in the records that were looked at had rated anything."
-    # Who ranks pairs better than popularity does learns something, wherever the marks end.
+    # Whoever ranks pairs better than popularity does learns something, wherever the marks end.
     is_told = bool(told.auc.trials) and told.auc.low > told.popularity_auc
     about = "" if is_told else "the release"
     source = "popularity alone gives"

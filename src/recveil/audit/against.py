@@ -145,7 +145,7 @@ class Against:
             f"“{self.name}”). A blind pick among those who stand behind both rows, for whoever "
             f"learns who they are, is right for {_percent(finding.person_in_both)}{nothing_new}; "
             f"by one release alone for {alone:.1%}, and with the row of somebody else in the other "
-            f"one for {finding.stranger.rate:.1%}. Who searches both at once may find more."
+            f"one for {finding.stranger.rate:.1%}. Whoever searches both at once may find more."
         )
 
     def _say_links(self) -> str:

@@ -237,8 +237,8 @@ def _rates(number: str, title: str, places: list[_Place]) -> Figure:
 def _in_or_out(places: list[_Place]) -> Figure:
     """Draw both curves for the same people: those who were attacked.
 
-    Who has too few ratings is neither found nor missed, and noticing that they are not in the data
-    would be no achievement.
+    Whoever has too few ratings is neither found nor missed, and noticing that they are not in the
+    data would be no achievement.
     """
     points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")
     points += _points(places, _noticed, " (not in the data)")

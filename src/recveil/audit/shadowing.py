@@ -86,7 +86,7 @@ class ShadowMembership(NamedTuple):
     people : int
         How many people there are, of whom each release holds one half.
     by_known : dict of str to ByShadows
-        By who knows "8" and "all" ratings of everybody, exactly. Who has fewer is left out.
+        By who knows "8" and "all" ratings of everybody, exactly. Those who have fewer are left out.
     """
 
     n: int

@@ -12,7 +12,7 @@ from recveil.lifeline import hold_on
 from recveil.memory import address_space, data_size, in_words, lacks_memory, not_enough
 
 # The smallest verbs take so many addresses, and the others up to 1.1 GB; below, libraries abort or
-# wait for ever while they are loaded.
+# wait forever while they are loaded.
 LEAST_ADDRESSES = 770_000_000
 # The same of data, which are fewer: files of libraries do not count.
 LEAST_DATA = 270_000_000

@@ -163,8 +163,8 @@ _AXES = (
     Axis(
         "group",
         "The share of the people looked for whose group is found, by the adversary who finds most "
-        "groups. Who finds it learns what the group's row says. Large groups are few, and easier "
-        "to find: if everybody is one group, everybody finds it.",
+        "groups. Whoever finds it learns what the group's row says. Large groups are few, and "
+        "easier to find: if everybody is one group, everybody finds it.",
         *("group_risk", "group_risk_low", "group_risk_high", "group_risk_by"),
         limit="of the people's groups found",
         reach="finds the groups of {rate} of the people",

@@ -1,7 +1,7 @@
 """Standstill: a process whose answer is waited for, and which neither answers nor works.
 
 A library may wait for a lock that nobody will open, for instance on a machine with too much to do.
-Whoever waited for it would wait for ever.
+Whoever waited for it would wait forever.
 """
 
 import io

@@ -144,8 +144,8 @@ def _renew_nearest(
 ) -> None:
     """Keep everybody's nearest true after the union of two clusters, kept < gone.
 
-    Who had one of them as the nearest keeps it if the union is no farther. Else they only know that
-    no cluster is nearer than it was, and look again when their turn comes: few ever have to.
+    Those who had one of them as the nearest keep it if the union is no farther. Else they only know
+    that no cluster is nearer than it was, and look again when their turn comes: few ever have to.
     """
     distances = squared_distances(centroids, clusters, centroids[kept])
     for i in range(len(clusters)):

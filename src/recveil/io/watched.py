@@ -45,7 +45,7 @@ def watched_text(
         How many bytes each line becomes beside its text; as many as a rating's, if not given.
     deferred : bool
         Whether a text seems to end where it is refused, and the error comes at the end of the
-        block: threads of pyarrow that wait for more would wait for ever.
+        block: threads of pyarrow that wait for more would wait forever.
     squeezed : bool
         Whether spaces at the ends of lines are left out, and of several that follow each other all
         but one: people put numbers under each other with them.

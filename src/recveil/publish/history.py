@@ -1,6 +1,6 @@
 """History: what a release promised, and those that stood at its place before, for its owner alone.
 
-What was replaced was perhaps published before, and whoever has it knows more for ever. So the
+What was replaced was perhaps published before, and whoever has it knows more forever. So the
 private twin remembers what each promised, although the files are gone.
 """
 

@@ -132,7 +132,7 @@ def _refuse_planted(folder: Path) -> None:
             elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
                 what = "a file that has another name, too (a hard link)"
             else:
-                # Who has it open already could put something there later.
+                # Whoever has it open already could put something there later.
                 if stat.S_ISDIR(found.st_mode) and found.st_mode & _WRITABLE_BY_OTHERS:
                     path.chmod(stat.S_IMODE(found.st_mode) & ~_WRITABLE_BY_OTHERS)
                 continue
