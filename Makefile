@@ -22,10 +22,11 @@ fuzz: $(READY)  ## Readers and verify against inputs that nobody thought of: [SE
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[fuzz]"
 	$(BIN)/python fuzz/run.py --seconds $(or $(SECONDS),60) $(TARGET)
 
-check: $(READY)  ## Format, lint and types
+check: $(READY)  ## Format, lint, types and prose
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/proselint check --config .proselintrc.json *.md docs src
 
 format: $(READY)  ## Put the code into shape
 	$(BIN)/ruff format

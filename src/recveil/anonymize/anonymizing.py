@@ -82,7 +82,7 @@ def anonymize(
         The folder to be published; its private twin is `output` + ".private".
     k : int, optional
         Smallest group of people who share what the method makes them share. Either k is given, or
-        what another method is asked for by in its stand, such as epsilon.
+        what another method is asked for by instead, such as epsilon.
     method : str, optional
         "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
         one that was registered; see `recveil.anonymize.methods`.

@@ -45,7 +45,7 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -> str:
-    """Return the method that follows from what was asked for: k, or what stands in its stand.
+    """Return the method that follows from what was asked for: k, or what is given instead.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class Maker:
         Takes ratings, k, options, layout and file format before any work, and returns what the
         release will take; None where only the finished groups tell.
     foresee : callable, optional
-        Takes what `expect` does, of a method that takes no k None in its stand, and says for a dry
+        Takes what `expect` does, of a method that takes no k None instead, and says for a dry
         run what the release would be; None where nobody can tell.
     tell : callable
         Takes a release and the ratings that it was made of, and returns sentences for its owner.

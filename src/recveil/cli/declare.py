@@ -16,7 +16,7 @@ def add_options(
 ) -> Callable[[Verb], Verb]:
     """Make a decorator that adds options to a verb and hands it what they mean.
 
-    typer reads options from a signature. The verb's own ends with ``**keywords``; in its stand
+    typer reads options from a signature. The verb's own ends with ``**keywords``; in its place
     all options in the one that typer sees, after the verb's own.
 
     Parameters

@@ -163,7 +163,7 @@ def _describe(
     wrong = "Name user (--user) and item (--item), or keep"
     return (
         f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
-        f"once, but a user rates an item once; e.g. {'; '.join(examples)}. "
+        f"once, but a user rates an item once: {'; '.join(examples)}. "
         f"{wrong if repeat else 'Keep'} one rating each: duplicates last or mean "
         f"(--duplicates last)"
     )
