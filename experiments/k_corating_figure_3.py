@@ -25,7 +25,7 @@ READING = (
     "people whose record scores highest, whatever the lead, shared among equal records: what an"
     " adversary who does not wait for a lead finds. The figure is a plot only; the text prints "
     "'from over 80 % to below 0.1 %', for all n of m. Which n of m it drew is not in the text: "
-    "ours are 2 of 2, 4 of 4, 3 of 4, 6 of 8 and 8 of 8. Who knows items only is not in it. The"
+    "ours are 2 of 2, 4 of 4, 3 of 4, 6 of 8 and 8 of 8. Whoever knows items only is not in it. The"
     " chart shows who is believed and right; k = 1 are the data as they are."
 )
 AXES = ("k", "share believed and right")

@@ -14,7 +14,7 @@ from page import Row, main
 TITLE = "Narayanan & Shmatikov, Fig. 12: knowing how many items somebody rated"
 READING = (
     f"Ratings within one point, dates within 14 days where there are dates; the number of ratings "
-    f"within 50 %. {MEASURES} Who is found already by everything else cannot be found twice as "
+    f"within 50 %. {MEASURES} Whoever is found already by everything else cannot be found twice as "
     "often: the factor is that of the best attack, too, but only the paper's measure is judged."
 )
 AXES = (IN_WORDS, "share of people found")

@@ -18,8 +18,7 @@ Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
 _MOST_FOR_A_RATING = 100
 # A column of Parquet takes for a value what is needed to tell it from the others of its kind, and
 # zstd makes it less. Measured on MovieLens (100K, latest-small), also with text for items, and on
-# invented tables; docs/explanation/performance.md has the large ones. The part that is left of it,
-# about:
+# invented tables (docs/explanation/performance.md has the large ones). About this part is left:
 _LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
 _LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
 # Labels that are not rounded are all different: a dictionary was begun in vain, and they stand as
