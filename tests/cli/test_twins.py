@@ -53,7 +53,7 @@ OF_THE_COMMAND_ALONE = {
     ("anonymize", "dry_run"): "calls recveil.anonymize.dry_run, which takes the same",
     **{
         (verb, name): "recveil.spark has a function of that name, which takes a master"
-        for verb in ("anonymize", "verify")
+        for verb in ("anonymize", "audit", "verify")
         for name in ("engine", "master")
     },
     ("inspect", "rows"): "says how much of the result is shown",

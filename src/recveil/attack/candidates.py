@@ -1,17 +1,21 @@
 """Candidates: the published records as the adversary searches them, listed by item."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.attack.shares import Share
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 
+# Looks for the targets of a share among candidates, by so many threads; each array that it returns
+# has an entry a target.
+Work = Callable[["Candidates", Share, int], tuple[NDArray[Any], ...]]
 # Labels are stored as a code of one or two bytes; finer ones than this are rounded for the search.
 _MOST_LEVELS = 1 << 16
 
@@ -133,6 +137,34 @@ class Candidates:
             return np.diff(self.indptr)
         people = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
         return people[self.indptr[1:]] - people[self.indptr[:-1]]
+
+    @property
+    def day_ends(self) -> tuple[int, int] | None:
+        """The first and the last day of all labels; None if there are none."""
+        if self.days is None or not self.days.size:
+            return None
+        return int(self.days.min()), int(self.days.max())
+
+    def look(self, work: Work, share: Share, threads: int) -> tuple[NDArray[Any], ...]:
+        """Let a search look for all targets of a share among these records: here, this process.
+
+        Candidates that lie elsewhere let it be done there, and return the same.
+        """
+        return work(self, share, threads)
+
+    def lengths_outside(self, top: int) -> NDArray[np.int64]:
+        """Count each record's labels outside the so many most rated items.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> found.lengths_outside(0), found.lengths_outside(1)
+        (array([2, 1]), array([1, 0]))
+        """
+        lengths = self.activity.copy()
+        for item in np.argsort(-self.support, kind="stable")[:top].tolist():
+            lengths[self.records[self.indptr[item] : self.indptr[item + 1]]] -= 1
+        return lengths
 
     def carries(
         self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]

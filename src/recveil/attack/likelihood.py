@@ -173,15 +173,8 @@ class Likelihood:
 
     def _room(self, candidates: Candidates) -> NDArray[np.float32]:
         """Return the logarithm of how much likelier an item of the record is than one of all."""
-        n_items = candidates.indptr.size - 1
-        lengths = candidates.activity.astype(np.float64)
-        if self.outside_top:
-            popular = np.argsort(-candidates.support, kind="stable")[: self.outside_top]
-            for item in popular.tolist():
-                lengths[
-                    candidates.records[candidates.indptr[item] : candidates.indptr[item + 1]]
-                ] -= 1
-            n_items -= popular.size
+        n_items = max(0, candidates.indptr.size - 1 - self.outside_top)
+        lengths = candidates.lengths_outside(self.outside_top).astype(np.float64)
         return np.log(max(n_items, 1) / np.maximum(lengths, 1)).astype(np.float32)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge
+from recveil.attack.shares import Share
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -130,11 +131,25 @@ class Scoreboard:
         >>> Scoreboard(rating_error=1).attack(found, known, np.arange(3)).people
         array([2, 2])
         """
-        n_targets, n_items = knowledge.targets.size, candidates.indptr.size - 1
+        n_items = candidates.indptr.size - 1
         strange = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
         if strange.size:
             raise RecveilError(f"known item {strange[0]}: expected positions below {n_items}")
-        hunt = self._gather(candidates, knowledge, record_of)
+        share = Share(knowledge, record_of[knowledge.targets])
+        tally = _Tally(*candidates.look(self._line_up, share, self.threads))
+        lineup = np.where(tally.own_matches, tally.people, max(candidates.n_people, 1))
+        return Lineups(
+            best=tally.best,
+            tied_people=tally.people,
+            own_is_top=tally.own_matches,
+            bits=np.log2(lineup),
+            records=tally.records,
+        )
+
+    def _line_up(self, candidates: Candidates, share: Share, threads: int) -> "_Tally":
+        """Line up some of the targets."""
+        n_targets = share.own.size
+        hunt = self._gather(candidates, share)
         tally = _Tally(
             best=np.full(n_targets, -1),
             records=np.zeros(n_targets, np.int64),
@@ -146,20 +161,14 @@ class Scoreboard:
             _line_up(hunt, first, min(first + _CHUNK, n_targets), tally)
 
         starts = range(0, n_targets, _CHUNK)
-        with pool(self.threads) as workers:
+        with pool(threads) as workers:
             for _ in track(workers.map(run, starts), "Attacking", len(starts)):
                 pass
-        lineup = np.where(tally.own_matches, tally.people, max(candidates.n_people, 1))
-        return Lineups(
-            best=tally.best,
-            tied_people=tally.people,
-            own_is_top=tally.own_matches,
-            bits=np.log2(lineup),
-            records=tally.records,
-        )
+        return tally
 
-    def _gather(self, found: Candidates, known: Knowledge, record_of: NDArray[np.int64]) -> "_Hunt":
+    def _gather(self, found: Candidates, share: Share) -> "_Hunt":
         """Lay out what the search reads; what is not compared becomes an empty array."""
+        known = share.knowledge
         values, days, found_days = known.values, known.days, found.days
         if values is None or self.rating_error is None:
             values = np.empty(0, np.float32)
@@ -177,7 +186,7 @@ class Scoreboard:
             known_values=values[order] if values.size else values,
             known_days=days[order] if days.size else days,
             known_activity=n_labels,
-            own=record_of[known.targets],
+            own=share.own,
             indptr=found.indptr,
             records=found.records,
             codes=found.codes,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.guesses import ScoredGuesses, Sheet, guess, lead_of_others
 from recveil.attack.knowledge import Knowledge
+from recveil.attack.shares import Share
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -31,6 +33,7 @@ DECAY, WITHIN, BELL = 0, 1, 2
 # Points of what disagrees, which `floor` replaces; sums with others stay below half of it.
 NEVER = -1e30
 _LOST = NEVER / 2
+_NOTHING = np.empty(0, np.float32)
 
 
 @brief
@@ -78,9 +81,9 @@ def search(
 ) -> ScoredGuesses:
     """Score the candidates for every target; see `ScoreboardRH.attack`."""
     own = own_records(candidates, knowledge, record_of)
-    sheet = Sheet.empty(own.size)
-    _run(_look_for, _gather(candidates, knowledge, points), own, sheet, threads)
-    return sheet.guesses()
+    work = partial(_sheet, points=points._replace(weights=_NOTHING))
+    found = candidates.look(work, Share(knowledge, own, points.weights), threads)
+    return Sheet(*found).guesses()
 
 
 def search_without(
@@ -95,9 +98,23 @@ def search_without(
     The weights of `points` must be those of a table without it.
     """
     own = own_records(candidates, knowledge, record_of)
-    leads = np.empty(own.size)
-    _run(_look_without, _gather(candidates, knowledge, points), own, leads, threads)
+    work = partial(_leads, points=points._replace(weights=_NOTHING))
+    (leads,) = candidates.look(work, Share(knowledge, own, points.weights), threads)
     return leads
+
+
+def _sheet(candidates: Candidates, share: Share, threads: int, points: Points) -> Sheet:
+    sheet = Sheet.empty(share.own.size)
+    _run(_look_for, _gather(candidates, share, points), share.own, sheet, threads)
+    return sheet
+
+
+def _leads(
+    candidates: Candidates, share: Share, threads: int, points: Points
+) -> tuple[NDArray[np.float64]]:
+    leads = np.empty(share.own.size)
+    _run(_look_without, _gather(candidates, share, points), share.own, leads, threads)
+    return (leads,)
 
 
 def _run(
@@ -130,10 +147,11 @@ def own_records(
 
 def longest_span(candidates: Candidates, knowledge: Knowledge) -> int:
     """Return the most days that a record and the knowledge can be apart; -1 without dates."""
-    days = [known for known in (candidates.days, knowledge.days) if known is not None]
-    if len(days) < 2 or not all(known.size for known in days):
+    ends = candidates.day_ends
+    if ends is None or knowledge.days is None or not knowledge.days.size:
         return -1
-    return max(int(known.max()) for known in days) - min(int(known.min()) for known in days)
+    first, last = ends
+    return max(last, int(knowledge.days.max())) - min(first, int(knowledge.days.min()))
 
 
 def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -> None:
@@ -173,7 +191,8 @@ class _Search(NamedTuple):
     sigma: float
 
 
-def _gather(found: Candidates, known: Knowledge, points: Points) -> _Search:
+def _gather(found: Candidates, share: Share, points: Points) -> _Search:
+    known, weights = share.knowledge, share.weights
     return _Search(
         indptr=found.indptr,
         records=found.records,
@@ -190,7 +209,7 @@ def _gather(found: Candidates, known: Knowledge, points: Points) -> _Search:
         known_days=np.empty(0, np.int32) if known.days is None else known.days,
         known_activity=np.empty((0, 2)) if known.activity is None else known.activity,
         rule=points.rule,
-        weights=points.weights,
+        weights=_NOTHING if weights is None else weights,
         width=points.width,
         agree=points.agree,
         floor=points.floor,

@@ -11,21 +11,15 @@ from recveil.attack import (
     Candidates,
     choose_targets,
 )
-from recveil.attack.fitting import (
-    with_likes,
-    with_wrong_items,
-    without_dates,
-    without_ratings,
-)
 from recveil.attack.hidden_items import Catalogue
 from recveil.attack.word_pairs import pairs_of
 from recveil.audit import durations
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.attacking import attack_opened
-from recveil.audit.controls import Check, check_attack
-from recveil.audit.figures import Figure, draw_figures, plain_figure
+from recveil.audit.controls import Check
+from recveil.audit.figures import Figure, plain_figure
 from recveil.audit.opening import open_release
-from recveil.audit.outcome import Outcome, run_attack
+from recveil.audit.outcome import Outcome
 from recveil.audit.outside import Suspects, read_knowledge, reading_of
 from recveil.audit.paired import (
     OF_PAIRS,
@@ -35,15 +29,11 @@ from recveil.audit.paired import (
     who_know_words,
 )
 from recveil.audit.refusals import refuse_catalogue, refuse_releases, refuse_shadows
-from recveil.audit.risk import Risk, measure_risk
+from recveil.audit.risk import Risk
 from recveil.audit.shadowing import shadow_published
-from recveil.audit.sufficient import Sufficient, find_sufficient, guarantees
-from recveil.audit.theirs import (
-    Deanonymized,
-    GraphAttack,
-    attack_graphs,
-    measure_deanonymized,
-)
+from recveil.audit.sufficient import Sufficient, guarantees
+from recveil.audit.table_attacks import attack_table, fitted
+from recveil.audit.theirs import Deanonymized, GraphAttack
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import Grid, brief, share_in_words
 from recveil.errors import RecveilError
@@ -51,7 +41,7 @@ from recveil.io import Reading, understand
 from recveil.io.at_hand import beside_table
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
-from recveil.progress import THE_REST, parts, track
+from recveil.progress import THE_REST, parts
 from recveil.ratings import Ratings
 from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.frame import frame_of, is_frame
@@ -302,7 +292,7 @@ def audit(
         # The other files first: if one cannot be read, nobody should wait for the attacks to hear.
         known = None if aux is None else _knowledge(aux, reading)
         suspects = [] if known is None else find_suspects(words, ratings, candidates, known)
-        chosen = [_fit(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+        chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
         users = choose_targets(ratings.n_users, targets, seed)
         public = None if catalogue is None else _catalogue(catalogue, reading)
         opened = None
@@ -333,36 +323,19 @@ def audit(
                 begin(durations.RELEASE)
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)
-            begin(durations.PEOPLE)
-            attacks = [
-                run_attack(ratings, candidates, adversary, users, draws=draws, seed=seed)
-                for adversary in track(chosen, "Adversaries", share=1)
-            ]
-            begin(durations.CURVES)
-            figures = draw_figures(ratings, candidates, users, seed) if curves else []
-            begin(durations.SUFFICIENT)
-            sufficient = find_sufficient(ratings, candidates, chosen, users, seed) if curves else []
-            begin(durations.RISK)
-            risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
-            begin(durations.CHECKS)
-            checks = check_attack(ratings, seed)
-            begin(durations.GRAPHS)
-            graphs = attack_graphs(ratings, None, users, seed)
-            begin(durations.LINKS)
-            deanonymized = measure_deanonymized(ratings, candidates, attacks, users, seed)
+            found = attack_table(
+                *(ratings, candidates, chosen, users, begin),
+                draws=draws,
+                seed=seed,
+                curves=curves,
+            )
     return Audit(
         ratings=words,
         reading=read,
-        attacks=attacks,
-        figures=figures,
-        checks=checks,
-        sufficient=sufficient,
-        risk=risk,
         suspects=suspects,
         published=published,
         knowledge=known,
-        graphs=graphs,
-        deanonymized=deanonymized,
+        **found._asdict(),
     )
 
 
@@ -384,14 +357,3 @@ def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Cata
     with beside_table("catalogue", path) as file:
         told = understand(file, times=False, **reading_of(file, reading))
     return Catalogue(told.ratings, told.name)
-
-
-def _fit(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Take away what nobody can know about this table, and errors that nobody can make in it."""
-    if ratings.days is None:
-        adversary = without_dates(ratings, adversary, "no column of dates was recognized")
-    adversary = with_likes(ratings, adversary)
-    # A preset is made for any table; an adversary of somebody's own is taken at their word.
-    if adversary.name not in PRESETS:
-        return adversary
-    return without_ratings(ratings, with_wrong_items(ratings, adversary))

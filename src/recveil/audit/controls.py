@@ -86,9 +86,11 @@ def selftest(
         return check_attack(ratings if ratings.scale.ordered else pairs_of(ratings), seed)
 
 
-def check_attack(ratings: Ratings, seed: int = 0) -> list[Check]:
-    """Run the checks of `selftest` on ratings."""
-    candidates = Candidates.from_ratings(ratings)
+def check_attack(
+    ratings: Ratings, seed: int = 0, candidates: Candidates | None = None
+) -> list[Check]:
+    """Run the checks of `selftest` on ratings; `candidates` are these, where they are at hand."""
+    candidates = Candidates.from_ratings(ratings) if candidates is None else candidates
     checks: dict[str, Callable[[], Check]] = {
         "Who is unique": lambda: _full_knowledge(ratings, candidates, seed),
         "Random knowledge": lambda: _random_knowledge(ratings, candidates, seed),
@@ -180,13 +182,15 @@ def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
     knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
     record_of = np.arange(ratings.n_users)
     copies = dataclasses.replace(candidates, sizes=np.full(ratings.n_users, _GROUP, dtype=np.int64))
-    rates = []
-    for attack in _ATTACKS:
-        for table in (candidates, copies):
-            guesses = attack.attack(table, knowledge, record_of)
-            found = float(guesses.chance.sum())
-            rates.append(found / targets.size)
-    alone, shared = np.array(rates[::2]), np.array(rates[1::2])
+    alone, shared = (
+        np.array(
+            [
+                float(attack.attack(table, knowledge, record_of).chance.sum()) / targets.size
+                for attack in _ATTACKS
+            ]
+        )
+        for table in (candidates, copies)
+    )
     return Check(
         f"a group of {_GROUP} identical records is found with 1/{_GROUP}",
         bool(np.allclose(alone, _GROUP * shared) and (shared <= 1 / _GROUP + 1e-9).all()),

@@ -88,7 +88,11 @@ class Deanonymized(NamedTuple):
 
 
 def attack_graphs(
-    ratings: Ratings, table: ReleasedTable | None, targets: NDArray[np.int64], seed: int = 0
+    ratings: Ratings,
+    table: ReleasedTable | None,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    candidates: Candidates | None = None,
 ) -> list[GraphAttack]:
     """Run Chang et al.'s attacks on a raw table, or on a release of it.
 
@@ -101,6 +105,8 @@ def attack_graphs(
     targets : ndarray of int64
         Everybody asked for counts, those with too few ratings as not found.
     seed : int
+    candidates : Candidates, optional
+        The ratings, listed by item, where they are at hand and no release is attacked.
 
     Notes
     -----
@@ -115,7 +121,10 @@ def attack_graphs(
     >>> [(attack.attack, attack.known) for attack in found[:3]]
     [('structure-based', 4), ('label-based', 4), ('homogeneity', 4)]
     """
-    candidates = Candidates.from_ratings(ratings) if table is None else table.candidates
+    if table is not None:
+        candidates = table.candidates
+    elif candidates is None:
+        candidates = Candidates.from_ratings(ratings)
     record_of = np.arange(ratings.n_users) if table is None else table.record_of
     found = []
     for known in _KNOWN:

@@ -74,6 +74,8 @@ def audit(
     curves: Annotated[
         bool, typer.Option(help="Compute the curves and everybody's risk, too.")
     ] = True,
+    engine: options.Engine = "local",
+    master: options.Master = None,
     json: Json = None,
     **given: Any,
 ) -> None:
@@ -81,25 +83,24 @@ def audit(
 
     Example: `recveil audit ratings.csv --html audit.html`
     """
-    from recveil.audit import audit
     from recveil.cli.risk_file import place_of_risk
 
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
+    options.refuse_idle_master(engine, master)
+    given |= {
+        "release": release,
+        "against": against,
+        "targets": _read_targets(targets),
+        "draws": draws,
+        "seed": seed,
+        "curves": curves,
+        "aux": aux,
+        "catalogue": catalogue,
+        "shadows": shadows,
+    }
     risk = place_of_risk(risk, release) if curves else None
-    result = audit(
-        source,
-        release=release,
-        against=against,
-        targets=_read_targets(targets),
-        draws=draws,
-        seed=seed,
-        curves=curves,
-        aux=aux,
-        catalogue=catalogue,
-        shadows=shadows,
-        **given,
-    )
+    result = _by_spark(source, master, given) if engine == "spark" else _here(source, given)
     _hand_out(result, html=html, risk=risk, json=json)
     if risk is None and result.risk is not None and release is not None:
         print(
@@ -107,6 +108,19 @@ def audit(
             f"(--risk FILE).",
             file=sys.stderr,
         )
+
+
+def _here(source: str, given: dict[str, Any]) -> "Audit":
+    from recveil.audit import audit
+
+    return audit(source, **given)
+
+
+def _by_spark(source: str, master: str | None, given: dict[str, Any]) -> "Audit":
+    """Let executors look for people; what they do not offer is refused by the library."""
+    from recveil.spark import audit
+
+    return audit(source, master=master, **given)
 
 
 def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None) -> None:

@@ -2,5 +2,6 @@
 
 from recveil.spark.rechecking import verify
 from recveil.spark.releasing import Released, anonymize
+from recveil.spark.table_audit import audit
 
-__all__ = ["Released", "anonymize", "verify"]
+__all__ = ["Released", "anonymize", "audit", "verify"]

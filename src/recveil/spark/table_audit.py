@@ -1,0 +1,152 @@
+"""Table audit: how easily the people in a table are found again, by executors who look for them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from recveil.attack import PRESETS, Adversary, Candidates, choose_targets
+from recveil.audit import Audit, durations
+from recveil.audit.table_attacks import attack_table, fitted
+from recveil.errors import RecveilError
+from recveil.io import Reading, understand
+from recveil.io.keywords import refuse_unknown_keywords
+from recveil.progress import THE_REST, parts
+from recveil.spark.lake import is_for_spark, read_frame
+from recveil.spark.searchers import Searchers, SpreadCandidates
+from recveil.spark.spark_session import errors_told, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# What an audit by one machine takes, too.
+_NOT_OFFERED = ("release", "against", "aux", "catalogue", "shadows")
+
+
+def audit(
+    source: "DataFrame | str | PathLike[str]",
+    *,
+    adversaries: Iterable[Adversary] | None = None,
+    targets: int | None = 1_000,
+    draws: int = 1,
+    seed: int = 0,
+    curves: bool = True,
+    master: str | None = None,
+    **reading: Any,
+) -> Audit:
+    """Attack a table as if it had been published with the names removed, by Spark.
+
+    Parameters
+    ----------
+    source : DataFrame, path or address
+        One rating a row. What is no DataFrame of Spark's is read by Spark, if it is a folder of
+        parts or an address; any other file is read here, as `recveil.audit.audit` reads it.
+    adversaries, targets, draws, seed, curves
+        As for `recveil.audit.audit`, whose figures these are, to the last digit.
+    master : str, optional
+        Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
+        session is taken.
+    **reading
+        Passed to `understand`.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    RecveilError
+        If something makes no sense, is not offered, cannot be read, or Spark cannot be begun.
+
+    Examples
+    --------
+    >>> audit("ratings.csv", release="out", master="local[1]")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: release (--release): not by Spark; leave it out, or leave ...
+    """
+    refuse_not_offered(reading)
+    for name, number in (("targets", targets), ("draws", draws)):
+        if number is not None and number < 1:
+            raise RecveilError(f"{name} is {number}; expected at least 1")
+    refuse_unknown_keywords("audit", reading, "k", "people_in")
+    with (
+        parts("Auditing", {durations.READING: 1, THE_REST: 8}) as begin,
+        _session(source, master) as spark,
+    ):
+        begin(durations.READING)
+        read = _read(spark, source, reading).settled()
+        ratings = read.ratings
+        if not ratings.scale.ordered:
+            raise RecveilError(
+                "words (--words), of words without an order: not by Spark; leave engine "
+                "(--engine) out"
+            )
+        chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+        users = choose_targets(ratings.n_users, targets, seed)
+        begin(THE_REST)
+        searchers = Searchers(spark)
+        candidates = SpreadCandidates.of(Candidates.from_ratings(ratings), searchers)
+        costs = durations.of_audit(ratings, len(chosen), draws, curves=curves)
+        try:
+            with parts("Auditing", costs) as begin_part:
+                found = attack_table(
+                    *(ratings, candidates, chosen, users, begin_part),
+                    draws=draws,
+                    seed=seed,
+                    curves=curves,
+                )
+        finally:
+            searchers.close()
+    return Audit(ratings=ratings, reading=read, suspects=[], published=None, **found._asdict())
+
+
+def refuse_not_offered(given: dict[str, Any]) -> None:
+    """Refuse by name what an audit by one machine takes, and one by Spark does not.
+
+    Examples
+    --------
+    >>> refuse_not_offered({"release": None, "user": "who"})
+    >>> refuse_not_offered({"shadows": 32})
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: shadows (--shadows): not by Spark; leave it out, or leave ...
+    """
+    for name in _NOT_OFFERED:
+        if given.pop(name, None) is not None:
+            raise RecveilError(
+                f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out"
+            )
+
+
+@contextmanager
+def _session(
+    source: "DataFrame | str | PathLike[str]", master: str | None
+) -> Iterator["SparkSession"]:
+    """Give the session of a DataFrame, the one that there is, or a new one."""
+    if isinstance(source, str | PathLike):
+        with spark_session(master) as spark:
+            yield spark
+        return
+    if not hasattr(source, "mapInArrow"):
+        raise RecveilError(
+            f"source: expected a DataFrame of Spark's or a path, got {type(source).__name__}; "
+            f"give that to recveil.audit"
+        )
+    if master is not None:
+        raise RecveilError("master: a DataFrame has a session already; leave it out")
+    with errors_told():
+        yield source.sparkSession
+
+
+def _read(
+    spark: "SparkSession", source: "DataFrame | str | PathLike[str]", reading: dict[str, Any]
+) -> Reading:
+    """Read a table here: as `recveil.audit.audit` does, or what Spark finds."""
+    if not isinstance(source, str | PathLike):
+        return understand(source.toArrow(), **reading)
+    if not is_for_spark(str(source)):
+        return understand(source, **reading)
+    read = understand(read_frame(spark, str(source)).toArrow(), **reading)
+    return replace(read, name=str(source))
