@@ -120,13 +120,13 @@ def measure_local(table: Path, _: argparse.Namespace) -> dict[str, Any]:
 
 def measure_spark(table: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Make a release by Spark, and say what each phase took."""
-    from recveil.spark import anonymize, releasing
+    from recveil.spark import anonymize, drawn_making, releasing
     from recveil.spark.part_writing import ByExecutors
     from recveil.spark.spread_people import SpreadPeople
 
     phases = Phases()
     releasing.lake_of = phases.of("look", releasing.lake_of)
-    releasing.spread_people = phases.of("gather", releasing.spread_people)
+    drawn_making.spread_people = phases.of("gather", drawn_making.spread_people)
     SpreadPeople.add_up = phases.of("sums", SpreadPeople.add_up)
     ByExecutors.write_ratings = phases.of("draw", ByExecutors.write_ratings)
     ByExecutors.write_people = phases.of("twin", ByExecutors.write_people)

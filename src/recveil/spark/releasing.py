@@ -6,17 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from recveil.anonymize.anonymizing import refuse_within
-from recveil.anonymize.base import check_seed, drawn_seed
 from recveil.anonymize.choices import check_options, choose_method, own_options
-from recveil.anonymize.drawing_options import check_drawing, epsilon_given
 from recveil.anonymize.earlier import Earlier, find_earlier, others, warnings_of
-from recveil.anonymize.synthetic.choice_sums import Public
-from recveil.anonymize.synthetic.drawn_crowds import DrawnCrowds
-from recveil.anonymize.synthetic.synthesizer import Synthesizer, refuse_few
-from recveil.anonymize.telling import told_of_drawn
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import understand
@@ -25,13 +17,15 @@ from recveil.publish.expected import Expected
 from recveil.publish.folder import write_release
 from recveil.publish.staging import check_target
 from recveil.ratings import RatingScale
-from recveil.release.groups import Groups
-from recveil.release.sides import FileFormat, Layout, Private, Sides
+from recveil.release.method import Method
+from recveil.release.registry import all_methods
+from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.release.synthetic_words import SYNTHETIC
+from recveil.spark.drawn_making import DrawnMaking
 from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
-from recveil.spark.part_writing import ByExecutors
+from recveil.spark.making import Making
 from recveil.spark.spark_session import errors_told, spark_session
-from recveil.spark.spread_people import AskedItems, SpreadPeople, spread_people
+from recveil.spark.spread_people import SpreadPeople
 from recveil.verify import Verification
 
 if TYPE_CHECKING:
@@ -133,66 +127,66 @@ def anonymize(
     recveil.errors.RecveilError: method 'predictive': not by Spark yet, which makes releases by...
     """
     given, reading = own_options(options)
-    chosen = choose_method(method, k, given)
-    if chosen != SYNTHETIC.name:
-        raise RecveilError(
-            f"method {chosen!r}: not by Spark yet, which makes releases by epsilon (--epsilon); "
-            f"leave engine (--engine) out"
-        )
+    chosen = _method(choose_method(method, k, given))
     if hide_items or file_format != "parquet":
         what = "hide_items (--hide-items)" if hide_items else f"file format {file_format!r}"
-        raise RecveilError(f"{what}: not by Spark with epsilon (--epsilon); leave it out")
-    maker = _synthesizer(check_options(SYNTHETIC, given), seed)
+        raise RecveilError(
+            f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out"
+        )
+    making = _MAKINGS[chosen.name](k, check_options(chosen, given), seed)
     refuse_unknown_keywords("anonymize", reading, "k", "people_in", "times")
     check_target(output, force=force)
     refuse_within(source, output)
     target = Path(output).absolute()
     with _table(source, master, reading) as lake:
-        people, public, asked = _people(lake, maker)
+        people, make = making.gather(lake)
         try:
             earlier = tuple(find_earlier(_count_by_spark(people), target, against))
-            learnt = maker.learn(people, public, asked.items, people.n_people)
-            crowds = DrawnCrowds.of(maker.drawn(learnt))
-            published = maker.published(learnt, crowds)
+            made = make()
+            published = made.release.published
             if tell is not None and published.expect is not None:
                 expected = published.expect(layout, file_format)
                 if expected is not None:
                     tell(expected)
-            # All names stand in the parts of the private twin, and nowhere else.
-            private = Private(np.empty(0), Groups.of_nobody(), maker.seed, maker.used(learnt))
-            release = Sides(published, private)
-            by = ByExecutors(people.frame.sparkSession, people, crowds)
             verification = write_release(
-                release, target, layout, file_format, force=force, allow_large=allow_large, by=by
+                made.release,
+                target,
+                layout,
+                file_format,
+                force=force,
+                allow_large=allow_large,
+                by=made.by,
             )
         finally:
-            people.frame.unpersist()
+            people.let_go()
         return Released(
             n_people=people.n_people,
             n_items=lake.items.size,
             n_ratings=lake.n_ratings,
             scale=lake.scale,
-            release=release,
+            release=made.release,
             verification=verification,
-            told=told_of_drawn(release),
+            told=made.told(),
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
         )
 
 
-def _synthesizer(given: dict[str, Any], seed: int | None) -> Synthesizer:
-    """Return what learns and draws, or refuse options that make no sense."""
-    check_drawing(given)
-    epsilon = epsilon_given(given.pop("epsilon"))
-    if epsilon is not None and seed is not None:
+# How each method is begun: with k, the options that were given, and the seed.
+_MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] = {
+    SYNTHETIC.name: DrawnMaking,
+}
+
+
+def _method(name: str) -> Method:
+    """Return a method that Spark makes releases by, or refuse another one by its name."""
+    method = next((known for known in all_methods() if known.name == name), None)
+    if method is None or name not in _MAKINGS:
         raise RecveilError(
-            "seed (--seed): with epsilon (--epsilon) the noise is drawn in secret, as whoever "
-            "guesses a seed takes the noise away; leave it out"
+            f"method {name!r}: not by Spark yet, which makes releases by "
+            f"{' or '.join(_MAKINGS)}; leave engine (--engine) out"
         )
-    check_seed(seed)
-    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **given)
-    maker.check_options()
-    return maker
+    return method
 
 
 @contextmanager
@@ -246,22 +240,6 @@ def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
             f"that is read here"
         )
     return given
-
-
-def _people(lake: Lake, maker: Synthesizer) -> tuple[SpreadPeople, Public, AskedItems]:
-    """Gather people on the items that are asked about."""
-    maker.check_scale(lake.scale)
-    public, items, places = maker.public_items(lake.items)
-    asked = AskedItems(items, places, public.most_items)
-    people = spread_people(lake, asked)
-    if maker.epsilon is None:
-        refuse_few(people.n_people)
-        if not lake.scale.unary and lake.values.size == 1:
-            raise RecveilError(
-                f"all ratings are {lake.values[0]:g}: likes, not supported yet as ratings; read "
-                f"them as likes (--likes), without a scale"
-            )
-    return people, public, asked
 
 
 def _count_by_spark(people: SpreadPeople) -> Callable[[Path, list[str]], int]:

@@ -70,6 +70,19 @@ class SpreadPeople:
         self.scale = scale
         self.n_items = n_items
         self.n_people = n_people
+        self._kept = [frame]
+
+    def keep(self, frame: "DataFrame") -> "DataFrame":
+        """Keep what was found of them where it is, in memory or on disks, until `let_go`."""
+        from pyspark import StorageLevel
+
+        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return frame
+
+    def let_go(self) -> None:
+        """Let executors forget these people, and all that was found of them."""
+        for frame in self._kept:
+            frame.unpersist()
 
     def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
         """Return ``sums(some, *known)``, added up over all people.
