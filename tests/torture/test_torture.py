@@ -54,11 +54,24 @@ def test_a_tiny_run_survives_and_leaves_nothing(tmp_path):
         (("--workers", "0"), "--workers 0: expected at least 1"),
     ],
 )
-def test_what_is_mistyped_is_told_before_the_work(options, message):
-    found = run(*options)
+def test_what_is_mistyped_is_told(options, message, monkeypatch, capsys):
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # as the program does, for itself alone
+    from torture.__main__ import _options
+
+    monkeypatch.setattr(sys, "argv", ["torture", *options])
+    with pytest.raises(SystemExit) as stop:
+        _options()
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_it_is_told_before_the_work(tmp_path):
+    found = run("--jobs", "dance", "--folder", str(tmp_path))
     assert found.returncode == 2
-    assert message in found.stderr
+    assert "--jobs: 'dance' is none of " in found.stderr
     assert "Traceback" not in found.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_does_not_survive_is_named_with_what_repeats_it(tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 
 import pytest
 
@@ -15,12 +16,12 @@ from recveil.errors import RecveilError
 from recveil.workbench import serving, workbench
 
 
-@pytest.fixture
-def served(tmp_path):
+@contextmanager
+def serving_in(folder):
     """A workbench in a process of its own; its address, and the process."""
     command = [sys.executable, "-m", "recveil", "workbench", "project", "--no-open-browser"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     line = process.stdout.readline()
     address = re.search(r"http://\S+", line)
@@ -30,18 +31,25 @@ def served(tmp_path):
     process.communicate()
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Where one is that is only asked."""
+    with serving_in(tmp_path_factory.mktemp("asked")) as (address, _):
+        yield address
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_answers_and_ends(served, tmp_path, number, code):
-    address, process = served
-    place, _, token = address.partition("/?token=")
-    with urllib.request.urlopen(address) as answer:
-        assert answer.status == 200
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(place + "/data")
-    assert refused.value.code == 403
-    refused.value.close()
-    process.send_signal(number)
-    out, errors = process.communicate(timeout=40)
+def test_it_answers_and_ends(tmp_path, number, code):
+    with serving_in(tmp_path) as (address, process):
+        place, _, token = address.partition("/?token=")
+        with urllib.request.urlopen(address) as answer:
+            assert answer.status == 200
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(place + "/data")
+        assert refused.value.code == 403
+        refused.value.close()
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=40)
     assert process.returncode == code, errors
     assert "Traceback" not in errors
     assert "is kept in" in errors
@@ -70,8 +78,7 @@ def test_what_came_half_is_gone_at_the_next_start(tmp_path):
     assert {half.parent.name for half in halves} == {"inputs", "checked"}
 
 
-def test_it_listens_on_this_machine_alone(served):
-    address, _ = served
+def test_it_listens_on_this_machine_alone(address):
     port = int(re.search(r":(\d+)/", address)[1])
     own = {found[4][0] for found in socket.getaddrinfo(socket.gethostname(), None)}
     for other in own - {"127.0.0.1", "::1"}:
@@ -86,9 +93,8 @@ def test_it_listens_on_this_machine_alone(served):
     ("family", "source"),
     [("AF_INET", "127.0.0.1"), ("AF_INET6", "::ffff:127.0.0.1"), ("AF_INET", "127.0.0.2")],
 )
-def test_no_other_user_gets_in_even_with_the_token(served, family, source):
+def test_no_other_user_gets_in_even_with_the_token(address, family, source):
     """A program of theirs that the browser was led to gets the cookie: ports share cookies."""
-    address, _ = served
     host, port, query = re.search(r"http://([^:]+):(\d+)(/.*)", address).groups()
     to = (host, int(port)) if family == "AF_INET" else (f"::ffff:{host}", int(port))
     asks = (
