@@ -40,7 +40,7 @@ class DrawnMaking:
     """
 
     def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
-        del k  # a promise of its own, which was asked for in its stand
+        del k  # a promise of its own, which was asked for instead
         self._maker = _synthesizer(dict(given), seed)
 
     def gather(self, lake: Lake) -> Gathered:
