@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test torture fuzz check format experiments bench bench-netflix clean
+.PHONY: demo test torture fuzz check docs format experiments bench bench-netflix clean
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
@@ -28,6 +28,11 @@ check: $(READY)  ## Format, lint, types and prose
 	$(BIN)/mypy
 	$(BIN)/proselint check --config .proselintrc.json *.md docs src
 
+docs: $(READY)  ## The site, in site/index.html: searchable, and nothing on it is loaded from the network
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir website docs site
+	@echo "Open site/index.html"
+
 format: $(READY)  ## Put the code into shape
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
@@ -49,7 +54,7 @@ bench-netflix: $(READY)  ## The same up to the size of the Netflix Prize data: a
 	$(BIN)/python benchmarks/factorization.py --millions 1 10
 
 clean:
-	rm -rf $(VENV) recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
+	rm -rf $(VENV) site recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -62,9 +62,8 @@ def understand(
         A file that `read_ratings` reads; a table in memory for `Ratings.from_frame`, which takes
         data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
         all else here must be left at its default.
-    format, scale, duplicates, drop_off_scale, times, time_format, user, item, rating, time, \
-    delimiter, decimal, wide, null, query, table, sheet, likes, counts, order, words
-        See `read_ratings`.
+    format, scale, duplicates, ..., words
+        All else that `read_ratings` takes; see there.
     k : int, optional
         Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
         order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
