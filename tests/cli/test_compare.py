@@ -1,18 +1,24 @@
 import json
+import shutil
 
 import pytest
 
 from recveil.cli import main
-from recveil.compare import percent
+from recveil.compare import compare, percent
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
+
+
+def write_table(folder):
+    ratings = make_ratings(n_users=90, n_items=60, n_ratings=2_600, seed=3)
+    write_ratings(ratings, folder / "ratings.csv")
 
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    write_ratings(make_ratings(n_users=90, n_items=60, n_ratings=2_600, seed=3), "ratings.csv")
+    write_table(tmp_path)
 
     def run(*arguments):
         with pytest.raises(SystemExit) as stop:
@@ -24,6 +30,23 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 SMALL = ("ratings.csv", "--methods", "simple,raw", "--k", "3,99", "--targets", 30, "-o", "out")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Where `SMALL` has run."""
+    folder = tmp_path_factory.mktemp("small")
+    write_table(folder)
+    options = {"methods": ["simple", "raw"], "ks": [3, 99], "targets": 30}
+    assert compare(folder / "ratings.csv", folder / "out", **options).computed == 3
+    return folder
+
+
+@pytest.fixture
+def run_again(run, small, tmp_path):
+    """Run where `SMALL` has run before: what it computed is not computed again."""
+    shutil.copytree(small / "out", tmp_path / "out")
+    return run
 
 
 def test_table_page_and_files(run, tmp_path):
@@ -39,7 +62,8 @@ def test_table_page_and_files(run, tmp_path):
     ]
 
 
-def test_json_goes_to_standard_output_and_nothing_else(run):
+def test_json_goes_to_standard_output_and_nothing_else(run_again):
+    run = run_again
     code, out, err = run(*SMALL, "--json", "-")
     assert (code, err) == (0, "")
     result = json.loads(out)
@@ -50,8 +74,8 @@ def test_json_goes_to_standard_output_and_nothing_else(run):
 
 
 @pytest.mark.parametrize("limit", [("--max-risk", 0.00001), ("--min-k", 50)])
-def test_no_answer_ends_with_1(run, limit):
-    code, out, _ = run(*SMALL, *limit)
+def test_no_answer_ends_with_1(run_again, limit):
+    code, out, _ = run_again(*SMALL, *limit)
     assert code == 1
     assert "no setting that was tried will do" in out
 
@@ -96,10 +120,10 @@ def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
     assert all(line[-1] in "┓┃┩│┘" and len(line) <= 80 for line in lines)
 
 
-def test_only_what_was_not_attacked_has_a_legend(run):
-    assert "Not attacked" not in run(*SMALL)[1]
+def test_only_what_was_not_attacked_has_a_legend(run_again):
+    assert "Not attacked" not in run_again(*SMALL)[1]
     rotated = ("ratings.csv", "--methods", "rotation", "--targets", 30, "-o", "other")
-    assert "Not attacked: the attacks do not undo the method" in run(*rotated)[1]
+    assert "Not attacked: the attacks do not undo the method" in run_again(*rotated)[1]
 
 
 def test_shares_come_with_their_intervals(run):
@@ -123,7 +147,8 @@ def test_shares_come_with_their_intervals(run):
 LOW_HIGH = ("low", "high")
 
 
-def test_what_counts_can_be_asked_for(run):
+def test_what_counts_can_be_asked_for(run_again):
+    run = run_again
     answers = {}
     for worth in ("both", "lists", "ratings"):
         code, out, _ = run(*SMALL, "--max-risk", 0.9, "--for", worth, "--json", "-")

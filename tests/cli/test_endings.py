@@ -3,6 +3,7 @@
 import importlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,12 +105,18 @@ class TestTerminated:
         _, err = process.communicate(timeout=60)
         return process.returncode, err
 
-    @pytest.fixture
-    def large(self, tmp_path, monkeypatch):
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def large_file(tmp_path_factory):
         """What takes about a second to anonymize and to write."""
+        file = tmp_path_factory.mktemp("large") / "large.parquet"
+        write_ratings(make_ratings(n_users=3_000, n_items=1_500, n_ratings=400_000), file)
+        return file
+
+    @pytest.fixture
+    def large(self, large_file, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        ratings = make_ratings(n_users=3_000, n_items=1_500, n_ratings=400_000)
-        write_ratings(ratings, "large.parquet")
+        shutil.copy(large_file, tmp_path)
         return tmp_path
 
     # Writing, to the layout that takes longest, is what lasts.

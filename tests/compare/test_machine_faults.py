@@ -8,6 +8,8 @@ from recveil.compare import cells, compare
 from recveil.datasets import make_ratings
 from recveil.errors import MachineError, RecveilError
 
+pytestmark = pytest.mark.usefixtures("evaluator")  # what is judged is no matter here
+
 RATINGS = make_ratings(n_users=30, n_items=20, n_ratings=300, seed=1)
 NO_SPACE = OSError(errno.ENOSPC, "No space left on device")
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -12,11 +13,15 @@ from recveil.release.manifest import COUNTS, Manifest
 LONGER = "activity>=40:1,activity<12:9,else:4"
 
 
-@pytest.fixture
-def card_of(invented, tmp_path):
+@pytest.fixture(scope="module")
+def card_of(invented, tmp_path_factory):
+    """Return how to get the card of an anonymizer's release, which is made once."""
+
+    @cache
     def write(anonymizer):
-        anonymizer.anonymize(invented).write(tmp_path / "out")
-        return (tmp_path / "out" / "README.md").read_text()
+        folder = tmp_path_factory.mktemp("card") / "out"
+        anonymizer.anonymize(invented).write(folder)
+        return (folder / "README.md").read_text()
 
     return write
 
