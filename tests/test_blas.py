@@ -94,3 +94,11 @@ def test_every_library_uses_one_thread_within():
     assert set(within.values()) == {1}
     assert before == after
     assert set(after.values()) == {2}
+
+
+def test_libraries_are_looked_for_once(monkeypatch):
+    with one_thread():
+        pass
+    monkeypatch.setattr(ThreadpoolController, "_load_libraries", lambda _: 1 / 0)
+    with one_thread():
+        pass

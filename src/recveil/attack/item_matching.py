@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from threadpoolctl import threadpool_limits
 
 from recveil.attack.item_side import ItemSide
+from recveil.blas import one_thread
 from recveil.brief import brief
 
 # The first round believes so many items, those with the most labels; each next one more.
@@ -80,7 +80,7 @@ def match_items(
     >>> bool((found.guess[side.items] == side.items).all())  # a table is like itself
     True
     """
-    with threadpool_limits(1, "blas"):  # the last bit of a sum can change which item is whose
+    with one_thread():  # the last bit of a sum can change which item is whose
         own = _own_cost(hidden, public)
         _fix(own, hidden, public, known or {})
         cost, matched = own, _assign(own)

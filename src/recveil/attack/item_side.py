@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from recveil.attack.released import ReleasedTable
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.ratings import Ratings, RatingScale
 
@@ -111,7 +111,7 @@ def _describe(
     centred = off - held * _mean_of_rows(off, held)
     spreads = np.sqrt((weights * centred**2).sum(0) / np.maximum((weights * held).sum(0), 1e-9))
     is_full = bool(held.mean() > _FULL)
-    with threadpool_limits(1, "blas"):  # the last bit of a sum can change which item is whose
+    with one_thread():  # the last bit of a sum can change which item is whose
         if is_full:
             counts = _outlying(off)
         alike = _correlation(centred * shares)

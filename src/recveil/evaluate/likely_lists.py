@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from recveil.attack import Candidates, find_residuals
 from recveil.attack.residuals import STARS
+from recveil.blas import one_thread
 from recveil.evaluate.list_makers import ListMaker, serve_ease
 from recveil.evaluate.recommender import Setting
 from recveil.evaluate.spectrum import Numbers, Spectrum, valued
@@ -88,7 +88,7 @@ def _likely_spectrum(table: TrainingTable) -> Spectrum | None:
     """Return the spectrum of what is likely rated; None if rows are not full ones of groups."""
     if table not in _FOUND:
         # A product split over threads may round differently.
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             rows = _likely_rows(table)
             told = None if rows is None else Spectrum.of_matrix(rows, table.scale, valued)
         _FOUND[table] = told

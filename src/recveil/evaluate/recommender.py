@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.evaluate.top_lists import list_items, ndcg, relevance_threshold, relevant_items
 from recveil.evaluate.training import (
     InnerSplit,
@@ -85,7 +85,7 @@ class Recommender(ABC):
         self.scale_, self.n_items_ = table.scale, table.n_items
         self.is_full_ = table.is_full
         # A product split over threads may round differently.
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             learning, self._serving, self.inner_rmse_ = self._choose(inner)
             self.inner_lists_ = self._rank(inner, learning)
             self._learnt = self._learn(table, learning)
@@ -104,7 +104,7 @@ class Recommender(ABC):
         Scores of a recommender that `rates` are ratings, not yet clipped to the scale: clipping
         would make the best of them equal.
         """
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             return self._serve(self._learnt, people, self._serving)
 
     @abstractmethod

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict import Padding
@@ -389,7 +389,7 @@ def _own_ratings(
 def _padded_rows(ratings: Ratings, padding: Padding, users: NDArray[Any]) -> NDArray[np.float32]:
     """Predict the users' rows, their own ratings over the predictions, shape (n, n_items)."""
     # One thread, so that the last bit does not depend on the machine.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         rows = padding.rows(users)
     at, row_of = _own_ratings(ratings, users)
     rows[row_of, ratings.indices[at]] = ratings.values[at]

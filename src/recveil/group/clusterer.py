@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.brief import BriefParameters
 from recveil.errors import RecveilError
 
@@ -81,7 +81,7 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
         rng = _generator(self.random_state)
         # A product split over threads may round differently, and one bit can move a row into
         # another group: with one thread the labels depend on the data and the seed alone.
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             labels = group(_fit_for_float32(rows), rng)
         self.labels_ = number_by_lowest_member(labels)
         self.n_groups_ = int(self.labels_.max()) + 1

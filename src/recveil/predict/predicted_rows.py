@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
@@ -111,7 +111,7 @@ class PredictedRows:
         directions = rng.standard_normal((self.n_items, _DIRECTIONS), dtype=np.float32)
         directions /= np.float32(np.sqrt(_DIRECTIONS))
         middle = np.float32((self.scale.low + self.scale.high) / 2)
-        with threadpool_limits(1, user_api="blas"):  # the last bit can change who is in which group
+        with one_thread():  # the last bit can change who is in which group
             return np.concatenate([(self.tile(b, items) - middle) @ directions for b in blocks])
 
 
