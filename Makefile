@@ -10,8 +10,12 @@ demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
 
 # Two workers share the cores: threads of linear algebra, which wait in circles, would only cost time.
+# What each of them would compile is compiled before, and programs that tests start find it, too.
+test: export PYTHONDONTWRITEBYTECODE =
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)  ## All tests, doctests included
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/python tests/compile_kernels.py
+	$(BIN)/pytest -n 2 --dist worksteal
 
 torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
 	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))
