@@ -17,7 +17,7 @@ import recveil
 SOURCE = Path(recveil.__file__).parent
 # A package imports packages of lower floors only; none of the same floor.
 FLOORS = {
-    **dict.fromkeys(["errors", "brief", "compiled", "lifeline", "threads"], 0),
+    **dict.fromkeys(["errors", "brief", "compiled", "lifeline", "normal", "threads"], 0),
     **dict.fromkeys(["ahead", "bits", "blas", "charts", "databases", "devices", "folders"], 1),
     **dict.fromkeys(["locks", "memory", "progress"], 1),
     **dict.fromkeys(["beside", "decoding", "ratings"], 2),

@@ -99,3 +99,31 @@ def test_importing_recveil_loads_nothing_until_it_is_asked():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines() == ["[]", "['recveil.errors']"], done.stderr
+
+
+HEAVY = [
+    "numba",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "altair",
+    "vl_convert",
+    "pandas",
+    "jinja2",
+    "pooch",
+]
+
+
+@pytest.mark.parametrize("lines", [[], ["--help"], ["verify", "--help"], ["anonymize", "--help"]])
+def test_help_comes_before_any_large_library_is_loaded(lines):
+    """Who types half a command waits for what it shows."""
+    program = (
+        "import contextlib, io, sys, recveil\n"
+        f"if {lines}:\n"
+        "    from recveil.cli import main\n"
+        "    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        f"        main({lines})\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr

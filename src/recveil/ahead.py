@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-from numba import config
-
+from recveil.compiled import usual_threads
 from recveil.threads import refuse_without_room
 
 T = TypeVar("T")
@@ -17,7 +16,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
 
     It pays where both spend their time outside the interpreter's lock: hashing, compressing,
     compiled kernels. At most one step waits. An error comes out where its step would have come.
-    Where numba may use one thread alone, there is no second one.
+    Where kernels have one thread alone, there is no second one.
 
     Parameters
     ----------
@@ -28,7 +27,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
     >>> list(ahead(number**2 for number in range(4)))
     [0, 1, 4, 9]
     """
-    if config.NUMBA_NUM_THREADS == 1:
+    if usual_threads() == 1:
         yield from steps
         return
     iterator = iter(steps)

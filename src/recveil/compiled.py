@@ -1,24 +1,38 @@
-"""compiled: numba's compiler, with the results kept on disk where there is a place for them."""
+"""compiled: numba's compiler, with the results kept on disk where there is a place for them.
 
+Whoever only checks releases may leave numba out: then kernels run as plain Python, with the same
+results, and slower where tables are large.
+"""
+
+import functools
 import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from numba import njit
-from numba.core.bytecode import FunctionIdentity
-from numba.misc.appdirs import user_cache_dir
+import numpy as np
+
+try:
+    from numba import config, njit
+    from numba.core.bytecode import FunctionIdentity
+    from numba.misc.appdirs import user_cache_dir
+except ModuleNotFoundError as missing:
+    if missing.name != "numba":  # it is there, and broken
+        raise
+    HAS_COMPILER = False
+else:
+    HAS_COMPILER = True
 
 _ONE_AT_A_TIME = RLock()
 # Numba tells helpers of one name apart, such as those that sort and those that only say in which
 # order, by a count that begins anew in each process. So of two kernels that were kept by two
 # processes, one was given the other's helper, and its results were silently wrong
 # (github.com/numba/numba/issues/10486). A number by chance is nobody else's, forks included.
-FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 96), None)
+if HAS_COMPILER:
+    FunctionIdentity._unique_ids = iter(functools.partial(secrets.randbits, 96), None)
 # What was kept when helpers were still counted is not used again.
 _NAMING = "helpers are named by chance"
 
@@ -45,6 +59,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        if not HAS_COMPILER:
+            return _as_it_is(kernel)
         if _leads_to_the_current_folder():
             return njit(nogil=True, **options)(kernel)
         try:
@@ -57,6 +73,28 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         return found
 
     return decorate
+
+
+def usual_threads() -> int:
+    """Return how many threads share the work of a kernel, unless fewer are asked for.
+
+    Examples
+    --------
+    >>> usual_threads() >= 1
+    True
+    """
+    return int(config.NUMBA_NUM_THREADS) if HAS_COMPILER else 1
+
+
+def _as_it_is(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel as Python runs it; numbers that overflow begin anew, as compiled ones do."""
+
+    @functools.wraps(kernel)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return kernel(*arguments)
+
+    return run
 
 
 def _leads_to_the_current_folder() -> bool:

@@ -138,10 +138,16 @@ class TestSupports:
         # Class a twice; b has a's items with other labels; c's items come in another order.
         supports.add([b"a", b"b"], [0, 2, 4], [0, 3, 0, 3])
         supports.add([b"a", b"c", b"d"], [0, 2, 4, 5], [0, 3, 3, 0, 1])
-        assert supports.matrix(5).toarray().tolist() == [[1, 0, 0, 1, 0], [0, 1, 0, 0, 0]]
+        rows = supports.rows(5)
+        assert (rows.indptr.tolist(), rows.indices.tolist(), rows.n_items) == (
+            [0, 2, 3],
+            [0, 3, 1],
+            5,
+        )
         assert supports.n_groups.tolist() == [3, 1]
 
-    def test_nothing_collected_is_a_matrix_without_rows(self):
+    def test_nothing_collected_is_no_row(self):
         supports = Supports()
-        assert supports.matrix().shape == (0, 0)
-        assert check_diversity(supports.matrix(), 2, 3, supports.n_groups).holds
+        rows = supports.rows()
+        assert (rows.lengths.size, rows.n_items) == (0, 0)
+        assert check_diversity(rows, 2, 3, supports.n_groups).holds

@@ -45,6 +45,15 @@ VERBS = (
     *(convert, generate, config, workbench),
 )
 
+# What a checker's install may leave out, by the names of the modules.
+_LEFT_OUT = {
+    "altair": "altair",
+    "numba": "numba",
+    "pooch": "pooch",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+}
 _READ_NOTHING = (demo, selftest, generate, config, workbench)
 
 
@@ -159,6 +168,12 @@ def _told(error: Exception) -> str:
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
+    if isinstance(error, ModuleNotFoundError) and error.name in _LEFT_OUT:
+        lacking = _LEFT_OUT[error.name]
+        return (
+            f"{lacking} is not installed; verify can do without it, this cannot; install it, such "
+            f"as with pip install {lacking}"
+        )
     # Code 1 says that a claim does not hold, so a fault of ours must not end with it.
     if "RECVEIL_TRACEBACK" in os.environ:
         traceback.print_exception(error)

@@ -102,12 +102,11 @@ def _run(arguments: list[str] | None) -> NoReturn:
 
 def _take_working_space() -> None:
     """Let libraries take now what some of them would else wait for without end."""
-    from numba import config
-
     from recveil.blas import take_working_space
+    from recveil.compiled import usual_threads
 
     # Threads that share a work, and who waits for them or makes the next step.
-    n_threads = config.NUMBA_NUM_THREADS
+    n_threads = usual_threads()
     take_working_space(1 if n_threads == 1 else n_threads + 1)
 
 

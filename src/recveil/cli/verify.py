@@ -63,7 +63,13 @@ def verify(
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """
     from recveil.cli.show import show_links, show_not_covered, show_verification, write_json
+    from recveil.compiled import HAS_COMPILER
     from recveil.verify import verify
+
+    if not HAS_COMPILER:
+        typer.echo(
+            "numba is not installed: the verdict is the same; large tables take longer", err=True
+        )
 
     asked: dict[str, Any] = {
         "k": k,

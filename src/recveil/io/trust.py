@@ -5,11 +5,10 @@ import math
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
@@ -23,6 +22,9 @@ from recveil.io.recognizing import split_line
 from recveil.io.watched import watched_text
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.plain_types import python_values
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # A pair and its value, as Python keeps them.
 _A_ROW = 250
@@ -51,7 +53,7 @@ class StatedTrust(NamedTuple):
         How many such users there are.
     """
 
-    links: sparse.csr_array
+    links: "sparse.csr_array"
     n_ignored: int
     n_unknown: int
 
@@ -109,6 +111,8 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
             values[position[pair[0]], position[pair[1]]] = value
     if not values and not n_ignored:
         raise RecveilError(f"{path.name}: the file is empty; expected lines such as 'ann ben 1'")
+    from scipy import sparse
+
     pairs = np.array(list(values), dtype=np.int64).reshape(-1, 2)
     trust = np.array(list(values.values()), dtype=np.float64)
     shape = (len(position), len(position))

@@ -1,11 +1,11 @@
 """Sparse matrices, and data sets of other libraries, as columns; none of these is imported."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -58,6 +58,7 @@ def data_set_of(source: Any) -> DataSet | None:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> taken = data_set_of(sparse.csr_array([[0, 4.5], [3, 0]]))
     >>> [list(map(float, taken.columns[name])) for name in ("row", "column", "rating")]
     [[0.0, 1.0], [1.0, 0.0], [4.5, 3.0]]
@@ -71,6 +72,7 @@ def is_data_set(source: Any) -> bool:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> is_data_set(sparse.eye_array(2)), is_data_set([1, 2])
     (True, False)
     """
@@ -78,7 +80,9 @@ def is_data_set(source: Any) -> bool:
 
 
 def _taker_of(source: Any) -> Callable[[Any], DataSet] | None:
-    if sparse.issparse(source):
+    # Who has a matrix of scipy has loaded it; nobody else needs to.
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(source):
         return _of_matrix
     for names, take in _BY_WHAT_THEY_HAVE:
         if all(hasattr(source, name) for name in names):

@@ -3,12 +3,11 @@
 import hashlib
 import warnings
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from recveil.brief import html_line
 from recveil.errors import RecveilError
@@ -21,6 +20,9 @@ from recveil.ratings.frame import table_from_columns
 from recveil.ratings.framed import frame_columns
 from recveil.ratings.scale import LIKES, RatingScale, refuse_off_scale
 from recveil.ratings.worded import labels_of
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 class Ratings:
@@ -282,11 +284,13 @@ class Ratings:
         return _read_only(np.bincount(self.indices, minlength=self.n_items))
 
     @property
-    def csr(self) -> sparse.csr_array:
+    def csr(self) -> "sparse.csr_array":
         """The ratings as a scipy matrix, users × items, float32, sharing memory.
 
         A rating of 0 is stored like any other; do not call ``eliminate_zeros`` on it.
         """
+        from scipy import sparse
+
         shape = (self.n_users, self.n_items)
         return sparse.csr_array((self.values, self.indices, self.indptr), shape=shape, copy=False)
 
@@ -359,14 +363,10 @@ class Ratings:
         for name, length in lengths.items():
             if length != n:
                 raise RecveilError(f"{name}: expected {n} numbers, one a rating, got {length}")
-        if (
-            self.indptr.size != self.n_users + 1
-            or tuple(self.indptr[[0, -1]]) != (0, n)
-            or (np.diff(self.indptr) < 0).any()
-        ):
-            raise RecveilError(
-                f"indptr: expected {self.n_users + 1} numbers that rise from 0 to {n}"
-            )
+        n_ends = self.n_users + 1
+        rises = self.indptr.size == n_ends and (np.diff(self.indptr) >= 0).all()
+        if not rises or tuple(self.indptr[[0, -1]]) != (0, n):
+            raise RecveilError(f"indptr: expected {n_ends} numbers that rise from 0 to {n}")
         self._check_items()
         refuse_off_scale(self.values, self.scale, lambda at: f"rating at position {at}")
 

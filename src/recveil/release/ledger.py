@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from scipy.special import erfcx, ndtr, ndtri
-
 from recveil.brief import brief
 from recveil.errors import RecveilError, listed, named_twice, quoted
+from recveil.normal import point_at, share_below, tail_over_density
 
 _NAME = re.compile(r"[a-z][a-z -]{0,39}")
 _WHAT = re.compile(r"[ -~]{1,200}")
@@ -245,10 +244,11 @@ def delta_left(delta: float, threshold_delta: float) -> float:
 def delta_of(mu: float, epsilon: float) -> float:
     """Return the delta that a query of some price keeps for an epsilon.
 
-    By Balle & Wang (2018), Theorem 8, it is ``ndtr(-t) - exp(epsilon) ndtr(-t - mu)`` with
-    ``t = epsilon / mu - mu / 2``. As ``exp(epsilon)`` is beyond all numbers where epsilon is large,
-    it is written as the normal density at t times a difference of two ratios, each the upper tail
-    over the density: no number in it is large.
+    By Balle & Wang (2018), Theorem 8, it is ``below(-t) - exp(epsilon) below(-t - mu)`` with
+    ``t = epsilon / mu - mu / 2``, where ``below`` is the share of the normal distribution below a
+    point. As ``exp(epsilon)`` is beyond all numbers where epsilon is large, it is written as the
+    normal density at t times a difference of two ratios, each the upper tail over the density: no
+    number in it is large.
 
     Parameters
     ----------
@@ -267,8 +267,8 @@ def delta_of(mu: float, epsilon: float) -> float:
     t = epsilon / mu - mu / 2
     density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
     if t <= 0:
-        return float(ndtr(-t)) - density * _tail_over_density(t + mu)
-    return density * (_tail_over_density(t) - _tail_over_density(t + mu))
+        return share_below(-t) - density * tail_over_density(t + mu)
+    return density * (tail_over_density(t) - tail_over_density(t + mu))
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -288,17 +288,12 @@ def epsilon_of(mu: float, delta: float) -> float:
     >>> round(epsilon_of(1.0, 1e-5), 3)
     4.377
     """
-    low, high = 0.0, max(0.0, mu * mu / 2 - mu * float(ndtri(delta))) * _ROUNDED_UP + _ABOVE
+    low, high = 0.0, max(0.0, mu * mu / 2 - mu * point_at(delta)) * _ROUNDED_UP + _ABOVE
     if delta_of(mu, 0.0) * _ROUNDED_UP <= delta:
         return 0.0
     while (middle := (low + high) / 2) not in (low, high):  # delta falls as epsilon rises
         low, high = (low, middle) if delta_of(mu, middle) <= delta else (middle, high)
     return high * _ROUNDED_UP + _ABOVE
-
-
-def _tail_over_density(x: float) -> float:
-    """Return the normal distribution's upper tail beyond x over its density there."""
-    return math.sqrt(math.pi / 2) * float(erfcx(x / math.sqrt(2)))
 
 
 def _exactly(content: object, names: list[str], where: str) -> Mapping[str, Any]:

@@ -6,17 +6,19 @@ people are drawn, and its ledger is what the promise follows from.
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
-from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query
 from recveil.release.synthetic_queries import LedgerQuery, queries_of, sums_of_item
 from recveil.release.told_claim import claim_of_json
+
+if TYPE_CHECKING:
+    from recveil.ratings import RatingScale
 
 # A scale with more levels is told in so many bins.
 MOST_LEVELS = 21
@@ -49,11 +51,12 @@ _BINS = 24
 _MEANS, _KINDS = 2, 3
 
 
-def label_levels(scale: RatingScale) -> NDArray[np.float64]:
+def label_levels(scale: "RatingScale") -> NDArray[np.float64]:
     """Return the levels that ratings are counted at: all, or `MOST_LEVELS` evenly spread ones.
 
     Examples
     --------
+    >>> from recveil.ratings import RatingScale
     >>> label_levels(RatingScale(1, 5, 1))
     array([1., 2., 3., 4., 5.])
     >>> label_levels(RatingScale(0, 100, 1)).size
@@ -64,11 +67,12 @@ def label_levels(scale: RatingScale) -> NDArray[np.float64]:
     return np.linspace(scale.low, scale.high, MOST_LEVELS)
 
 
-def tenths_of(scale: RatingScale) -> float:
+def tenths_of(scale: "RatingScale") -> float:
     """Return the step of labels in tenths: of the scale's step, or of a twentieth of its range.
 
     Examples
     --------
+    >>> from recveil.ratings import RatingScale
     >>> tenths_of(RatingScale(1, 5, 1)), tenths_of(RatingScale(0, 10))
     (0.1, 0.05)
     """
@@ -78,11 +82,12 @@ def tenths_of(scale: RatingScale) -> float:
     return float(f"{step / 10:.12g}") or 1.0
 
 
-def step_of_drawn(scale: RatingScale, *, whole: bool) -> float:
+def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
     """Return the step of drawn labels: the scale's own, if there is one and they are whole; tenths.
 
     Examples
     --------
+    >>> from recveil.ratings import RatingScale
     >>> stars = RatingScale(1, 5, 1)
     >>> step_of_drawn(stars, whole=True), step_of_drawn(stars, whole=False)
     (1.0, 0.1)
@@ -122,6 +127,8 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     number : int
         That of its format.
     """
+    from recveil.ratings import RatingScale  # with it comes pyarrow, which takes a moment
+
     scale = RatingScale.from_json(manifest["scale"])
     claim = claim_of_json(manifest)
     ledger, likes = claim.ledger, of_likes(manifest["settings"])
@@ -190,7 +197,7 @@ def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) ->
         )
 
 
-def _problems_of_labels(settings: Mapping[str, Any], scale: RatingScale) -> Iterator[str]:
+def _problems_of_labels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
     """Say which numbers of how people rate are none."""
     cuts, spreads = (_numbers_of(settings, name) for name in ("cuts", "spreads"))
     if cuts is None or spreads is None:
@@ -266,7 +273,7 @@ def _items_asked(ledger: Ledger, *, likes: bool) -> int:
 
 
 def _problems_of_ledger(
-    ledger: Ledger, asked: list[LedgerQuery], manifest: Mapping[str, Any], scale: RatingScale
+    ledger: Ledger, asked: list[LedgerQuery], manifest: Mapping[str, Any], scale: "RatingScale"
 ) -> Iterator[str]:
     """Say where a ledger holds other queries than were asked."""
     expected, catalogue = [query.name for query in asked], manifest["settings"].get("catalogue")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
+from recveil.normal import point_at, share_below
 from recveil.release.claim import Claim, claim_kind
 from recveil.release.ledger import Ledger, delta_of, epsilon_of
 
@@ -107,8 +107,8 @@ def bounds_of(claim: Claim) -> dict[str, float]:
         "delta_of_two": delta
         if exactly
         else min(1.0, delta * (1 + math.exp(min(claim.epsilon, _LARGEST_EXPONENT)))),
-        "most_auc": min(1.0, float(ndtr(mu / math.sqrt(2))) + more),
-        "most_recognized": min(1.0, float(ndtr(ndtri(0.05) + mu)) + more),
+        "most_auc": min(1.0, share_below(mu / math.sqrt(2)) + more),
+        "most_recognized": min(1.0, share_below(point_at(0.05) + mu) + more),
     }
 
 

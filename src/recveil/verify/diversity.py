@@ -5,12 +5,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from recveil.bits import count_bits
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
+from recveil.verify.item_rows import ItemRows
 
 # Sets of three items are counted one by one; this many additions or words of 64 groups take a few
 # minutes.
@@ -57,7 +57,7 @@ def check_diversity(
 
     Parameters
     ----------
-    support : sparse or dense matrix, shape (n_rows, n_items)
+    support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
         Row g has an entry for each item of group g. A stored zero is an entry.
     b : {1, 2, 3}
         Items in a set.
@@ -139,45 +139,35 @@ def check_parameters(b: int, l: int) -> None:  # noqa: E741
 class _Table(NamedTuple):
     """Rows with their weights; the columns are the items in use, from the rarest on."""
 
-    rows: Any  # csr_array
+    rows: ItemRows
     weights: NDArray[np.int64]
     items: NDArray[np.int64]
     supports: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Any, weights: NDArray[np.int64]) -> Self:
-        lengths = np.diff(rows.indptr)
+    def of(cls, rows: ItemRows, weights: NDArray[np.int64]) -> Self:
         supports = np.bincount(
-            rows.indices, weights=np.repeat(weights, lengths), minlength=rows.shape[1]
+            rows.indices, weights=weights[rows.row_of], minlength=rows.n_items
         ).astype(np.int64)
         items = np.argsort(supports, kind="stable")
         items = items[np.count_nonzero(supports == 0) :]
-        place = np.zeros(rows.shape[1], np.int32)
-        place[items] = np.arange(items.size, dtype=np.int32)
-        ordered = sparse.csr_array(
-            (rows.data, place[rows.indices], rows.indptr), shape=(rows.shape[0], items.size)
-        )
-        ordered.sort_indices()
-        return cls(ordered, weights, items, supports[items])
+        place = np.zeros(rows.n_items, np.int64)
+        place[items] = np.arange(items.size)
+        return cls(rows.renamed(place, items.size), weights, items, supports[items])
 
     def beside(self, item: int, holders: NDArray[Any]) -> Self:
         """Return the rows that hold the item, with the more frequent items only."""
-        rows = self.rows[holders]
-        kept = rows.indices > item
-        indptr = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-        later = sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape)
-        return self.of(later, self.weights[holders])
+        rows = self.rows.take(holders)
+        return self.of(rows.only(rows.indices > item), self.weights[holders])
 
 
-def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[Any, NDArray[np.int64]]:
-    # A copy, because summing duplicates and sorting would change the caller's matrix.
-    rows = sparse.csr_array(support, copy=True)
-    rows.sum_duplicates()
-    rows.data = np.ones(rows.indices.size, np.int8)
-    weights = np.ones(rows.shape[0], np.int64) if n_groups is None else np.asarray(n_groups)
-    if weights.shape != (rows.shape[0],) or (weights < 1).any():
+def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[ItemRows, NDArray[np.int64]]:
+    rows = ItemRows.of(support)
+    n_rows = rows.indptr.size - 1
+    weights = np.ones(n_rows, np.int64) if n_groups is None else np.asarray(n_groups)
+    if weights.shape != (n_rows,) or (weights < 1).any():
         raise RecveilError(
-            f"n_groups: expected a number of at least 1 for each of {rows.shape[0]} rows, "
+            f"n_groups: expected a number of at least 1 for each of {n_rows} rows, "
             f"got shape {weights.shape}; leave it out to count each row as one group"
         )
     return rows, weights.astype(np.int64)
@@ -203,13 +193,12 @@ def _count_sets(table: _Table, b: int, least: int) -> tuple[NDArray[np.int64], t
 def _count_pairs(table: _Table, least: int, state: NDArray[np.int64]) -> None:
     """Count all pairs of the table into the state; the rarest pair is given in its columns."""
     rows = table.rows
-    lengths = np.diff(rows.indptr)
     n_words = -(-int(table.weights.sum()) // 64)
     through_rows = np.bincount(
-        rows.indices, weights=np.repeat(lengths, lengths), minlength=rows.shape[1]
+        rows.indices, weights=rows.lengths[rows.row_of], minlength=rows.n_items
     )
-    by_bits = through_rows > np.arange(rows.shape[1])[::-1] * n_words
-    columns = rows.tocsc()
+    by_bits = through_rows > np.arange(rows.n_items)[::-1] * n_words
+    columns = rows.columns()
     bits = np.empty((0, 0), np.uint64)
     if by_bits.any():
         starts = np.cumsum(table.weights) - table.weights
@@ -224,7 +213,7 @@ def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple
     """Count the pairs in the rows of each item into the state; return the rarest triple."""
     _refuse_if_too_many(table, least)
     n_items, n = table.items.size, int(table.weights.sum())
-    columns = table.rows.tocsc()
+    columns = table.rows.columns()
     example: tuple[Any, ...] = ()
     for item in range(n_items - 2):
         smallest = state[_SMALLEST]
@@ -243,12 +232,13 @@ def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple
 
 def _refuse_if_too_many(table: _Table, least: int) -> None:
     """Estimate the steps that triples will take, and refuse beyond the limit."""
-    n_items, n = table.items.size, int(table.weights.sum())
-    squares = np.diff(table.rows.indptr).astype(np.float64) ** 2
-    through_rows = table.rows.T.astype(np.float64) @ squares / 2
+    rows, n_items, n = table.rows, table.items.size, int(table.weights.sum())
+    squares = rows.lengths.astype(np.float64)[rows.row_of] ** 2
+    through_rows = np.bincount(rows.indices, squares, minlength=n_items) / 2
     by_bits = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
     # The first triple's count is known to all the others.
-    smallest = max(least, int((np.diff(table.rows[:, :3].indptr) == 3) @ table.weights))
+    with_three = rows.only(rows.indices < 3).lengths == 3
+    smallest = max(least, int(with_three @ table.weights))
     spared = 3 * table.supports - 2 * n >= smallest
     steps = np.minimum(through_rows, by_bits)[~spared].sum()
     if steps > MOST_STEPS:

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from recveil.brief import brief
 from recveil.errors import RecveilError
+from recveil.verify.item_rows import ItemRows
 
 # Halvings of [0, 1] that leave an interval below float64's resolution there.
 _HALVINGS = 60
@@ -194,7 +194,7 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
 
     Parameters
     ----------
-    support : sparse or dense matrix, shape (n_groups, n_items)
+    support : ItemRows, or sparse or dense matrix, shape (n_groups, n_items)
         Row g has an entry for each item of group g. A stored zero is an entry.
     sizes : array-like of int, shape (n_groups,)
         Members of each group, at least 1.
@@ -224,19 +224,17 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
     >>> shares.lowest, shares.likely.round(4), shares.highest
     (array([0.25]), array([0.2929]), array([0.5]))
     """
-    table = sparse.csr_array(support, copy=True)
-    table.sum_duplicates()
+    rows = ItemRows.of(support)
+    n_groups = rows.indptr.size - 1
     members = np.asarray(sizes)
-    if members.shape != (table.shape[0],) or not members.size or not (members >= 1).all():
+    if members.shape != (n_groups,) or not members.size or not (members >= 1).all():
         raise RecveilError(
-            f"sizes: expected a number of at least 1 for each of {table.shape[0]} groups, and at "
+            f"sizes: expected a number of at least 1 for each of {n_groups} groups, and at "
             f"least one group; got shape {members.shape}"
         )
-    n_users, lengths = members.sum(), np.diff(table.indptr)
-    held = np.bincount(table.indices, minlength=table.shape[1])
-    people = np.bincount(
-        table.indices, weights=np.repeat(members, lengths), minlength=table.shape[1]
-    )
+    n_users = members.sum()
+    held = np.bincount(rows.indices, minlength=rows.n_items)
+    people = np.bincount(rows.indices, weights=members[rows.row_of], minlength=rows.n_items)
     return ItemShares(held / n_users, _expected_to_be_held(held, members), people / n_users)
 
 
@@ -245,7 +243,7 @@ def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None
 
     Parameters
     ----------
-    support : sparse or dense matrix, shape (n_groups, n_items)
+    support : ItemRows, or sparse or dense matrix, shape (n_groups, n_items)
         Row g has an entry for each item of group g.
     sizes : array-like of int, shape (n_groups,)
         Members of each group.
@@ -268,12 +266,12 @@ def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None
     array([[0.526, 0.369],
            [1.   , 1.   ]])
     """
-    members = np.asarray(sizes)
-    p = item_shares(support, members).likely if share is None else np.asarray(share)
+    rows, members = ItemRows.of(support), np.asarray(sizes)
+    p = item_shares(rows, members).likely if share is None else np.asarray(share)
     distinct, which = np.unique(members, return_inverse=True)
-    rows = sparse.csr_array(support).astype(bool).astype(np.int64)
-    of_size = sparse.csr_array((np.ones(which.size, np.int64), (np.arange(which.size), which)))
-    groups = (rows.T @ of_size).toarray()
+    cells = rows.indices * distinct.size + which[rows.row_of]
+    groups = np.bincount(cells, minlength=rows.n_items * distinct.size)
+    groups = groups.reshape(rows.n_items, distinct.size)
     return link_existence(p[:, None], distinct, groups * distinct)
 
 

@@ -122,7 +122,7 @@ def check_published(
     violations += classes.below(required, file.locate, file.what)
     diversity = None
     if wanted[1] > 1:
-        diversity = check_diversity(supports.matrix(), *wanted, supports.n_groups)
+        diversity = check_diversity(supports.rows(), *wanted, supports.n_groups)
         violations += _rare_sets(diversity, file)
     violations += wrong_classes(folder, own, file)
     violations += wrong_counts(manifest, counted(own, file))
@@ -205,7 +205,7 @@ def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
         return None
     places = np.array(list(supports.place_of.values()))
     sizes = np.array([classes.people[digest] for digest in supports.place_of])
-    return links_of_rows(supports.matrix()[places], sizes)
+    return links_of_rows(supports.rows().take(places), sizes)
 
 
 def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]:

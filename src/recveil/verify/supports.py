@@ -1,11 +1,11 @@
 """Supports: which items each published class holds, collected block by block."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+
+from recveil.verify.item_rows import ItemRows
 
 
 class Supports:
@@ -18,9 +18,8 @@ class Supports:
     >>> supports = Supports()
     >>> supports.add([b"x", b"y"], indptr=[0, 2, 4], items=[0, 2, 0, 2])
     >>> supports.add([b"x", b"z"], indptr=[0, 2, 3], items=[0, 2, 1])  # x is no new class
-    >>> supports.matrix().toarray(), supports.n_groups
-    (array([[1, 0, 1],
-           [0, 1, 0]], dtype=int8), array([2, 1]))
+    >>> supports.rows().indptr, supports.rows().indices, supports.n_groups
+    (array([0, 2, 3]), array([0, 2, 1]), array([2, 1]))
     """
 
     def __init__(self) -> None:
@@ -58,15 +57,17 @@ class Supports:
         """How many classes have each row's items, shape (n_rows,)."""
         return np.array(self._counts, dtype=np.int64)
 
-    def matrix(self, n_items: int | None = None) -> Any:
-        """Return the distinct rows as a `scipy.sparse.csr_array` of int8, shape (n_rows, n_items).
+    def rows(self, n_items: int | None = None) -> ItemRows:
+        """Return the distinct rows.
 
-        `n_items` is one more than the largest number seen, if not given.
+        Parameters
+        ----------
+        n_items : int, optional
+            One more than the largest number seen, if not given.
         """
         rows = [np.empty(0, np.int32), *self._rows]
         indptr = np.cumsum([row.size for row in rows], dtype=np.int64)
-        indices = np.concatenate(rows)
+        indices = np.concatenate(rows).astype(np.int64)
         if n_items is None:
             n_items = int(indices.max(initial=-1)) + 1
-        data = np.ones(indices.size, np.int8)
-        return sparse.csr_array((data, indices, indptr), shape=(len(self._rows), n_items))
+        return ItemRows(indptr, indices, n_items)

@@ -83,7 +83,7 @@ def check_table(
     if l > 1:
         supports = Supports()
         supports.add(digests, records.indptr, records.indices)
-        diversity = check_diversity(supports.matrix(), b, l, supports.n_groups)
+        diversity = check_diversity(supports.rows(), b, l, supports.n_groups)
         if not diversity.holds:
             problem = (
                 f"{diversity.below:,} of {diversity.sets:,} sets of b = {b} items stand in fewer "
