@@ -49,8 +49,10 @@ CHAPTERS = {
         *("reliability", "architecture", "explanation/security"),
     ),
 }
-# What scikit-learn adds to every grouping, in words that link to its own site.
-OF_SKLEARN = "set_fit_request, set_predict_request, set_score_request, get_metadata_routing"
+# What scikit-learn adds to every grouping, in words that link to its own site; and what another
+# package of those below tells of.
+LEFT_OUT = "set_fit_request, set_predict_request, set_score_request, get_metadata_routing"
+TOLD_ELSEWHERE = {"anonymize": "Release"}
 # What others import; a package's own page tells of its smaller modules.
 PACKAGES = (
     *("ratings", "io", "inspect", "audit", "anonymize", "verify", "evaluate", "compare"),
@@ -121,7 +123,8 @@ def functions_page() -> str:
     for package in PACKAGES:
         lines += [f"## recveil.{package}", "", "```{eval-rst}"]
         lines += [f".. automodule:: recveil.{package}", "   :members:", "   :imported-members:"]
-        lines += [f"   :exclude-members: {OF_SKLEARN}", "```", ""]
+        without = ", ".join(filter(None, [LEFT_OUT, TOLD_ELSEWHERE.get(package)]))
+        lines += [f"   :exclude-members: {without}", "```", ""]
     return "\n".join(lines)
 
 

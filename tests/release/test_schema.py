@@ -1,0 +1,146 @@
+"""docs/reference/release.schema.json: every release has this shape, and nothing else has."""
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from recveil.anonymize import anonymize
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import FORMATS
+from recveil.release.registry import all_methods
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
+SCHEMA = json.loads(PAGE.read_text("utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+EPSILON = {"epsilon": 20.0, "catalogue": "as-rated"}
+# Each way to a release, by what tells it from the others: what is rated, and the options.
+RELEASES = {
+    "padded": ("ratings", {"k": 3}),
+    "predictions alone": ("ratings", {"k": 3, "labels": "model"}),
+    "csv of everybody": ("ratings", {"k": 3, "layout": "users", "file_format": "csv"}),
+    "simple and diverse": ("ratings", {"k": 3, "homogenize": "simple", "b": 1, "l": 2}),
+    "levels": ("ratings", {"k": 3, "privacy_levels": "activity<12:5,else:3"}),
+    "hidden items": ("ratings", {"k": 3, "hide_items": True}),
+    "k-coRating": ("ratings", {"k": 3, "method": "k-corating"}),
+    "protected": ("ratings", {"k": 3, "method": "k-corating", "protect": "mean"}),
+    "trust": ("ratings", {"k": 3, "method": "k-corating", "fill": "trust"}),
+    "sparse": ("ratings", {"k": 3, "method": "sparse"}),
+    "a continuous scale": ("continuous", {"k": 3}),
+    "formulas": ("formulas", {"k": 3}),
+    "drawn": ("ratings", EPSILON),
+    "a model": ("ratings", EPSILON | {"layout": "model"}),
+    "exact sums": ("ratings", {"epsilon": "none", "catalogue": "as-rated"}),
+    "likes, k-coRating": ("likes", {"k": 3, "method": "k-corating"}),
+    "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),
+    "likes, drawn": ("likes", EPSILON),
+    "words with an order": ("ordered", {"k": 3}),
+    "words": ("words", {"k": 3, "method": "words"}),
+}
+
+
+def tables() -> dict[str, Ratings]:
+    made = make_ratings(60, 24, 700, seed=2)
+    four = make_ratings(60, 24, 700, seed=2, scale=RatingScale(1, 4, 1))
+    users = made.user_positions()
+    named = [f"=item({item})" for item in made.indices]
+    return {
+        "ratings": made,
+        "continuous": Ratings.from_columns(
+            users, made.indices, made.values, scale=RatingScale(1, 5, None)
+        ),
+        "formulas": Ratings.from_columns(users, named, made.values, scale=made.scale),
+        "likes": made.as_likes(),
+        "ordered": four.with_scale(RatingScale.of_words("no,well,yes,oh")),
+        "words": four.with_scale(RatingScale.of_words("a,b,c,d", ordered=False)),
+    }
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What release.json says, of each kind of release."""
+    folder, rated = tmp_path_factory.mktemp("schema"), tables()
+    for number, (table, options) in enumerate(RELEASES.values()):
+        anonymize(rated[table], folder / str(number), **options)
+    return {
+        name: json.loads((folder / str(number) / "release.json").read_text("utf-8"))
+        for number, name in enumerate(RELEASES)
+    }
+
+
+def objects(value, path=()):
+    """Yield where objects stand in what a release says."""
+    if isinstance(value, dict):
+        yield path
+        for key, inner in value.items():
+            yield from objects(inner, (*path, key))
+    if isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from objects(inner, (*path, number))
+
+
+def at(value, path):
+    for step in path:
+        value = value[step]
+    return value
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_release_has_this_shape(told, name):
+    VALIDATOR.validate(told[name])
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_nothing_can_be_added_anywhere(told, name):
+    """What a key of somebody's own says could tell who somebody is."""
+    for path in objects(told[name]):
+        changed = copy.deepcopy(told[name])
+        at(changed, path)["added"] = 1
+        assert not VALIDATOR.is_valid(changed), path
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_nothing_can_be_left_out(told, name):
+    optional = {"formulas", "rare_items", "rare_labels", "labels", "items", "trust"}
+    for path in objects(told[name]):
+        for key in set(at(told[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
+            changed = copy.deepcopy(told[name])
+            del at(changed, path)[key]
+            is_optional = path == ("settings",) and key == "label_step"
+            assert is_optional or not VALIDATOR.is_valid(changed), (path, key)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_no_value_can_be_of_another_kind(told, name):
+    for path in objects(told[name]):
+        for key in at(told[name], path):
+            changed = copy.deepcopy(told[name])
+            at(changed, path)[key] = [["other"]]
+            assert not VALIDATOR.is_valid(changed), (path, key)
+
+
+def test_every_method_and_every_format_that_is_written_is_described(told):
+    titles = {
+        part["properties"]["method"]["const"]
+        for part in SCHEMA["$defs"].values()
+        if "method" in part.get("properties", {})
+    }
+    # Without a card there is nothing to publish: baselines are compared with, and never written.
+    assert titles == {method.title for method in all_methods() if method.card}
+    assert {one["settings"]["method"] for one in told.values()} == titles
+    written = {one["format"] for one in told.values()}
+    assert written == set(SCHEMA["properties"]["format"]["enum"]) == set(FORMATS[4:])
+
+
+def test_the_page_of_the_format_names_the_schema():
+    page = (PAGE.parent / "release-format.md").read_text("utf-8")
+    assert f"]({PAGE.name})" in page
+    assert SCHEMA["$id"] in page
