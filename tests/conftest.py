@@ -26,7 +26,7 @@ from recveil.anonymize.drawing_options import (
     epsilon_given,
 )
 from recveil.anonymize.methods import Maker, forget, maker_of, register
-from recveil.anonymize.synthetic import synthesizer
+from recveil.anonymize.synthetic import fitting_people, following_tastes, synthesizer
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.datasets import make_ratings
 from recveil.publish import Release, convert
@@ -135,6 +135,20 @@ def words_made(tmp_path_factory, words, words_file) -> Path:
     }.items():
         anonymize(words_file, folder / name, k=5, seed=1, scale=words.scale, **options)
     return folder
+
+
+@pytest.fixture(scope="module")
+def rough_fit():
+    """Fit drawn people roughly: it takes most of the time, and what is promised is the same.
+
+    What comes after the noise cannot tell more of anybody than the noisy sums do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting_people, "_CROWD", 200)
+        patch.setattr(fitting_people, "_ROUNDS", 20)
+        patch.setattr(following_tastes, "_CROWD", 200)
+        patch.setattr(following_tastes, "_TURNS", 1)
+        yield
 
 
 class DrawnByShares:

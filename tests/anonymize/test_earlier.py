@@ -17,6 +17,8 @@ from recveil.release.claim import Claim
 from recveil.release.ledger import epsilon_of
 from recveil.release.made_of import digest_of
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 ROWS = Claim("identical-rows", 5, False, 1, 1)
 
 

@@ -13,6 +13,8 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.form import known_manifest
 from recveil.release.manifest import Manifest
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 
 @pytest.fixture(scope="module")
 def ratings():
@@ -48,7 +50,7 @@ class OfOthers:
 class TestAttack:
     def test_exact_sums_of_few_people_tell(self, ratings):
         found = attack_by_shadows(
-            ratings, lambda seed: Synthesizer(None, catalogue="as-rated", seed=seed), 16
+            ratings, lambda seed: Synthesizer(None, catalogue="as-rated", seed=seed), 8
         )
         assert found.by_known["all"].told.auc.low > 0.55
         # One such interval in twenty misses it, and seeds are fixed: a bit of room.

@@ -7,7 +7,6 @@ import os
 import numpy as np
 import pytest
 
-from recveil.anonymize.synthetic import fitting_people, following_tastes
 from recveil.anonymize.synthetic.bounded_vectors import FINE, like_sums
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES, Public, measure_likes
@@ -209,6 +208,7 @@ class TestAllQueriesOfLikes(TestAllQueries):
         assert canary(score, DELTA).mu > self.PROMISED
 
 
+@pytest.mark.usefixtures("rough_fit")  # it leaves time for more runs
 class TestDrawnPeople:
     """The same somebody, looked for in the people that a whole release draws."""
 
@@ -229,14 +229,6 @@ class TestDrawnPeople:
 
     def looks_like_them(self, blocks):
         return float(sum((block.values > 4.2).sum() for block in blocks))
-
-    @pytest.fixture(autouse=True)
-    def _rough_fit(self, monkeypatch):
-        """What is done after the noise cannot tell more; a rough fit leaves time for more runs."""
-        monkeypatch.setattr(fitting_people, "_CROWD", 200)
-        monkeypatch.setattr(fitting_people, "_ROUNDS", 20)
-        monkeypatch.setattr(following_tastes, "_CROWD", 200)
-        monkeypatch.setattr(following_tastes, "_TURNS", 1)
 
     def test_no_more_than_promised(self, canary):
         shown = canary(self.ratings_drawn, self.DELTA, runs=FEW_RUNS)
