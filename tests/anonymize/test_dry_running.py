@@ -12,6 +12,8 @@ from recveil.errors import RecveilError
 from recveil.locks import LOCK, held
 from recveil.ratings import Ratings, RatingScale
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 RUNS = {
     "padded": {"k": 4},
     "padded for each": {"k": 4, "layout": "users", "file_format": "csv"},

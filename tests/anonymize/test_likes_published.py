@@ -18,6 +18,8 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 
 def rows_of(release):
     """Each record's people, items and labels, in any order."""

@@ -14,6 +14,8 @@ from recveil.release.predictive_words import SPARSE_KEEPS_MORE
 from recveil.release.sides import Sides
 from recveil.verify.verifying import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 
 @pytest.fixture(scope="module")
 def crowd():

@@ -20,6 +20,8 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.worded import labels_of
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 WORDS = ("hate", "dislike", "like", "love")
 ORDER = ",".join(WORDS)
 SCALE = RatingScale.of_words(WORDS)

@@ -13,6 +13,8 @@ from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.report import audit_page
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 WORDS = ("hate", "dislike", "like", "love")
 SCALE = RatingScale.of_words(WORDS)
 NUMBERS = RatingScale(1, 4, 1)

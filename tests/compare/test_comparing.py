@@ -20,6 +20,8 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import all_variants, variant_of
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 
 @contextmanager
 def made_by(name, make):

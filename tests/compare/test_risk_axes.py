@@ -13,6 +13,8 @@ from recveil.compare.rows import Row, to_row
 from recveil.errors import RecveilError
 from recveil.report import compare_page
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 
 def measured(evaluation, method="padded"):
     return to_row(Cell("key", Setting(method, 5), evaluation=evaluation))

@@ -12,6 +12,8 @@ from recveil.evaluate import evaluate
 from recveil.ratings import RatingScale
 from recveil.report.page_of_comparison import compare_page
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 WORDS = ("hate", "dislike", "like", "love")
 
 

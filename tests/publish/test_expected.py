@@ -16,6 +16,8 @@ from recveil.io import write_ratings
 from recveil.publish.expected import Expected, expect_padded
 from recveil.ratings import Ratings, RatingScale
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 STARS = RatingScale(1, 5, 1)
 PARTS = ("users", "items", "indptr", "indices", "values", "days")
 

@@ -22,6 +22,8 @@ from recveil.release.manifest import part_name
 from recveil.release.reader import read_twin
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 RATINGS = make_ratings(90, 40, 900, seed=3)
 
 

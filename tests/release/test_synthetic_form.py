@@ -24,6 +24,8 @@ from recveil.release.synthetic_form import label_levels
 from recveil.release.synthetic_queries import QUERIES
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 STARS = RatingScale(1, 5, 1)
 # By name: epsilon, layout, and the catalogue.
 MADE = {

@@ -21,6 +21,8 @@ from recveil.ratings import Ratings
 from recveil.release.synthetic_queries import QUERIES
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 # By name: epsilon, layout, the file's form, and the catalogue.
 MADE = {
     "users": (30.0, "users", "csv", "as-rated"),

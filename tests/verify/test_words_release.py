@@ -18,6 +18,8 @@ from recveil.release.data_card import data_card
 from recveil.release.manifest import Manifest, to_bytes
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 WORDS = ("hate", 'dis"like', "like, a bit", "<b>love|`é`")
 SCALE = RatingScale.of_words(WORDS)
 MAKERS = {

@@ -18,6 +18,8 @@ from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 STARS = RatingScale(1, 5, 1)
 
 

@@ -17,6 +17,8 @@ from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
 
