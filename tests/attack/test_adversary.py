@@ -15,11 +15,19 @@ from recveil.errors import RecveilError
         *(("date_error", value) for value in (-1, 1.5, float("nan"))),
         *(("outside_top", value) for value in (-1, None, 0.5)),
         *(("activity_error", value) for value in (-0.1, float("nan"))),
+        *((name, 2**63) for name in ("known", "date_error", "outside_top")),
     ],
 )
 def test_what_makes_no_sense_is_named(setting, value):
     with pytest.raises(RecveilError, match=f"{setting} is .*{value}.*; expected"):
         Adversary(**{setting: value})
+
+
+@pytest.mark.parametrize("setting", ["known", "rating_error", "date_error", "activity_error"])
+def test_what_no_number_of_a_machine_holds_is_refused_in_one_line(setting):
+    with pytest.raises(RecveilError, match=f"{setting} is 1") as caught:
+        Adversary(**{setting: 10**400})
+    assert len(str(caught.value)) < 300
 
 
 def test_numpy_numbers_are_numbers():

@@ -50,7 +50,9 @@ def test_extreme_sizes():
     assert make_ratings(n_users=20, n_items=10, n_ratings=100, seed=9).n_ratings == 100
 
 
-@pytest.mark.parametrize("sizes", [(0, 5, 5), (5, 0, 5), (10, 10, 9), (10, 10, 51)])
+@pytest.mark.parametrize(
+    "sizes", [(0, 5, 5), (5, 0, 5), (10, 10, 9), (10, 10, 51), (10, 10**400, 50)]
+)
 def test_sizes_that_do_not_fit_are_refused(sizes):
     with pytest.raises(RecveilError, match="n_"):
         make_ratings(*sizes)

@@ -38,6 +38,7 @@ def test_missing_users_have_the_default(write):
         "\ufeffk,note,userId\r\n\r\n1,x,40\r\n 4 ,,7",
         'User-ID,Level\n"40","1"\n7,4\n',
         "user_id:token\tk:float\n40\t1\n7\t4\n",
+        "user,k\n40,\x1e1\n7,4\x1f\n",  # a space to Python's strip, and none to its int
         gzip.compress(b"user,privacy_level\n40,1\n7,4\n", mtime=0),
     ],
 )

@@ -85,7 +85,14 @@ def test_within_groups_an_order_is_found_that_is_none_over_all():
 
 @pytest.mark.parametrize(
     ("labels", "ranks"),
-    [([10, 9, 100], [2, 1, 3]), (["10", "9", "100"], [2, 1, 3]), (["b", "a", "10"], [3, 2, 1])],
+    [
+        *(
+            ([10, 9, 100], [2, 1, 3]),
+            (["10", "9", "100"], [2, 1, 3]),
+            (["b", "a", "10"], [3, 2, 1]),
+        ),
+        (["7" * 5_000, "07", "7" * 4_999, "6"], [4, 2, 3, 1]),  # no number of Python's is so long
+    ],
 )
 def test_numbers_are_ranked_as_numbers(labels, ranks):
     assert ranks_of(labels).tolist() == ranks

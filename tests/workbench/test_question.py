@@ -28,6 +28,8 @@ def test_at_the_end_of_the_slider_any_risk_will_do():
         {"limit": "-5"},
         {"min_k": "1"},
         {"min_k": "9" * 40},
+        {"min_k": "\x1e1"},
+        {"min_k": "²"},
         {"risk": "<script>"},
         {"worth": "gold"},
     ],

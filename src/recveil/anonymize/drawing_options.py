@@ -16,6 +16,8 @@ from recveil.io.watched import watched_text
 from recveil.release.synthetic_form import MOST_DELTA
 
 NO_NOISE = "none"
+# More are not drawn at once.
+MOST_PEOPLE = 2**31 - 1
 # The catalogue of whoever lets everybody know which items were rated at all.
 AS_RATED = "as-rated"
 # An id, as Python keeps it.
@@ -78,9 +80,10 @@ that delta could leave over; leave it out
             f"promised; expected at most {MOST_DELTA:g}, and far below one over the number of "
             f"people, such as 1e-6"
         )
-    if people is not None and not (type(people) is int and people >= 1):
+    if people is not None and not (type(people) is int and 1 <= people <= MOST_PEOPLE):
         raise RecveilError(
-            f"people (--people) is {quoted(people)}; expected how many to draw, at least 1"
+            f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
+            f"{MOST_PEOPLE:,}"
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.anonymize.base import check_seed, drawn_seed
+from recveil.anonymize.drawing_options import MOST_PEOPLE
 from recveil.anonymize.methods import sampler_of
 from recveil.errors import RecveilError, quoted
 from recveil.io.pipes import refuse_no_path
@@ -133,7 +134,8 @@ def _refuse_beyond_disk(
 
 
 def _check_people(people: Any) -> None:
-    if type(people) is not int or people < 1:
+    if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise RecveilError(
-            f"people (--people) is {quoted(people)}; expected how many to draw, at least 1"
+            f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
+            f"{MOST_PEOPLE:,}"
         )

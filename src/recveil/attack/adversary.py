@@ -1,22 +1,24 @@
 """Adversary: what somebody knows about the person they are looking for."""
 
-import math
 import numbers
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 
 WrongKind = Literal["value", "item"]
 
 # The least that each number may be, in words, and whether it must be whole.
+# What a count of ratings, of items or of days may be: there is no table with more.
+_MOST = 1_000_000_000
+_MOST_DAYS = 10_000_000
 _LIMITS = {
-    "known": (1, "a whole number, at least 1", True),
-    "right": (0, "a whole number from 0 to known", True),
-    "rating_error": (0, "a number of points, at least 0, or None", False),
-    "date_error": (0, "a whole number of days, at least 0, or None", True),
-    "outside_top": (0, "a whole number of items, at least 0", True),
-    "activity_error": (0, "a share, at least 0, or None", False),
+    "known": (1, _MOST, "a whole number, at least 1", True),
+    "right": (0, _MOST, "a whole number from 0 to known", True),
+    "rating_error": (0, 1e30, "a number of points, at least 0, or None", False),
+    "date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
+    "outside_top": (0, _MOST, "a whole number of items, at least 0", True),
+    "activity_error": (0, 1e30, "a share, at least 0, or None", False),
 }
 
 
@@ -80,14 +82,15 @@ class Adversary:
     def __post_init__(self) -> None:
         if self.right is None:
             object.__setattr__(self, "right", self.known)
-        for name, (least, expected, whole) in _LIMITS.items():
+        for name, (least, most, expected, whole) in _LIMITS.items():
             value = getattr(self, name)
             if value is None and expected.endswith("or None"):
                 continue
             is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
             # The comparison is written so that nan fails it, too.
-            if not (is_number and least <= value < math.inf):
-                raise RecveilError(f"{name} is {value!r}; expected {expected}")
+            if not (is_number and least <= value <= most):
+                at_most = f", at most {most:,}" if is_number and whole and value > most else ""
+                raise RecveilError(f"{name} is {quoted(value)}; expected {expected}{at_most}")
         if self.n_right > self.known:
             raise RecveilError(f"right is {self.right}; expected from 0 to known = {self.known}")
         if self.likes_only and self.rating_error is None:

@@ -36,7 +36,7 @@ from recveil.audit.table_attacks import attack_table, fitted
 from recveil.audit.theirs import Deanonymized, GraphAttack
 from recveil.audit.verdict import warnings_of, write_verdict
 from recveil.brief import Grid, brief, share_in_words
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.io import Reading, understand
 from recveil.io.at_hand import beside_table
 from recveil.io.keywords import refuse_unknown_keywords
@@ -47,6 +47,8 @@ from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.frame import frame_of, is_frame
 from recveil.ratings.likes import in_likes
 
+# More people are in no table, and nobody waits for more draws.
+_MOST = 1_000_000_000
 # No rate of theirs may reassure anybody who holds ratings of the same people.
 _OF_LIKES = (
     "These are likes: people were looked for by their items, and by dates where there are any. A "
@@ -268,8 +270,8 @@ def audit(
     (8, 20)
     """
     for name, number in (("targets", targets), ("draws", draws)):
-        if number is not None and number < 1:
-            raise RecveilError(f"{name} is {number}; expected at least 1")
+        if number is not None and not 1 <= number <= _MOST:
+            raise RecveilError(f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}")
     refuse_unknown_keywords("audit", reading, "k", "people_in")
     refuse_releases(release, against)
     refuse_shadows(shadows, release)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings, RatingScale
 
 FIRST_DAY = 10_957  # 2000-01-01
@@ -18,6 +18,8 @@ N_DAYS = 2_190  # six years
 _RATINGS_A_SITTING = 8
 _DAYS_BETWEEN_SITTINGS = 12.0
 _TASTE_RANK = 8
+# More users or items are not invented.
+_MOST = 2**31 - 1
 
 
 def make_ratings(
@@ -106,8 +108,8 @@ def make_ratings(
 
 def _check_sizes(n_users: int, n_items: int, n_ratings: int) -> None:
     for name, number in (("n_users", n_users), ("n_items", n_items)):
-        if number < 1:
-            raise RecveilError(f"{name} is {number}; expected at least 1")
+        if not 1 <= number <= _MOST:
+            raise RecveilError(f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}")
     most = max(n_users, n_users * n_items // 2)
     if not n_users <= n_ratings <= most:
         raise RecveilError(

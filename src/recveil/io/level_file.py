@@ -126,7 +126,8 @@ def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
 def _whole(value: Any) -> int | None:
     """Read a whole number, or text that is one; a data frame may keep it as a float."""
     if isinstance(value, str):
-        return int(value) if _WHOLE.fullmatch(value.strip()) else None
+        text = value.strip()
+        return int(text) if _WHOLE.fullmatch(text) else None
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole and not isinstance(value, bool) else None
 

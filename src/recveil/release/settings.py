@@ -147,7 +147,7 @@ def label_grid(settings: Settings, scale_step: float | None) -> float | None:
 def _format_of(manifest: Mapping[str, Any]) -> int:
     """Return the number at the end of a format's name; the newest if there is none."""
     number = str(manifest.get("format", "")).rpartition("-")[2]
-    return int(number) if number.isascii() and number.isdigit() else NEWEST
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else NEWEST
 
 
 def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) -> bool:

@@ -26,7 +26,9 @@ def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
     """
     texts = [str(label) for label in labels]
     if all(text.isascii() and text.isdigit() for text in texts):
-        order = sorted(range(len(texts)), key=lambda place: int(texts[place]))
+        # As numbers, without making numbers of them: what somebody publishes may have any length.
+        plain = [text.lstrip("0") for text in texts]
+        order = sorted(range(len(texts)), key=lambda place: (len(plain[place]), plain[place]))
     else:
         order = sorted(range(len(texts)), key=lambda place: texts[place])
     ranks = np.empty(len(texts))

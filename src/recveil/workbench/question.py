@@ -90,7 +90,8 @@ def _whole(what: str, text: str | None, least: int, most: int) -> int | None:
     """Read a whole number; None if there is none."""
     if text is None or not text.strip():
         return None
-    number = int(text) if text.strip().isdecimal() and len(text) < 10 else -1
+    plain = text.strip()
+    number = int(plain) if plain.isdecimal() and len(plain) < 10 else -1
     if not least <= number <= most:
         raise RecveilError(
             f"{what} is {quoted(text, 20)}; expected a whole number from {least} to {most:,}"
