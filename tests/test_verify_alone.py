@@ -105,7 +105,7 @@ def test_the_verdicts_are_the_same_to_the_byte(lines, alone):
 
 
 def test_what_it_takes_is_what_the_page_of_installing_names(alone):
-    page = (ROOT / "docs" / "install.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text()
     (named,) = re.findall(r"pip install (numpy [a-z0-9 ]+)\n", page)
     # The last is asked where memory is limited (ulimit), before a verb begins.
     assert declared() & set(alone[1]) == set(named.split()) - {"threadpoolctl"}

@@ -35,8 +35,15 @@ napoleon_use_rtype = False
 CHAPTERS = {
     "Tutorials": ("tutorial/index", "tutorial/owner", "tutorial/researcher", "tutorial/officer"),
     "How to": (
-        *("how-to/index", "how-to/choose", "how-to/inputs", "how-to/postgresql", "how-to/monthly"),
-        *("how-to/check", "how-to/workbench", "spark", "how-to/extending", "how-to/cite"),
+        *("how-to/index", "how-to/install", "how-to/choose", "how-to/inputs", "how-to/postgresql"),
+        *(
+            "how-to/monthly",
+            "how-to/check",
+            "how-to/workbench",
+            "spark",
+            "how-to/extending",
+            "how-to/cite",
+        ),
     ),
     "Reference": (
         *("reference/index", "cli", "reference/options", "api", "reference/functions"),
