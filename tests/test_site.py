@@ -41,6 +41,18 @@ def test_every_option_of_every_verb_is_told(conf):
         assert all(len(re.findall(r"(?<!\\)\|", row)) == 4 for row in rows)
 
 
+def test_help_has_no_full_stop_in_the_middle_of_a_sentence(conf):
+    """What several methods say of one option is joined by semicolons."""
+    page = conf["options_page"]()
+    assert "; for words, " in page
+    assert not re.findall(r"\w\w\.;", page)
+
+
+def test_two_hyphens_stay_two_hyphens(conf):
+    """An option that a page shows is one that can be copied."""
+    assert conf["smartquotes"] is False
+
+
 def test_every_package_that_the_library_page_names_is_told(conf):
     named = set(re.findall(r"^\| `recveil\.(\w+)` \|", (DOCS / "api.md").read_text("utf-8"), re.M))
     small = {"progress", "memory"}  # one function or two, told on the library's page

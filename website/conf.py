@@ -25,6 +25,7 @@ html_show_sphinx = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 myst_heading_anchors = 4
+smartquotes = False  # two hyphens begin an option, and are no dash
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_use_ivar = True

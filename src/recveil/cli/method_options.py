@@ -57,12 +57,13 @@ def _declared(owners: list[tuple[Method, Option]]) -> tuple[Any, Any]:
     _, option = owners[0]
     choices = [*dict.fromkeys(choice for _, other in owners for choice in other.choices)]
     words = [option.help] + [f"for {method.name}, {other.help}" for method, other in owners[1:]]
+    *before, last = words
     described = typer.Option(
         option.spelled,
         metavar=option.metavar,
         autocompletion=one_of(lambda: choices) if choices else None,
         rich_help_panel=option.panel,
-        help="; ".join(words),
+        help="; ".join([*(word.removesuffix(".") for word in before), last]),
     )
     kind: Any = option.kind if option.kind in (bool, int, float, Path) else str
     defaults = {other.default for _, other in owners}

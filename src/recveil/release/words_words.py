@@ -51,7 +51,7 @@ WORDS = Method(
         Option(
             name="grouping",
             choices=GROUPING_NAMES,
-            help="How similar people are gathered.",
+            help="k-gather (default), or another of the first.",
         ),
     ),
     variants=(
