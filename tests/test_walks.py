@@ -30,7 +30,7 @@ PAGES = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.m
 PAGES = [page for page in PAGES if str(page.relative_to(DOCS)) not in OTHERS]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Where recveil comes from; everybody who runs these tests has done it.
-INSTALLING = ("git clone", "make demo")
+INSTALLING = ("git clone", "make demo", "export PATH", "mkdir ~/")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
