@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .PHONY: demo test torture fuzz check docs format experiments bench bench-netflix clean
+.PHONY: help package test-lowest
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
@@ -57,8 +58,26 @@ bench-netflix: $(READY)  ## The same up to the size of the Netflix Prize data: a
 	$(BIN)/python benchmarks/pipeline.py --millions 1 10 100
 	$(BIN)/python benchmarks/factorization.py --millions 1 10
 
-clean:
-	rm -rf $(VENV) site recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
+package: $(READY)  ## Wheel and source archive into dist/, checked, and tried where nothing else is installed
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf $(VENV) .venv-lowest dist site recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
+	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv --clear dist/.tried
+	dist/.tried/bin/python -m pip install --quiet --constraint constraints.txt --only-binary :all: dist/*.whl
+	cd dist && .tried/bin/recveil demo --force
+
+test-lowest: $(READY)  ## Tests with the oldest versions that pyproject.toml allows: [TESTS="tests/io tests/group"]
+	$(PYTHON) -m venv --clear .venv-lowest
+	$(BIN)/python .ci/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/lowest.txt --editable ".[dev]"
+	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/compiled .venv-lowest/bin/pytest $(or $(TESTS),tests)
+
+help:  ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+clean:  ## Remove what these made
+	rm -rf $(VENV) .venv-lowest dist site recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
