@@ -29,6 +29,9 @@ from recveil.anonymize.methods import Maker, forget, maker_of, register
 from recveil.anonymize.synthetic import fitting_people, following_tastes, synthesizer
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.datasets import make_ratings
+from recveil.evaluate import recipient
+from recveil.evaluate.factors import RidgeFactors
+from recveil.evaluate.list_makers import EaseOnBoth, PureSVD
 from recveil.publish import Release, convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.release import registry
@@ -148,6 +151,19 @@ def rough_fit():
         patch.setattr(fitting_people, "_ROUNDS", 20)
         patch.setattr(following_tastes, "_CROWD", 200)
         patch.setattr(following_tastes, "_TURNS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_recommenders():
+    """Let recipients try fewer recommenders: those that are left out take half of the time."""
+
+    def few(usual=recipient.default_recommenders):
+        slow = (RidgeFactors, EaseOnBoth, PureSVD)
+        return tuple(each for each in usual() if not isinstance(each, slow))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recipient, "default_recommenders", few)
         yield
 
 

@@ -17,6 +17,8 @@ from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
 from recveil.ratings import Ratings
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 SECRETS = ("secret-ann", "secret film", "pseudonym")
 # What the tables of results must not let through, in a name that its owner chose.
 HOSTILE = '<img src=x onerror="alert(1)">'

@@ -23,6 +23,8 @@ from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 STARS = RatingScale(1, 5, 1)
 GENERATED = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=4)
 # Labels are places, from 0 on, as those of a matrix are.

@@ -8,6 +8,8 @@ from recveil.compare import compare, percent
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 
 def write_table(folder):
     ratings = make_ratings(n_users=90, n_items=60, n_ratings=2_600, seed=3)

@@ -11,6 +11,8 @@ from recveil.evaluate.headline import headline
 from recveil.io import read_ratings, write_ratings
 from recveil.ratings import Ratings
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 FILES = ("--train", "train.csv", "--test", "test.csv")
 QUICK = ("--targets", 30, "--no-membership")
 
@@ -42,7 +44,7 @@ def test_the_tables_and_the_headline(run):
     code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
     assert (code, err) == (0, "")
     for words in (
-        "ridge factors, rank 10",
+        "item neighbours",
         "one's own row",
         "the rule “zero”",
         "insider",

@@ -8,6 +8,8 @@ import pytest
 from recveil.cli import main
 from recveil.datasets import generate
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 LINES = {
     "inspect": "inspect ratings.csv",
     "audit": "audit ratings.csv --targets 10 --no-curves",

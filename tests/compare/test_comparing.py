@@ -20,7 +20,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import all_variants, variant_of
 
-pytestmark = pytest.mark.usefixtures("rough_fit")
+pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
 
 @contextmanager

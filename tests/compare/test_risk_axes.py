@@ -13,7 +13,7 @@ from recveil.compare.rows import Row, to_row
 from recveil.errors import RecveilError
 from recveil.report import compare_page
 
-pytestmark = pytest.mark.usefixtures("rough_fit")
+pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
 
 def measured(evaluation, method="padded"):

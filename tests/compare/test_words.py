@@ -12,7 +12,7 @@ from recveil.evaluate import evaluate
 from recveil.ratings import RatingScale
 from recveil.report.page_of_comparison import compare_page
 
-pytestmark = pytest.mark.usefixtures("rough_fit")
+pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
 WORDS = ("hate", "dislike", "like", "love")
 

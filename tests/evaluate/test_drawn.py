@@ -14,7 +14,7 @@ from recveil.io import write_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.report import compare_page
 
-pytestmark = pytest.mark.usefixtures("synthetic")
+pytestmark = pytest.mark.usefixtures("synthetic", "few_recommenders")
 
 
 @pytest.fixture(scope="module")

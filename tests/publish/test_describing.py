@@ -20,7 +20,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.form import known_manifest
 from recveil.verify import verify
 
-pytestmark = pytest.mark.usefixtures("rough_fit")
+pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
 MADE = make_ratings(n_users=60, n_items=20, n_ratings=500, seed=2, scale=RatingScale(1, 5, 1))
 RATINGS = Ratings.from_columns(

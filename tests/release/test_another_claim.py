@@ -19,6 +19,8 @@ from recveil.release.method import Method, PublicSetting
 from recveil.release.records import Records
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 
 def lengths(records, keys):
     """Two records are of one class if they hold as many items."""

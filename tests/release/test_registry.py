@@ -23,6 +23,8 @@ from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import forget_method, register_method, variant_of
 from recveil.verify import verify
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=5)
 TOY = replace(PREDICTIVE, name="toy", title="toy", first_format=2, options=(), variants=())
 

@@ -7,6 +7,8 @@ import pytest
 from recveil.compare import compare
 from recveil.workbench.question import Question
 
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
 ASKED = {"method-raw": "on", "method-sparse": "on", "ks": "3, 6"}
 
 
