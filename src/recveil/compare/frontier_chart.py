@@ -135,8 +135,10 @@ def draw_frontier(
     (Chart, list of Spot) or None
         None if nothing can be drawn.
     """
+    # Altair copies what is drawn again and again, so that it is no more than must be.
+    wanted = ("method", "title", "k", axis.value, axis.low, axis.high)
     drawn = [
-        row | {"share": row["kept"][utility.name]["value"]}
+        {name: row[name] for name in wanted} | {"share": row["kept"][utility.name]["value"]}
         for row in rows
         if row[axis.value] is not None and _is_told(row.get("kept", {}).get(utility.name))
     ]
@@ -292,7 +294,7 @@ def _frontier_layers(
         .mark_point(size=280, strokeWidth=2.2, color="#111111", opacity=1)
         .encode(x="x:Q", y="y:Q")
     )
-    return reference + words + ties + bars + lines + marks + numbers + ring + texts
+    return alt.layer(reference, words, ties, bars, lines, marks, numbers, ring, texts)
 
 
 def _ties(names: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -384,14 +386,16 @@ def draw_panel(
     words = rules.mark_text(align="right", dx=-3, dy=-6, fontSize=10.5, color="#444444").encode(
         x=alt.datum(ks[-1] * 1.15), text="text:N"
     )
-    chart = reference + curves + marks + words
+    # A sum of layers would copy them all for each that is added.
+    chart = alt.layer(reference, curves, marks, words)
     svg = _svg(chart.properties(width=_SMALL[0], height=_SMALL[1]))
     return Chart(svg, list(looks.values()), True, True)
 
 
 def _svg(chart: alt.LayerChart, right: int = 14) -> str:
     """Draw a chart; width and height are those of the plot itself, so that places are known."""
-    specification = chart.properties(autosize=alt.AutoSizeParams(type="pad")).to_dict()
+    specification = chart.to_dict(validate=False)
+    specification["autosize"] = {"type": "pad"}
     specification["config"] = CONFIG | {"padding": CONFIG["padding"] | {"right": right}}
     svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)
