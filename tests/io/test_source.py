@@ -1,5 +1,7 @@
 """Which columns are read: none may be lost, whatever they are called."""
 
+import os
+
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -49,7 +51,7 @@ def test_every_column_of_the_file_is_chosen_once(extras, at):
         assert sorted(chosen.values()) == sorted(columns)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=200 if os.environ.get("RECVEIL_TORTURE") else 50)
 @given(names=st.lists(names, min_size=1, max_size=6, unique=True), last=st.booleans())
 def test_a_column_that_tells_people_apart_is_seen_under_any_name(names, last, tmp_path_factory):
     columns = {name: ["4", "4"] for name in NEEDED} | {"user_id": ["a", "b"]}

@@ -392,7 +392,7 @@ def test_killed_at_any_moment_there_is_no_release_or_a_whole_one(tmp_path):
     )
     chance = random.Random(7)
     whole = 0
-    for _ in range(4):  # `make torture` kills hundreds
+    for _ in range(2):  # `make torture` kills hundreds
         process = subprocess.Popen(
             [sys.executable, "-c", program, str(source), str(output)], stdout=subprocess.PIPE
         )
