@@ -3,6 +3,7 @@
 python benchmarks/spark.py --millions 1 10                      invented ratings, on local[2]
 python benchmarks/spark.py --millions 1 --master spark://host:7077
 python benchmarks/spark.py --movielens ml-100k/u.data           what releases of both are worth
+python benchmarks/spark.py --movielens ml-100k/u.data --k 5     the same of rows of groups
 
 Needs pip install "recveil[spark]" and Java. The invented table keeps its 17,770 items (--items)
 and 209 ratings a person at every size. Each engine runs in a process of its own. The seconds and
@@ -44,6 +45,8 @@ def main() -> None:
     parser.add_argument("--memory", default="2g", help="of Spark's driver")
     parser.add_argument("--folder", type=Path, help="keep the data here; temporary if not given")
     parser.add_argument("--movielens", type=Path, help="compare what releases of it are worth")
+    parser.add_argument("--k", type=int, help="groups of k, in the stand of drawn people")
+    parser.add_argument("--homogenize", default="padded", help="with --k: padded or simple")
     parser.add_argument("--seeds", type=int, default=5, help="releases of it by each engine")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)  # what a child is asked
     options = parser.parse_args()
@@ -200,7 +203,7 @@ MEASURES = {"local": measure_local, "spark": measure_spark}
 
 def compare_worth(file: Path, folder: Path, options: argparse.Namespace) -> None:
     """Compare what recipients get from releases of either engine, made by the same rule."""
-    from recveil.anonymize import Synthesizer
+    from recveil.anonymize import PredictiveAnonymizer, Synthesizer
     from recveil.evaluate import Evaluator, split_ratings
     from recveil.io import read_ratings
     from recveil.spark import anonymize
@@ -209,13 +212,19 @@ def compare_worth(file: Path, folder: Path, options: argparse.Namespace) -> None
     split = split_ratings(read_ratings(file, scale=STARS), share=0.2, seed=1)
     evaluator = Evaluator(split, with_membership=False, n_targets=50)
     found: dict[str, list[tuple[float, float]]] = {"local": [], "spark": []}
-    given = {"epsilon": "none", "catalogue": "as-rated"}
+    given: dict[str, Any] = {"epsilon": "none", "catalogue": "as-rated"}
+    if options.k:
+        given = {"k": options.k, "homogenize": options.homogenize}
     with spark_session(options.master) as session:
         for seed in range(options.seeds):
-            local = Synthesizer(None, catalogue="as-rated", seed=seed).anonymize(split.train)
-            local.write(folder / f"local-{seed}")
+            if options.k:
+                maker: Any = PredictiveAnonymizer(options.k, options.homogenize, seed=seed)
+            else:
+                maker = Synthesizer(None, catalogue="as-rated", seed=seed)
+            maker.anonymize(split.train).write(folder / f"local-{seed}", allow_large=True)
             frame = session.createDataFrame(_columns(split.train))
-            anonymize(frame, folder / f"spark-{seed}", seed=seed, scale=STARS, **given)
+            there = folder / f"spark-{seed}"
+            anonymize(frame, there, seed=seed, scale=STARS, allow_large=True, **given)
     for seed in range(options.seeds):
         for engine, results in found.items():
             worth = evaluator.evaluate(folder / f"{engine}-{seed}").to_json()

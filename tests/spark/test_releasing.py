@@ -113,7 +113,7 @@ def test_likes_are_drawn_too(frame, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"k": 5}, "method 'predictive': not by Spark yet"),
+        ({"k": 5, "method": "words"}, "method 'words': not by Spark yet"),
         ({"k": 5, "method": "sparse"}, "method 'sparse': not by Spark yet"),
         ({"epsilon": 3.0, "file_format": "csv"}, "file format 'csv': not by Spark"),
         ({"epsilon": 3.0, "hide_items": True}, "hide_items"),

@@ -100,6 +100,20 @@ def drawn_seed(seed: int | None) -> int:
     return secrets.randbits(64) if seed is None else seed
 
 
+def rounded(values: Any, scale: RatingScale, step: float | None) -> Any:
+    """Return labels on the grid of a step, or between the ends of the scale alone.
+
+    Examples
+    --------
+    >>> rounded(np.array([3.666, 5.2]), RatingScale(1, 5, 1), 0.1)
+    array([3.7, 5. ])
+    """
+    if step is not None:
+        return scale.round(values, step)
+    # + 0.0 turns -0.0, which equals 0.0 but is written differently, into 0.0.
+    return np.clip(values, scale.low, scale.high) + 0.0
+
+
 def secret_rng(seed: int, ratings: Ratings) -> np.random.Generator:
     """Return a generator that nobody can repeat who knows the seed alone.
 

@@ -64,6 +64,7 @@ def homogenize_padded(
     groups: Groups,
     *,
     predicted_as: NDArray[np.int32] | None = None,
+    rated: NDArray[np.int32] | None = None,
 ) -> Iterator[Records]:
     """Label every item with the mean of the members' padded rows.
 
@@ -78,6 +79,9 @@ def homogenize_padded(
     predicted_as : ndarray of int32, shape (n_items,), optional
         If given, the predictions alone are averaged, also of what somebody rated: for each item,
         those for the item that is named here.
+    rated : ndarray of int32, optional
+        The items that get labels, where these are some of the people only; those that these people
+        rated, if not given.
 
     Notes
     -----
@@ -95,7 +99,8 @@ def homogenize_padded(
     >>> block.values  # user 2 is padded with 5 for item a
     array([5. , 1.5])
     """
-    rated = np.flatnonzero(ratings.support).astype(np.int32)
+    if rated is None:
+        rated = np.flatnonzero(ratings.support).astype(np.int32)
     labelled_as = rated if predicted_as is None else predicted_as[rated]
     items, column_of = np.unique(labelled_as, return_inverse=True)
     own_end = ratings.indptr[1:] if predicted_as is None else ratings.indptr[:-1]

@@ -15,6 +15,7 @@ from recveil.anonymize.base import (
     check_people,
     check_seed,
     drawn_seed,
+    rounded,
     secret_rng,
     with_private,
 )
@@ -287,7 +288,7 @@ class PredictiveAnonymizer:
             homogenized = add_edges(homogenized, added.edges)
         first = 0
         for block in homogenized:
-            labels = _round(block.values, ratings.scale, step)
+            labels = rounded(block.values, ratings.scale, step)
             promises = None if promised is None else promised[first : first + len(block)]
             yield Records(block.sizes, block.indptr, block.indices, labels, promises)
             first += len(block)
@@ -371,13 +372,6 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
             f"would move them elsewhere; expected a step of {FINEST_STEP:g} or more, or 'none'"
         )
     return step
-
-
-def _round(values: Any, scale: RatingScale, step: float | None) -> Any:
-    if step is not None:
-        return scale.round(values, step)
-    # + 0.0 turns -0.0, which equals 0.0 but is written differently, into 0.0.
-    return np.clip(values, scale.low, scale.high) + 0.0
 
 
 def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:

@@ -29,6 +29,11 @@ def tell_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
     ratings : Ratings
         What it was made of.
     """
+    return told_of_rows(release, ratings.n_users, int(ratings.support.max()))
+
+
+def told_of_rows(release: Sides, n_users: int, most_raters: int) -> list[str]:
+    """Say it without a look at the ratings: of so many people, so many rated one item at most."""
     given, cost = release.private.lone_ratings, release.private.diversity_cost
     told = []
     if given is not None:
@@ -51,7 +56,7 @@ def tell_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
             )
     settings = release.published.settings
     told += method_of(settings).undone_by(settings)
-    if _could_be_sparse(release, ratings):
+    if _could_be_sparse(release, n_users, most_raters):
         told.append(SPARSE_KEEPS_MORE)
     if cost is not None:
         told.append(
@@ -63,7 +68,7 @@ def tell_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
     return told
 
 
-def _could_be_sparse(release: Sides, ratings: Ratings) -> bool:
+def _could_be_sparse(release: Sides, n_users: int, most_raters: int) -> bool:
     """Say whether these are padded rows of people whom sparse ones, too, could promise the same."""
     claim, settings = release.published.claim, release.published.settings
     return (
@@ -71,8 +76,8 @@ def _could_be_sparse(release: Sides, ratings: Ratings) -> bool:
         and settings.get("labels") != "model"
         and not claim.levels
         and claim.l == 1
-        and ratings.n_users >= LEAST_CROWD
-        and ratings.support.max() >= claim.k
+        and n_users >= LEAST_CROWD
+        and most_raters >= claim.k
     )
 
 

@@ -26,7 +26,8 @@ def show_released(made: Released, output: Path) -> None:
     show_verification(made.verification, str(output))
     for sentence in (*made.told, *formulas_told(made.release.published.items)):
         typer.echo(sentence)
-    tells = f"whose {what} these were"
+    of_people = made.release.published.claim.about.holds_people
+    tells = "who is who" if of_people else f"whose {what} these were"
     typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
 
 

@@ -318,12 +318,12 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
     about = {
         "note": f"Keep this folder secret: it tells {tells}.",
         "release": asdict(FileEntry.of(manifest)),
-        **people,
         "ratings_sha256": private.ratings_sha256,
         "seed": private.seed,
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
         "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
+        **people,  # who writes rows may know more of them
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     _write_json(folder / PRIVATE_MANIFEST, about)

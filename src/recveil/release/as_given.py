@@ -1,11 +1,12 @@
 """AsGiven: how many ratings stand in the published rows exactly as they were given."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings
 from recveil.release.groups import Groups
@@ -93,31 +94,69 @@ def count_as_given(
     >>> found.rating_share, found.user_share, found.exact_share, found.label_share
     (0.2, 0.5, 0.6, 1.0)
     """
-    lone = np.zeros(groups.members.size, np.int64)
-    # Ratings, exact ones, near ones; labels on the scale, exact ones; all labels, near ones.
-    totals = np.zeros(7, np.int64)
-    first, step, within = 0, ratings.scale.step, (grid or 0.0) / 2
-    for block in blocks:
-        starts = groups.starts[first : first + len(block) + 1]
-        on_scale = np.zeros(block.values.size, np.bool_)
-        if step is not None:
-            on_scale = np.abs(ratings.scale.round(block.values, step) - block.values) <= _ABSOLUTE
-        _count(
-            *(groups.members, starts, ratings.indptr, ratings.indices, ratings.values),
-            *(block.indptr, block.indices, block.values, on_scale, ratings.n_items, lone, totals),
-            within,
+    return GivenCounts.of(ratings, groups, blocks, grid).shares()
+
+
+@brief
+class GivenCounts(NamedTuple):
+    """What `AsGiven` tells, in numbers that add up over groups.
+
+    Attributes
+    ----------
+    numbers : ndarray of int64, shape (10,)
+        Ratings, exact and near ones; labels on the scale, exact ones; all labels, near ones; lone
+        ratings; users with one, and all users.
+    within : float
+    """
+
+    numbers: NDArray[np.int64]
+    within: float
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        groups: Groups,
+        blocks: Iterable[Records],
+        grid: float | None = None,
+    ) -> Self:
+        """Count; the parameters are those of `count_as_given`."""
+        lone = np.zeros(groups.members.size, np.int64)
+        # Ratings, exact ones, near ones; labels on the scale, exact ones; all labels, near ones.
+        totals = np.zeros(7, np.int64)
+        first, step, within = 0, ratings.scale.step, (grid or 0.0) / 2
+        for block in blocks:
+            starts = groups.starts[first : first + len(block) + 1]
+            on_scale = np.zeros(block.values.size, np.bool_)
+            if step is not None:
+                on_scale = np.abs(ratings.scale.round(block.values, step) - block.values)
+                on_scale = on_scale <= _ABSOLUTE
+            _count(
+                *(groups.members, starts, ratings.indptr, ratings.indices, ratings.values),
+                *(block.indptr, block.indices, block.values),
+                *(on_scale, ratings.n_items, lone, totals),
+                within,
+            )
+            first += len(block)
+        numbers = np.append(totals, [lone.sum(), (lone > 0).sum(), lone.size])
+        return cls(numbers, within)
+
+    def shares(self) -> AsGiven:
+        """Return the shares."""
+        n_ratings, n_exact, n_near, n_whole, n_exact_labels = self.numbers[:5].tolist()
+        n_labels, n_near_labels, n_lone, n_with_lone, n_users = self.numbers[5:].tolist()
+        return AsGiven(
+            rating_share=n_lone / max(n_ratings, 1),
+            user_share=n_with_lone / max(n_users, 1),
+            exact_share=n_exact / max(n_ratings, 1),
+            label_share=n_exact_labels / n_whole if n_whole else None,
+            within=self.within,
+            near_share=n_near / max(n_ratings, 1),
+            near_label_share=n_near_labels / n_labels if n_labels else None,
         )
-        first += len(block)
-    n_ratings, n_exact, n_near, n_whole, n_exact_labels, n_labels, n_near_labels = totals.tolist()
-    return AsGiven(
-        rating_share=float(lone.sum() / max(n_ratings, 1)),
-        user_share=float(np.mean(lone > 0)) if lone.size else 0.0,
-        exact_share=n_exact / max(n_ratings, 1),
-        label_share=n_exact_labels / n_whole if n_whole else None,
-        within=within,
-        near_share=n_near / max(n_ratings, 1),
-        near_label_share=n_near_labels / n_labels if n_labels else None,
-    )
+
+    def _facts(self) -> dict[str, object]:
+        return {"ratings": int(self.numbers[0]), "labels": int(self.numbers[5])}
 
 
 @compiled()

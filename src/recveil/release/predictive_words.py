@@ -9,6 +9,8 @@ GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
 )
+# What a release by Spark is made with: factors by MLlib, and k-gather in bins of people.
+SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
 # What one calls them where one chooses; the first is the default.
 PREDICTOR_NAMES = ("funk-svd", "item-mean")
 GROUPING_NAMES = (
@@ -104,8 +106,8 @@ PREDICTIVE = Method(
     settings=(
         PublicSetting("method", ("predictive anonymization",)),
         PublicSetting("homogenize", ("padded", "simple")),
-        PublicSetting("predictor", PREDICTORS, any_class=True),
-        PublicSetting("grouping", GROUPINGS, any_class=True),
+        PublicSetting("predictor", (*PREDICTORS, SPARK_PREDICTOR), any_class=True),
+        PublicSetting("grouping", (*GROUPINGS, SPARK_GROUPING), any_class=True),
         PublicSetting("label_step", (None,), any_step=True),
         PublicSetting("labels", ("model",), when=lambda given: "labels" in given),
         PublicSetting(
@@ -200,5 +202,6 @@ PREDICTIVE = Method(
     ),
     undone_by=_undone_by,
     made_before=_made_before,
-    why_not_again="the release's predictor or grouping was given as an object, and is not at hand",
+    why_not_again="the release's predictor or grouping is Spark's, or was given as an object, and "
+    "is not at hand",
 )

@@ -16,7 +16,7 @@ from recveil.errors import RecveilError
 from recveil.release.groups import Groups
 from recveil.release.sides import Private, Sides
 from recveil.spark.lake import Lake
-from recveil.spark.making import Gathered, Made
+from recveil.spark.making import Made, Ready
 from recveil.spark.part_writing import ByExecutors
 from recveil.spark.spread_people import AskedItems, SpreadPeople, spread_people
 
@@ -43,7 +43,7 @@ class DrawnMaking:
         del k  # a promise of its own, which was asked for instead
         self._maker = _synthesizer(dict(given), seed)
 
-    def gather(self, lake: Lake) -> Gathered:
+    def gather(self, lake: Lake) -> Ready:
         """Gather people on the items that are asked about."""
         maker = self._maker
         maker.check_scale(lake.scale)
@@ -56,7 +56,7 @@ class DrawnMaking:
                     f"all ratings are {lake.values[0]:g}: likes, not supported yet as ratings; "
                     f"read them as likes (--likes), without a scale"
                 )
-        return Gathered(people, lambda: self._make(people, public, items))
+        return Ready(people, lambda: self._make(people, public, items))
 
     def _make(self, people: SpreadPeople, public: Public, items: NDArray[Any]) -> Made:
         """Learn by which rule they are drawn."""

@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
 
 @brief
-class Gathered(NamedTuple):
+class Ready(NamedTuple):
     """People who stand ready, and what makes a release of them.
 
     Attributes
@@ -53,5 +53,5 @@ class Gathered(NamedTuple):
 class Making(Protocol):
     """A method, with the options that were given: they are checked before the table is read."""
 
-    def gather(self, lake: Lake) -> Gathered:
+    def gather(self, lake: Lake) -> Ready:
         """Refuse a table that no release can be made of, and gather its people."""

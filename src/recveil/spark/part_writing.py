@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _WRITTEN = "part long, records long, labels long, seen binary, sha256 string, bytes long"
 # What is being written has such a name, which no file of a release has.
-_UNFINISHED = ".unfinished-"
+UNFINISHED = ".unfinished-"
 
 
 class ByExecutors:
@@ -67,7 +67,7 @@ class ByExecutors:
         work = partial(_write_crowds, published=bare, crowds=self._crowds, folder=str(folder))
         rows = self._spark.range(0, n, 1, n).mapInArrow(work, _WRITTEN).toArrow().to_pylist()
         rows.sort(key=lambda row: row["part"])
-        _remove_unfinished(folder)
+        remove_unfinished(folder)
         if [row["part"] for row in rows] != list(range(n)):
             raise RecveilError(f"{len(rows)} of {n} parts were written; run it again")
         seen = np.zeros(published.items.size, bool)
@@ -91,7 +91,7 @@ class ByExecutors:
         frame = self._people.frame.select("user")
         work = partial(_write_users, folder=str(folder))
         found = frame.mapInArrow(work, "part long").toArrow()["part"].to_pylist()
-        _remove_unfinished(folder)
+        remove_unfinished(folder)
         n = frame.rdd.getNumPartitions()
         if sorted(found) != list(range(n)):
             raise RecveilError(f"{len(found)} of {n} parts were written; run it again")
@@ -129,7 +129,7 @@ def _write_crowd(
             counts["labels"] += table.num_rows
             yield table
 
-    with _put_into(folder, part_name(number)) as file:
+    with put_into(folder, part_name(number)) as file:
         with rating_writer(file, "parquet", published, in_groups=False) as writer:
             for table in evenly(pieces()):
                 writer.write_table(table)
@@ -151,7 +151,7 @@ def _write_users(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.
     number = 0 if context is None else context.partitionId()
     schema = pa.schema({"user_id": pa.string(), "published_id": pa.string()})
     with (
-        _put_into(folder, part_name(number, "assignment")) as file,
+        put_into(folder, part_name(number, "assignment")) as file,
         pq.ParquetWriter(file, schema) as writer,
     ):
         for batch in batches:
@@ -162,9 +162,9 @@ def _write_users(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.
 
 
 @contextmanager
-def _put_into(folder: str, name: str) -> Iterator[Path]:
+def put_into(folder: str, name: str) -> Iterator[Path]:
     """Give a name to write to, and rename it once it is whole: a killed task leaves no part."""
-    file, unfinished = Path(folder, name), Path(folder, f"{_UNFINISHED}{uuid4().hex}")
+    file, unfinished = Path(folder, name), Path(folder, f"{UNFINISHED}{uuid4().hex}")
     if not file.parent.is_dir():
         raise RecveilError(
             f"{file.parent}: an executor does not see this folder; choose an output that all "
@@ -184,7 +184,7 @@ def _put_into(folder: str, name: str) -> Iterator[Path]:
         raise
 
 
-def _remove_unfinished(folder: Path) -> None:
+def remove_unfinished(folder: Path) -> None:
     """Remove what killed tasks left."""
-    for left in folder.glob(f"{_UNFINISHED}*"):
+    for left in folder.glob(f"{UNFINISHED}*"):
         left.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from recveil.spark.class_checking import (
     note_list,
     note_small,
 )
-from recveil.spark.part_checking import FOUND, check_parts, put_together
+from recveil.spark.part_checking import FOUND, check_parts, content_paths, put_together
 from recveil.spark.spark_session import spark_session
 from recveil.verify import Verification
 from recveil.verify.ids_in_items import IdsInItems
@@ -42,6 +42,7 @@ from recveil.verify.other_files import (
 )
 from recveil.verify.private_side import PrivateSide
 from recveil.verify.private_values import PublishedNames, found_values, not_looked_for
+from recveil.verify.published_file import PublishedFile
 from recveil.verify.release_folder import check_published
 from recveil.verify.verification import Found, Violation
 
@@ -129,7 +130,10 @@ def check_by_executors(
     names, readers = PublishedNames([], [], []), _Executors(spark)
     manifest, _ = read_manifest(folder / MANIFEST)
     if manifest.holds_people:
-        return check_shared(folder, readers, k)
+        result = check_shared(folder, readers, k)
+        if private is None or not readers.all_read:
+            return result
+        return result.with_private(*_of_people(spark, folder, private, readers.items))
     result = check_published(folder, names, readers=readers)
     if private is None:
         return result
@@ -195,6 +199,7 @@ class _Executors:
 
     def __init__(self, spark: "SparkSession") -> None:
         self.spark = spark
+        self.items: list[Any] = []
         self._rows: list[dict[str, Any]] = []
 
     @property
@@ -219,20 +224,15 @@ class _Executors:
     ) -> tuple[dict[str, int], list[Any]]:
         """Note what is wrong with rows; return counts, and the ids of items."""
         del folder  # it was looked at for the checksums
-        counts, items = put_together(self._rows, manifest, violations)
-        return {**counts, "users": counts["records"]}, items
+        counts, self.items = put_together(self._rows, manifest, violations)
+        return {**counts, "users": counts["records"]}, self.items
 
 
 def _private_values(
     spark: "SparkSession", folder: Path, private: Path, items: list[Any]
 ) -> tuple[list[Violation], list[str]]:
     """Look for what is private, many people at a time."""
-    told = _told(private)
-    if told["release"]["sha256"] != FileEntry.of(folder / MANIFEST).sha256:
-        raise RecveilError(
-            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
-            f"name the one that was written with {folder.name}"
-        )
+    told = _told(folder, private)
     files = assignment_files(told)
     n_people = spark.read.parquet(*[(private / name).as_uri() for name in files]).count()
     n_pieces = min(len(files), -(-n_people // _PEOPLE_AT_ONCE) or 1)
@@ -240,27 +240,49 @@ def _private_values(
         _scan, n_pieces=n_pieces, folder=str(folder), private=str(private), items=items, told=told
     )
     rows = spark.range(0, n_pieces, 1, n_pieces).mapInArrow(work, _SCANNED).toArrow().to_pylist()
+    return _all_found(rows)
+
+
+def _all_found(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[str]]:
+    """Put together what was found in some pieces of the people, and what cannot be told."""
     found = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
     met = IdsInItems("", sum(row["untold"] for row in rows), sum(row["met"] for row in rows))
     untold = not_looked_for(sum(row["people"] for row in rows), met)
-    if n_pieces > 1:
+    if len(rows) > 1:
         untold.append(
-            f"Ids of people were looked for in {n_pieces:,} pieces, each by itself: what shows "
+            f"Ids of people were looked for in {len(rows):,} pieces, each by itself: what shows "
             f"only in all of them together was not found."
         )
     return [Violation(*each) for each in found], untold
 
 
-def _told(private: Path) -> dict[str, Any]:
+def _of_people(
+    spark: "SparkSession", folder: Path, private: Path, items: list[Any]
+) -> tuple[list[Violation], list[str]]:
+    """Look for what is private beside rows of people: for each part, of those who are in it."""
+    told = _told(folder, private)
+    n = len(assignment_files(told))
+    work = partial(_scan_part, folder=str(folder), private=str(private), items=items, told=told)
+    rows = spark.range(0, n, 1, n).mapInArrow(work, _SCANNED).toArrow().to_pylist()
+    return _all_found(rows)
+
+
+def _told(folder: Path, private: Path) -> dict[str, Any]:
+    """Return what private.json says, or refuse that of another release."""
     try:
-        told = json.loads((private / PRIVATE_MANIFEST).read_text("utf-8"))
-        told["release"]["sha256"]
-        return dict(told)
+        told = dict(json.loads((private / PRIVATE_MANIFEST).read_text("utf-8")))
+        digest = told["release"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecveilError(
             f"{private}: cannot be read as the private folder of a release; expected the one that "
             f"recveil wrote with it"
         ) from error
+    if digest != FileEntry.of(folder / MANIFEST).sha256:
+        raise RecveilError(
+            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
+            f"name the one that was written with {folder.name}"
+        )
+    return told
 
 
 def _scan(
@@ -276,16 +298,49 @@ def _scan(
         for piece in batch.column(0).to_pylist():
             table = read_assignment(Path(private), names[piece::n_pieces], ["user_id"])
             users = table["user_id"].to_pylist()
-            seed = told.get("seed")
-            side = PrivateSide(
-                users, [None] * len(users), [], [], seed if type(seed) is int else None
-            )
+            side = _side(users, [None] * len(users), told)
             published = PublishedNames([], [], items)
-            violations, in_items = found_values(Path(folder), published, side)
-            row = {
-                "violations": json.dumps([list(each) for each in violations]),
-                "untold": in_items.n_untold,
-                "met": in_items.n_met,
-                "people": len(users),
-            }
-            yield pa.RecordBatch.from_pylist([row])
+            yield _as_row(*found_values(Path(folder), published, side), len(users))
+
+
+def _scan_part(
+    batches: Iterator[pa.RecordBatch],
+    folder: str,
+    private: str,
+    items: list[Any],
+    told: dict[str, Any],
+) -> Iterator[pa.RecordBatch]:
+    """Look for private values of the people of each part, and for their order in its records."""
+    manifest, _ = read_manifest(Path(folder, MANIFEST))
+    names, paths = assignment_files(told), content_paths(Path(folder), manifest)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            table = read_assignment(Path(private), names[number : number + 1])
+            users, records = (table[name].to_pylist() for name in table.column_names)
+            published = PublishedNames([], [], items)
+            file = PublishedFile(paths[number], manifest, manifest.claim.about)
+            for block in file.blocks(Found()):
+                published.user_ids.extend(block.user_ids)
+                published.shared.extend(block.digests)
+            if set(records) != set(published.user_ids):
+                raise RecveilError(
+                    f"{names[number]} is not of the people of {paths[number].name}; this is a "
+                    f"fault in recveil, please report it"
+                )
+            side = _side(users, records, told)
+            yield _as_row(*found_values(Path(folder), published, side), len(users))
+
+
+def _side(users: list[Any], records: list[str | None], told: dict[str, Any]) -> PrivateSide:
+    seed = told.get("seed")
+    return PrivateSide(users, records, [], [], seed if type(seed) is int else None)
+
+
+def _as_row(violations: list[Violation], in_items: IdsInItems, n_people: int) -> pa.RecordBatch:
+    row = {
+        "violations": json.dumps([list(each) for each in violations]),
+        "untold": in_items.n_untold,
+        "met": in_items.n_met,
+        "people": n_people,
+    }
+    return pa.RecordBatch.from_pylist([row])

@@ -18,10 +18,12 @@ from recveil.publish.folder import write_release
 from recveil.publish.staging import check_target
 from recveil.ratings import RatingScale
 from recveil.release.method import Method
+from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import all_methods
 from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.release.synthetic_words import SYNTHETIC
 from recveil.spark.drawn_making import DrawnMaking
+from recveil.spark.group_making import GroupMaking
 from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
 from recveil.spark.making import Making
 from recveil.spark.spark_session import errors_told, spark_session
@@ -107,8 +109,9 @@ def anonymize(
         Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
         session is taken.
     **options
-        Those of the method (epsilon, delta, people, catalogue, rating_grid), and user, item,
-        rating, likes and scale; for a file that is read here, all those of reading.
+        Those of the method (epsilon, delta, people, catalogue, rating_grid; with k, homogenize and
+        round_labels), and user, item, rating, likes and scale; for a file that is read here, all
+        those of reading.
 
     Returns
     -------
@@ -121,10 +124,10 @@ def anonymize(
 
     Examples
     --------
-    >>> anonymize("ratings.parquet", "out", k=5, homogenize="simple", master="local[1]")
+    >>> anonymize("ratings.parquet", "out", k=5, method="words", master="local[1]")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: method 'predictive': not by Spark yet, which makes releases by...
+    recveil.errors.RecveilError: method 'words': not by Spark yet, which makes releases by ...
     """
     given, reading = own_options(options)
     chosen = _method(choose_method(method, k, given))
@@ -175,6 +178,7 @@ def anonymize(
 # How each method is begun: with k, the options that were given, and the seed.
 _MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] = {
     SYNTHETIC.name: DrawnMaking,
+    PREDICTIVE.name: GroupMaking,
 }
 
 

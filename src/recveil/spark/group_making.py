@@ -1,0 +1,222 @@
+"""Group making: predictive anonymization, by executors: padded and simple rows of groups."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from recveil.anonymize.base import check_k, check_scale, check_seed, drawn_seed
+from recveil.anonymize.predictive import Homogenize, label_step
+from recveil.anonymize.telling import told_of_rows
+from recveil.errors import RecveilError, quoted
+from recveil.publish.expected import Expected, expect
+from recveil.ratings.likes import PUBLISHED
+from recveil.release.claim import Claim
+from recveil.release.groups import Groups
+from recveil.release.predictive_words import PREDICTIVE, SPARK_GROUPING, SPARK_PREDICTOR
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
+from recveil.spark.group_writing import GroupsByExecutors, RowsOfGroups, bare
+from recveil.spark.lake import Lake
+from recveil.spark.making import Made, Ready
+from recveil.spark.people_numbers import NumberedPeople, number_people
+from recveil.spark.spread_groups import gather_groups
+from recveil.spark.spread_people import AskedItems, SpreadPeople, spread_people
+from recveil.spark.taste_factors import (
+    PULL,
+    RANK,
+    ROUNDS,
+    RatedItems,
+    learn_factors,
+    place_people,
+)
+
+# What of the local method's options is offered; all else is refused by its name.
+_OFFERED = ("homogenize", "round_labels")
+# What a release takes is worked out of so many groups, and the others are like them.
+_SOME_GROUPS = 10_000
+
+
+class GroupMaking:
+    """Gathers people who rate alike, and gives each group one row.
+
+    Parameters
+    ----------
+    k : int or None
+        Smallest group, at least 2.
+    given : mapping
+        The options of `PredictiveAnonymizer` that were given.
+    seed : int or None
+        Drawn from the system if not given.
+
+    Raises
+    ------
+    RecveilError
+        If they make no sense, or are not offered.
+    """
+
+    def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
+        check_k(k)
+        check_seed(seed)
+        usual = {"labels": "rated", "b": 1, "l": 1}
+        for name, value in given.items():
+            if name not in _OFFERED and usual.get(name) != value:
+                raise RecveilError(
+                    f"{name} (--{name.replace('_', '-')}): not by Spark yet, with k (--k); leave "
+                    f"it out, or leave engine (--engine) out"
+                )
+        self._k = int(k or 0)
+        self._homogenize: Homogenize = given.get("homogenize", "padded")
+        if self._homogenize not in get_args(Homogenize):
+            raise RecveilError(
+                f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'"
+            )
+        self._round_labels = given.get("round_labels", "usual")
+        self._seed = drawn_seed(seed)
+
+    def gather(self, lake: Lake) -> Ready:
+        """Refuse what would tell of few people, and gather all of them on all items."""
+        refuse_table(lake)
+        label_step(self._round_labels, lake.scale)
+        places = np.arange(lake.items.size)
+        people = spread_people(lake, AskedItems(lake.items, places, lake.items.size))
+        if people.n_people < self._k:
+            people.let_go()
+            raise RecveilError(
+                f"{people.n_people} users cannot form a group of k = {self._k}; lower k, or add "
+                f"users"
+            )
+        return Ready(people, lambda: self._make(lake, people))
+
+    def _make(self, lake: Lake, people: SpreadPeople) -> Made:
+        """Learn what people like; they are gathered when their rows are to be written."""
+        numbered, items = number_people(people), RatedItems.of(people)
+        # The seed and the table together: nobody undoes the order who knows the seed alone.
+        secret = (self._seed, int.from_bytes(numbered.digest, "big"))
+        rng = np.random.default_rng(secret)
+        known = learn_factors(people, numbered, items, int(rng.integers(2**63)))
+        padded = self._homogenize == "padded"
+        published = Published(
+            claim=Claim(PREDICTIVE.claim_of({}), self._k, levels=False, b=1, l=1),
+            items=lake.items,
+            scale=lake.scale,
+            settings={
+                "method": PREDICTIVE.title,
+                "homogenize": self._homogenize,
+                "predictor": SPARK_PREDICTOR,
+                "grouping": SPARK_GROUPING,
+                "label_step": label_step(self._round_labels, lake.scale),
+            },
+            n_users=people.n_people,
+            prefix=prefix_of(people, rng),
+            blocks=lambda: iter(()),
+            default_layout="groups" if padded else "users",
+            expect=partial(self._expect, lake, people, numbered) if padded else None,
+        )
+        settings = {
+            "predictor": {"rank": RANK, "rounds": ROUNDS, "regularization": PULL},
+            "grouping": {"min_size": self._k},
+        }
+        private = Private(np.empty(0), Groups.of_nobody(), self._seed, settings)
+        release = Sides(published, private)
+        rows = RowsOfGroups(
+            bare(published),
+            self._homogenize,
+            published.settings["label_step"],
+            known if padded else None,
+            self._k,
+        )
+
+        def groups() -> Any:
+            placed = place_people(people, numbered, known)
+            return gather_groups(people, placed, self._k, secret)
+
+        by = GroupsByExecutors(people, numbered, groups, rows)
+
+        def told() -> list[str]:
+            shown = Sides(published, replace(private, lone_ratings=by.given))
+            return told_of_rows(shown, people.n_people, int(items.support.max()))
+
+        return Made(release, by, told)
+
+    def _expect(
+        self,
+        lake: Lake,
+        people: SpreadPeople,
+        numbered: NumberedPeople,
+        layout: Layout,
+        file_format: FileFormat,
+    ) -> Expected:
+        """Say what padded rows will take: one of some thousands of groups, times all of them."""
+        n_groups = max(1, people.n_people // self._k)
+        some = min(n_groups, _SOME_GROUPS)
+        share = some / n_groups
+        size = people.n_people / n_groups
+        shape = _Shape(lake, round(people.n_people * share), share, numbered.mean_length)
+        found = expect(
+            shape,  # type: ignore[arg-type]  # what is asked of ratings is there
+            "padded",
+            np.full(some, lake.items.size),
+            np.full(some, size),
+            layout,
+            file_format,
+            label_step(self._round_labels, lake.scale),
+        )
+        return found._replace(
+            labels=round(found.labels / share),
+            ratings=lake.n_ratings,
+            bytes=round(found.bytes / share),
+            most_bytes=round(found.most_bytes / share),
+            seconds=found.seconds / share,
+        )
+
+
+class _Shape:
+    """What is asked of ratings to tell what a release of them will take."""
+
+    is_unary = False
+
+    def __init__(self, lake: Lake, n_users: int, share: float, mean_length: float) -> None:
+        self.n_users, self.n_items = n_users, lake.items.size
+        self.n_ratings = round(lake.n_ratings * share)
+        self.items, self.scale = lake.items, lake.scale
+        self.users = np.array(["u" * round(mean_length)], dtype=object)
+
+
+def refuse_table(lake: Lake) -> None:
+    """Refuse likes, ratings that are all equal, and a scale that nobody named.
+
+    Where the scale was read off the ratings, one person's may be its end: whether they are, this
+    process would have to look at all of them.
+
+    Raises
+    ------
+    RecveilError
+    """
+    check_scale(lake.scale)
+    if lake.scale.unary:
+        raise RecveilError(
+            "these are likes, and rows of groups publish ratings, which likes have none of; draw "
+            "people with epsilon (--epsilon 3), or leave engine (--engine) out"
+        )
+    if lake.values.size == 1:
+        raise RecveilError(
+            f"all {lake.n_ratings:,} ratings are {lake.values[0]:g}: likes, not supported yet as "
+            f"ratings; {PUBLISHED}; read them as likes (--likes)"
+        )
+    if lake.scale.inferred:
+        raise RecveilError(
+            f"scale (--scale): {lake.scale} was read off the ratings, and the lowest and highest "
+            f"may be one person's; Spark does not look whose, so name the scale, such as --scale "
+            f"{lake.scale}"
+        )
+
+
+def prefix_of(people: SpreadPeople, rng: np.random.Generator) -> str:
+    """Draw what pseudonyms begin with, until no user's id does."""
+    while True:
+        prefix = fresh_prefix(np.empty(0), rng)
+        if not people.frame.where(people.frame["user"].startswith(prefix)).limit(1).count():
+            return prefix
