@@ -1,21 +1,22 @@
 """Candidates: the published records as the adversary searches them, listed by item."""
 
+import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attack.shares import Share
+from recveil.attack.sought import Sought
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 
-# Looks for the targets of a share among candidates, by so many threads; each array that it returns
+# Looks for those sought among candidates, by so many threads; each array that it returns
 # has an entry a target.
-Work = Callable[["Candidates", Share, int], tuple[NDArray[Any], ...]]
+Work = Callable[["Candidates", Sought, int], tuple[NDArray[Any], ...]]
 # Labels are stored as a code of one or two bytes; finer ones than this are rounded for the search.
 _MOST_LEVELS = 1 << 16
 
@@ -145,12 +146,12 @@ class Candidates:
             return None
         return int(self.days.min()), int(self.days.max())
 
-    def look(self, work: Work, share: Share, threads: int) -> tuple[NDArray[Any], ...]:
-        """Let a search look for all targets of a share among these records: here, this process.
+    def look(self, work: Work, sought: Sought, threads: int) -> tuple[NDArray[Any], ...]:
+        """Let a search look for all who are sought among these records: here, this process.
 
         Candidates that lie elsewhere let it be done there, and return the same.
         """
-        return work(self, share, threads)
+        return work(self, sought, threads)
 
     def lengths_outside(self, top: int) -> NDArray[np.int64]:
         """Count each record's labels outside the so many most rated items.
@@ -165,6 +166,68 @@ class Candidates:
         for item in np.argsort(-self.support, kind="stable")[:top].tolist():
             lengths[self.records[self.indptr[item] : self.indptr[item + 1]]] -= 1
         return lengths
+
+    def classes(self) -> NDArray[np.int64]:
+        """Give records with the same items and labels, and only them, the same number.
+
+        Examples
+        --------
+        >>> Candidates.from_ratings(Ratings.from_columns([1, 2, 3], "aab", [4, 4, 4])).classes()
+        array([0, 0, 1])
+        """
+        by_record = np.argsort(self.records, kind="stable")
+        items = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))[by_record]
+        labels = np.stack([items, self.codes[by_record]], axis=1).astype(np.int32)
+        content, width = labels.tobytes(), 2 * labels.itemsize
+        bounds = np.concatenate([[0], np.cumsum(self.activity) * width]).tolist()
+        rows = (content[start:end] for start, end in itertools.pairwise(bounds))
+        numbers: dict[bytes, int] = {}
+        return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
+
+    def merged(self, class_of: NDArray[np.int64]) -> tuple[Self, NDArray[np.int64]]:
+        """Make one record of each class, with the people of all its members behind it.
+
+        Parameters
+        ----------
+        class_of : ndarray of int64, shape (n_records,)
+            Records with the same number are identical.
+
+        Returns
+        -------
+        Candidates
+            Without days.
+        ndarray of int64, shape (n_records,)
+            Which of its records each record of these became.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 2, 3], "aab", [4, 4, 4]))
+        >>> merged, class_of = found.merged(found.classes())
+        >>> merged.sizes, class_of
+        (array([2, 1]), array([0, 0, 1]))
+        """
+        _, first, class_of = np.unique(class_of, return_index=True, return_inverse=True)
+        # Numbered in the order of their first members, so that each item's records still ascend.
+        class_of, first = np.argsort(np.argsort(first))[class_of], np.sort(first)
+        is_first = np.zeros(self.n_records, bool)
+        is_first[first] = True
+        sizes = np.bincount(class_of, weights=self.sizes).astype(np.int64)
+        return self._of_first(is_first, class_of, sizes), class_of
+
+    def _of_first(
+        self, is_first: NDArray[np.bool_], class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> Self:
+        """Keep the first record of each class, under the number of the class."""
+        kept = is_first[self.records]
+        return replace(
+            self,
+            indptr=np.concatenate([[0], np.cumsum(kept)])[self.indptr],
+            records=class_of[self.records[kept]].astype(np.int32),
+            codes=self.codes[kept],
+            days=None,
+            sizes=sizes,
+            activity=self.activity[is_first],
+        )
 
     def carries(
         self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]

@@ -1,6 +1,5 @@
 """The graph attacks: how many review graphs contain what the adversary knows?"""
 
-import itertools
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -197,13 +196,13 @@ def homogeneity(
     (array([2, 2]), array([1, 1]), array([ True,  True]))
     """
     if class_of is None:
-        class_of = _find_classes(candidates)
+        class_of = candidates.classes()
     if class_of.shape != (candidates.n_records,):
         raise RecveilError(
             f"class_of has shape {class_of.shape}; expected one number for each of "
             f"{candidates.n_records} records"
         )
-    merged, class_of = _merge(candidates, class_of)
+    merged, class_of = candidates.merged(class_of)
     # The appended -1 is what users without a record find.
     class_of_user = np.append(class_of, -1)[record_of]
     matches = _match(Scoreboard(0, None, threads), merged, knowledge, class_of_user)
@@ -251,38 +250,3 @@ def _match(
     graphs = replace(knowledge, activity=None)
     lineups = scoreboard.attack(candidates, graphs, record_of)
     return Matches(lineups.records, lineups.people, lineups.probability, knowledge.skipped)
-
-
-def _find_classes(candidates: Candidates) -> NDArray[np.int64]:
-    """Give identical records, and only them, the same number."""
-    by_record = np.argsort(candidates.records, kind="stable")
-    n_items = candidates.indptr.size - 1
-    items = np.repeat(np.arange(n_items), np.diff(candidates.indptr))[by_record]
-    labels = np.stack([items, candidates.codes[by_record]], axis=1).astype(np.int32)
-    content, width = labels.tobytes(), 2 * labels.itemsize
-    bounds = np.concatenate([[0], np.cumsum(candidates.activity) * width]).tolist()
-    rows = (content[start:end] for start, end in itertools.pairwise(bounds))
-    numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
-
-
-def _merge(
-    candidates: Candidates, class_of: NDArray[np.int64]
-) -> tuple[Candidates, NDArray[np.int64]]:
-    """Make one record of each class, with the people of all its members behind it."""
-    _, first, class_of = np.unique(class_of, return_index=True, return_inverse=True)
-    # Numbered in the order of their first members, so that each item's records still ascend.
-    class_of, first = np.argsort(np.argsort(first))[class_of], np.sort(first)
-    is_first = np.zeros(candidates.n_records, bool)
-    is_first[first] = True
-    kept = is_first[candidates.records]
-    merged = replace(
-        candidates,
-        indptr=np.concatenate([[0], np.cumsum(kept)])[candidates.indptr],
-        records=class_of[candidates.records[kept]].astype(np.int32),
-        codes=candidates.codes[kept],
-        days=None,
-        sizes=np.bincount(class_of, weights=candidates.sizes).astype(np.int64),
-        activity=candidates.activity[first],
-    )
-    return merged, class_of

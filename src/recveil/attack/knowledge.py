@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attack.adversary import Adversary
+from recveil.attack.own_rows import own_rows
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -137,16 +138,18 @@ def draw_knowledge(
     in_pool = _pool(ratings, adversary.outside_top)
     n_true = adversary.known if adversary.wrong_kind == "value" else adversary.n_right
     n_false = adversary.known - n_true
+    own = own_rows(ratings, targets)
     n_rated = np.add.reduceat(
-        np.append(in_pool[ratings.indices], False), ratings.indptr[:-1], dtype=np.int64
-    ) * (ratings.activity > 0)
-    able = (n_rated[targets] >= n_true) & (in_pool.sum() - n_rated[targets] >= n_false)
+        np.append(in_pool[own.items], False), own.indptr[:-1], dtype=np.int64
+    ) * (np.diff(own.indptr) > 0)
+    able = (n_rated >= n_true) & (in_pool.sum() - n_rated >= n_false)
     able &= ratings.n_ratings > 0  # whoever knows nothing right still needs something to invent
     attacked = targets[able]
     shape = (attacked.size, adversary.known)
     items, places = _draw_items(
-        rng, attacked, in_pool, ratings.indptr, ratings.indices, n_true, n_false
+        rng, np.flatnonzero(able), in_pool, own.indptr, own.items, n_true, n_false
     )
+    places[places >= 0] = own.places[places[places >= 0]]
     # An item that the target did not rate gets the rating and date of a random rating.
     invented = places < 0
     places[invented] = rng.integers(ratings.n_ratings, size=int(invented.sum()))
@@ -176,14 +179,12 @@ def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
     array([5., 1.], dtype=float32)
     """
     able = targets[ratings.activity[targets] > 0]
-    lengths = ratings.activity[able]
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(ratings.indptr[able] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    own = own_rows(ratings, able)
     return Knowledge(
         targets=able,
-        indptr=indptr,
-        items=ratings.indices[places],
-        values=ratings.values[places],
+        indptr=own.indptr,
+        items=own.items,
+        values=ratings.values[own.places],
         days=None,
         activity=None,
         skipped=int(targets.size - able.size),
@@ -215,21 +216,21 @@ def _pool(ratings: Ratings, outside_top: int) -> NDArray[np.bool_]:
 @compiled()
 def _draw_items(
     rng: np.random.Generator,
-    targets: NDArray[Any],
+    able: NDArray[Any],
     in_pool: NDArray[Any],
     indptr: NDArray[Any],
     indices: NDArray[Any],
     n_true: int,
     n_false: int,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draw rated items with the places of their ratings, then unrated ones with place -1."""
+    """Draw rated items of each able row, with their places in the rows, then unrated ones: -1."""
     n_known = n_true + n_false
-    items = np.empty((targets.size, n_known), np.int32)
-    places = np.full((targets.size, n_known), -1, np.int64)
+    items = np.empty((able.size, n_known), np.int32)
+    places = np.full((able.size, n_known), -1, np.int64)
     taken = np.full(in_pool.size, -1, np.int64)
     pool = np.flatnonzero(in_pool)
-    for t in range(targets.size):
-        start, end = indptr[targets[t]], indptr[targets[t] + 1]
+    for t in range(able.size):
+        start, end = indptr[able[t]], indptr[able[t] + 1]
         rated = np.empty(end - start, np.int64)
         n_rated = 0
         for at in range(start, end):

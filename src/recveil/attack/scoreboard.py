@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.guesses import Guesses
 from recveil.attack.knowledge import Knowledge
-from recveil.attack.shares import Share
+from recveil.attack.sought import Sought
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -112,7 +112,7 @@ class Scoreboard:
         knowledge : Knowledge
             Its items are positions in the candidates' list of items.
         record_of : ndarray of int64, shape (n_users,)
-            The record of each user, which tells who is in the lineup; -1 if they have none.
+            The record of each user, which tells whether he is in the lineup; -1 if he has none.
 
         Raises
         ------
@@ -135,8 +135,8 @@ class Scoreboard:
         strange = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
         if strange.size:
             raise RecveilError(f"known item {strange[0]}: expected positions below {n_items}")
-        share = Share(knowledge, record_of[knowledge.targets])
-        tally = _Tally(*candidates.look(self._line_up, share, self.threads))
+        sought = Sought(knowledge, record_of[knowledge.targets])
+        tally = _Tally(*candidates.look(self._line_up, sought, self.threads))
         lineup = np.where(tally.own_matches, tally.people, max(candidates.n_people, 1))
         return Lineups(
             best=tally.best,
@@ -146,10 +146,10 @@ class Scoreboard:
             records=tally.records,
         )
 
-    def _line_up(self, candidates: Candidates, share: Share, threads: int) -> "_Tally":
+    def _line_up(self, candidates: Candidates, sought: Sought, threads: int) -> "_Tally":
         """Line up some of the targets."""
-        n_targets = share.own.size
-        hunt = self._gather(candidates, share)
+        n_targets = sought.own.size
+        hunt = self._gather(candidates, sought)
         tally = _Tally(
             best=np.full(n_targets, -1),
             records=np.zeros(n_targets, np.int64),
@@ -166,9 +166,9 @@ class Scoreboard:
                 pass
         return tally
 
-    def _gather(self, found: Candidates, share: Share) -> "_Hunt":
+    def _gather(self, found: Candidates, sought: Sought) -> "_Hunt":
         """Lay out what the search reads; what is not compared becomes an empty array."""
-        known = share.knowledge
+        known = sought.knowledge
         values, days, found_days = known.values, known.days, found.days
         if values is None or self.rating_error is None:
             values = np.empty(0, np.float32)
@@ -186,7 +186,7 @@ class Scoreboard:
             known_values=values[order] if values.size else values,
             known_days=days[order] if days.size else days,
             known_activity=n_labels,
-            own=share.own,
+            own=sought.own,
             indptr=found.indptr,
             records=found.records,
             codes=found.codes,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recveil.attack.candidates import Candidates
 from recveil.attack.guesses import ScoredGuesses, Sheet, guess, lead_of_others
 from recveil.attack.knowledge import Knowledge
-from recveil.attack.shares import Share
+from recveil.attack.sought import Sought
 from recveil.brief import brief
 from recveil.compiled import compiled
 from recveil.errors import RecveilError
@@ -82,7 +82,7 @@ def search(
     """Score the candidates for every target; see `ScoreboardRH.attack`."""
     own = own_records(candidates, knowledge, record_of)
     work = partial(_sheet, points=points._replace(weights=_NOTHING))
-    found = candidates.look(work, Share(knowledge, own, points.weights), threads)
+    found = candidates.look(work, Sought(knowledge, own, points.weights), threads)
     return Sheet(*found).guesses()
 
 
@@ -99,21 +99,21 @@ def search_without(
     """
     own = own_records(candidates, knowledge, record_of)
     work = partial(_leads, points=points._replace(weights=_NOTHING))
-    (leads,) = candidates.look(work, Share(knowledge, own, points.weights), threads)
+    (leads,) = candidates.look(work, Sought(knowledge, own, points.weights), threads)
     return leads
 
 
-def _sheet(candidates: Candidates, share: Share, threads: int, points: Points) -> Sheet:
-    sheet = Sheet.empty(share.own.size)
-    _run(_look_for, _gather(candidates, share, points), share.own, sheet, threads)
+def _sheet(candidates: Candidates, sought: Sought, threads: int, points: Points) -> Sheet:
+    sheet = Sheet.empty(sought.own.size)
+    _run(_look_for, _gather(candidates, sought, points), sought.own, sheet, threads)
     return sheet
 
 
 def _leads(
-    candidates: Candidates, share: Share, threads: int, points: Points
+    candidates: Candidates, sought: Sought, threads: int, points: Points
 ) -> tuple[NDArray[np.float64]]:
-    leads = np.empty(share.own.size)
-    _run(_look_without, _gather(candidates, share, points), share.own, leads, threads)
+    leads = np.empty(sought.own.size)
+    _run(_look_without, _gather(candidates, sought, points), sought.own, leads, threads)
     return (leads,)
 
 
@@ -191,8 +191,8 @@ class _Search(NamedTuple):
     sigma: float
 
 
-def _gather(found: Candidates, share: Share, points: Points) -> _Search:
-    known, weights = share.knowledge, share.weights
+def _gather(found: Candidates, sought: Sought, points: Points) -> _Search:
+    known, weights = sought.knowledge, sought.weights
     return _Search(
         indptr=found.indptr,
         records=found.records,
@@ -385,7 +385,7 @@ def _list_block(
 
 @compiled()
 def _fits(search: _Search, target: int, record: int) -> bool:
-    """Tell whether a record is as long as the adversary heard, if both are told."""
+    """Tell whether a record is as long as the adversary heard, if he and the release tell."""
     if search.known_activity.size == 0:
         return True
     low, high = search.known_activity[target]

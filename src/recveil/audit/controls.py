@@ -18,6 +18,7 @@ from recveil.attack import (
     choose_targets,
     draw_knowledge,
 )
+from recveil.attack.own_rows import own_rows
 from recveil.attack.word_pairs import pairs_of
 from recveil.io import understand
 from recveil.io.keywords import refuse_unknown_keywords
@@ -109,16 +110,9 @@ def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Chec
     """Attacks that share no code must agree on who is unique."""
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     targets = targets[ratings.activity[targets] > 0]
-    rows = [slice(ratings.indptr[user], ratings.indptr[user + 1]) for user in targets]
-    knowledge = Knowledge(
-        targets=targets,
-        indptr=np.concatenate([[0], np.cumsum(ratings.activity[targets])]),
-        items=np.concatenate([ratings.indices[row] for row in rows]),
-        values=np.concatenate([ratings.values[row] for row in rows]),
-        days=None,
-        activity=None,
-        skipped=0,
-    )
+    own = own_rows(ratings, targets)
+    values = ratings.values[own.places]
+    knowledge = Knowledge(targets, own.indptr, own.items, values, None, None, 0)
     record_of = np.arange(ratings.n_users)
     lineups = Scoreboard(rating_error=0).attack(candidates, knowledge, record_of)
     unique = lineups.people == 1

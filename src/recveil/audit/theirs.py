@@ -17,6 +17,7 @@ from recveil.attack import (
     wilson_interval,
 )
 from recveil.attack.attacks import attacks_on_table
+from recveil.attack.own_rows import own_rows
 from recveil.attack.released import ReleasedTable
 from recveil.audit.outcome import Outcome
 from recveil.ratings import Ratings
@@ -230,6 +231,23 @@ def _similarities(
     ratings: Ratings, knowledge: Knowledge, guessed: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return how similar each target's record is to the guessed one; -1 where there is none."""
-    pairs = zip(knowledge.targets.tolist(), guessed.tolist(), strict=True)
-    found = [similarity(ratings, own, other) if other >= 0 else -1.0 for own, other in pairs]
-    return np.array(found, np.float64)
+    people, position = np.unique(np.append(knowledge.targets, guessed), return_inverse=True)
+    people, position = people[people >= 0], position - np.count_nonzero(people < 0)
+    rows = own_rows(ratings, people)
+    those = Ratings(
+        np.arange(people.size),
+        np.arange(ratings.n_items),
+        rows.indptr,
+        rows.items,
+        ratings.values[rows.places],
+        None,
+        ratings.scale,
+    )
+    own, others = np.split(position, 2)
+    return np.array(
+        [
+            similarity(those, first, second) if second >= 0 else -1.0
+            for first, second in zip(own.tolist(), others.tolist(), strict=True)
+        ],
+        np.float64,
+    )
