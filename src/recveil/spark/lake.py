@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A rating is one of so many values at most; of more, the ends alone are looked at.
 _MOST_VALUES = 1_000
+# Whole numbers between these are seconds since 1970, and nothing else.
+_FIRST_SECOND, _LAST = 100_000_000, 10_000_000_000
 # What Spark itself finds: folders of files, and what lies with a service.
 _SCHEMES = ("s3a://", "hdfs://", "gs://", "abfss://", "file://", "dbfs:/")
 
@@ -102,6 +104,8 @@ def lake_of(
     rating: str | None = None,
     scale: RatingScale | None = None,
     likes: bool = False,
+    time: str | None = None,
+    times: bool = False,
 ) -> Lake:
     """Look at a table: which column is which, which items there are, and on which scale.
 
@@ -115,6 +119,10 @@ def lake_of(
         Inferred from the ratings if not given.
     likes : bool
         Each row is a like, whatever its rating.
+    time : str, optional
+        The name of the column of times.
+    times : bool
+        Whether times are wanted, too: as the column `time`, if there is one.
 
     Raises
     ------
@@ -123,7 +131,7 @@ def lake_of(
     """
     from pyspark.sql import functions as sql
 
-    given = {"user": user, "item": item, "rating": rating}
+    given = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **given)
     is_likes = likes or found.rating is None
@@ -132,11 +140,13 @@ def lake_of(
         _id(frame, found.user, "user").cast("string").alias("user"),
         _id(frame, found.item, "item").alias("item"),
         told.cast("float").alias("rating"),
+        *([_time(frame, found.time).alias("time")] if times and found.time else []),
     )
     if is_likes:
         if scale is not None:
             raise RecveilError("scale (--scale): likes have none; leave it out, or name the rating")
-        rows = rows.distinct()
+        # With times, somebody who likes an item twice is refused where people are gathered.
+        rows = rows if "time" in rows.columns else rows.distinct()
     n_ratings = _refuse_gaps(rows)
     values = _values(rows)
     scale = LIKES if is_likes else _scale(values, scale)
@@ -170,6 +180,23 @@ def _number(frame: "DataFrame", name: str) -> "Column":
     return frame[name].try_cast("double")
 
 
+def _time(frame: "DataFrame", name: str) -> "Column":
+    """Return a column of dates or instants, or of Unix times in seconds beyond doubt."""
+    from pyspark.sql import functions as sql
+
+    kind, column = frame.schema[name].dataType.typeName(), frame[name]
+    if kind in ("integer", "long"):
+        ends = frame.agg(sql.min(name), sql.max(name)).first()
+        if ends is not None and ends[0] is not None and _FIRST_SECOND < ends[0] <= ends[1] < _LAST:
+            return column.cast("long")
+    elif kind in ("date", "timestamp", "timestamp_ntz"):
+        return column
+    raise RecveilError(
+        f"the time column {quoted(name)} holds {kind}; expected dates, timestamps, or Unix times "
+        f"in seconds since March 1973; cast it, or drop the column if it is something else"
+    )
+
+
 def _refuse_gaps(rows: "DataFrame") -> int:
     """Refuse rows without a user, an item, or a number; return how many rows there are."""
     from pyspark.sql import functions as sql
@@ -181,6 +208,7 @@ def _refuse_gaps(rows: "DataFrame") -> int:
         "user": sql.col("user").isNull() | (sql.col("user") == ""),
         "item": sql.col("item").isNull() | (sql.col("item").cast("string") == ""),
         "rating": ~finite,
+        **({"time": sql.col("time").isNull()} if "time" in rows.columns else {}),
     }
     asked = [sql.sum(gap.cast("long")).alias(name) for name, gap in counts.items()]
     found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()

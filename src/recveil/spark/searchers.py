@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.attack.candidates import Work
-from recveil.attack.shares import Share
+from recveil.attack.sought import Sought
 from recveil.brief import brief
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Searchers:
         self._held: Candidates | None = None
         self._index: Broadcast[Candidates] | None = None
 
-    def look(self, candidates: Candidates, work: Work, share: Share) -> Found:
-        """Let executors look for all targets of a share; what they find is that of one machine."""
+    def look(self, candidates: Candidates, work: Work, sought: Sought) -> Found:
+        """Let executors look for all who are sought; what they find is that of one machine."""
         index = self._sent(candidates)
-        sent = self._context.broadcast((work, share))
-        cuts = cut_evenly(share.own.size, self._context.defaultParallelism)
+        sent = self._context.broadcast((work, sought))
+        cuts = cut_evenly(sought.own.size, self._context.defaultParallelism)
         try:
             tasks = self._context.parallelize(cuts, len(cuts))
             return put_together(tasks.map(partial(_look, index=index, sent=sent)).collect())
@@ -84,14 +84,14 @@ class SpreadCandidates(Candidates):
         bare = {field.name: getattr(candidates, field.name) for field in fields(Candidates)}
         return cls(**bare, searchers=searchers)
 
-    def look(self, work: Work, share: Share, threads: int) -> Found:
+    def look(self, work: Work, sought: Sought, threads: int) -> Found:
         """Let executors do it, one thread a task."""
         del threads
-        return self.searchers.look(self, work, share)
+        return self.searchers.look(self, work, sought)
 
 
 def cut_evenly(n_targets: int, cores: int) -> list[tuple[int, int]]:
-    """Cut a share into parts for tasks: from which target to before which other.
+    """Cut those sought into parts for tasks: from which target to before which other.
 
     Examples
     --------
@@ -111,6 +111,6 @@ def put_together(found: list[Found]) -> Found:
 
 def _look(cut: tuple[int, int], index: "Broadcast[Candidates]", sent: Any) -> Found:
     """Look for some targets, in an executor."""
-    found: tuple[Callable[..., Found], Share] = sent.value
-    work, share = found
-    return tuple(work(index.value, share.part(*cut), 1))
+    found: tuple[Callable[..., Found], Sought] = sent.value
+    work, sought = found
+    return tuple(work(index.value, sought.part(*cut), 1))

@@ -13,6 +13,7 @@ from recveil.errors import RecveilError
 from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.progress import THE_REST, parts
+from recveil.spark.far_table import far_table
 from recveil.spark.lake import is_for_spark, read_frame
 from recveil.spark.searchers import Searchers, SpreadCandidates
 from recveil.spark.spark_session import errors_told, spark_session
@@ -20,6 +21,8 @@ from recveil.spark.spark_session import errors_told, spark_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# What a rating takes on its way here, about.
+_BYTES_OF_A_RATING = 32
 # What an audit by one machine takes, too.
 _NOT_OFFERED = ("release", "against", "aux", "catalogue", "shadows")
 
@@ -76,20 +79,15 @@ def audit(
         _session(source, master) as spark,
     ):
         begin(durations.READING)
-        read = _read(spark, source, reading).settled()
-        ratings = read.ratings
-        if not ratings.scale.ordered:
-            raise RecveilError(
-                "words (--words), of words without an order: not by Spark; leave engine "
-                "(--engine) out"
-            )
-        chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
-        users = choose_targets(ratings.n_users, targets, seed)
-        begin(THE_REST)
-        searchers = Searchers(spark)
-        candidates = SpreadCandidates.of(Candidates.from_ratings(ratings), searchers)
-        costs = durations.of_audit(ratings, len(chosen), draws, curves=curves)
-        try:
+        with _table(spark, source, reading, is_whole=curves or targets is None) as (
+            read,
+            candidates,
+        ):
+            ratings = read.ratings
+            chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+            users = choose_targets(ratings.n_users, targets, seed)
+            begin(THE_REST)
+            costs = durations.of_audit(ratings, len(chosen), draws, curves=curves)
             with parts("Auditing", costs) as begin_part:
                 found = attack_table(
                     *(ratings, candidates, chosen, users, begin_part),
@@ -97,9 +95,9 @@ def audit(
                     seed=seed,
                     curves=curves,
                 )
-        finally:
-            searchers.close()
-    return Audit(ratings=ratings, reading=read, suspects=[], published=None, **found._asdict())
+            return Audit(
+                ratings=ratings, reading=read, suspects=[], published=None, **found._asdict()
+            )
 
 
 def refuse_not_offered(given: dict[str, Any]) -> None:
@@ -140,13 +138,61 @@ def _session(
         yield source.sparkSession
 
 
-def _read(
-    spark: "SparkSession", source: "DataFrame | str | PathLike[str]", reading: dict[str, Any]
-) -> Reading:
-    """Read a table here: as `recveil.audit.audit` does, or what Spark finds."""
+@contextmanager
+def _table(
+    spark: "SparkSession",
+    source: "DataFrame | str | PathLike[str]",
+    reading: dict[str, Any],
+    *,
+    is_whole: bool,
+) -> Iterator[tuple[Reading, Candidates]]:
+    """Give a table and its lists by item, wherever there is room for them."""
+    frame = _frame(spark, source)
+    if frame is None or (size := _BYTES_OF_A_RATING * frame.count()) <= _room(spark):
+        with _here(spark, source if frame is None else frame.toArrow(), reading) as (read, near):
+            yield (read if frame is None else replace(read, name=_name_of(source))), near
+        return
+    if is_whole:
+        raise RecveilError(
+            f"curves, and targets (--targets) all: of {size:,} bytes of ratings, which do not fit "
+            f"here, they would need all; give --no-curves and a number of targets, or raise "
+            f"spark.driver.maxResultSize"
+        )
+    with far_table(frame, _name_of(source), reading) as (read, candidates):
+        yield read, candidates
+
+
+@contextmanager
+def _here(
+    spark: "SparkSession", source: Any, reading: dict[str, Any]
+) -> Iterator[tuple[Reading, Candidates]]:
+    """Read a table here, and let executors hold its lists by item, each a copy."""
+    read = understand(source, **reading).settled()
+    if not read.ratings.scale.ordered:
+        raise RecveilError(
+            "words (--words), of words without an order: not by Spark; leave engine (--engine) out"
+        )
+    searchers = Searchers(spark)
+    try:
+        yield read, SpreadCandidates.of(Candidates.from_ratings(read.ratings), searchers)
+    finally:
+        searchers.close()
+
+
+def _frame(spark: "SparkSession", source: "DataFrame | str | PathLike[str]") -> "DataFrame | None":
+    """Return what Spark reads; None of a file that is read here."""
     if not isinstance(source, str | PathLike):
-        return understand(source.toArrow(), **reading)
-    if not is_for_spark(str(source)):
-        return understand(source, **reading)
-    read = understand(read_frame(spark, str(source)).toArrow(), **reading)
-    return replace(read, name=str(source))
+        return source
+    return read_frame(spark, str(source)) if is_for_spark(str(source)) else None
+
+
+def _name_of(source: "DataFrame | str | PathLike[str]") -> str:
+    return str(source) if isinstance(source, str | PathLike) else "the data frame"
+
+
+def _room(spark: "SparkSession") -> float:
+    """Return how many bytes Spark lets this machine have at once."""
+    context = spark.sparkContext
+    said = context.getConf().get("spark.driver.maxResultSize", "1g")
+    utils = context._jvm.org.apache.spark.network.util.JavaUtils
+    return float(utils.byteStringAsBytes(said)) or float("inf")
