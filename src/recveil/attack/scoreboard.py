@@ -112,7 +112,7 @@ class Scoreboard:
         knowledge : Knowledge
             Its items are positions in the candidates' list of items.
         record_of : ndarray of int64, shape (n_users,)
-            The record of each user, which tells whether he is in the lineup; -1 if he has none.
+            The record of each user, which tells who is in the lineup; -1 if they have none.
 
         Raises
         ------

@@ -385,7 +385,7 @@ def _list_block(
 
 @compiled()
 def _fits(search: _Search, target: int, record: int) -> bool:
-    """Tell whether a record is as long as the adversary heard, if he and the release tell."""
+    """Tell whether a record is as long as the adversary heard, if both are told."""
     if search.known_activity.size == 0:
         return True
     low, high = search.known_activity[target]

@@ -118,7 +118,7 @@ def fitted(ratings: Ratings, adversary: Adversary) -> Adversary:
     if ratings.days is None:
         adversary = without_dates(ratings, adversary, "no column of dates was recognized")
     adversary = with_likes(ratings, adversary)
-    # A preset is made for any table; an adversary of somebody's own is taken at his word.
+    # A preset is made for any table; an adversary of somebody's own is taken at their word.
     if adversary.name not in PRESETS:
         return adversary
     return without_ratings(ratings, with_wrong_items(ratings, adversary))

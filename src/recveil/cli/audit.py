@@ -83,6 +83,7 @@ def audit(
 
     Example: `recveil audit ratings.csv --html audit.html`
     """
+    from recveil.audit import audit
     from recveil.cli.risk_file import place_of_risk
 
     if risk is not None and not curves:
@@ -100,7 +101,7 @@ def audit(
         "shadows": shadows,
     }
     risk = place_of_risk(risk, release) if curves else None
-    result = _by_spark(source, master, given) if engine == "spark" else _here(source, given)
+    result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)
     _hand_out(result, html=html, risk=risk, json=json)
     if risk is None and result.risk is not None and release is not None:
         print(
@@ -108,12 +109,6 @@ def audit(
             f"(--risk FILE).",
             file=sys.stderr,
         )
-
-
-def _here(source: str, given: dict[str, Any]) -> "Audit":
-    from recveil.audit import audit
-
-    return audit(source, **given)
 
 
 def _by_spark(source: str, master: str | None, given: dict[str, Any]) -> "Audit":

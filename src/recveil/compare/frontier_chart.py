@@ -294,7 +294,7 @@ def _frontier_layers(
         .mark_point(size=280, strokeWidth=2.2, color="#111111", opacity=1)
         .encode(x="x:Q", y="y:Q")
     )
-    return alt.layer(reference, words, ties, bars, lines, marks, numbers, ring, texts)
+    return alt.LayerChart(layer=[reference, words, ties, bars, lines, marks, numbers, ring, texts])
 
 
 def _ties(names: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -386,8 +386,7 @@ def draw_panel(
     words = rules.mark_text(align="right", dx=-3, dy=-6, fontSize=10.5, color="#444444").encode(
         x=alt.datum(ks[-1] * 1.15), text="text:N"
     )
-    # A sum of layers would copy them all for each that is added.
-    chart = alt.layer(reference, curves, marks, words)
+    chart = alt.LayerChart(layer=[reference, curves, marks, words])
     svg = _svg(chart.properties(width=_SMALL[0], height=_SMALL[1]))
     return Chart(svg, list(looks.values()), True, True)
 
