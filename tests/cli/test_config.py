@@ -365,7 +365,7 @@ NAMED_ALONE = {
     "inspect": "json duplicates drop-off-scale query max-memory",
     "audit": "release against html aux catalogue shadows risk targets draws seed json preset known "
     "right wrong-kind rating-error date-error outside-top activity-error duplicates drop-off-scale "
-    "query max-memory",
+    "query max-memory engine master",
     "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "
     "fill trust round-fills protect crowd epsilon delta people catalogue ratings layout seed "
     "hide-items force allow-large against dry-run json duplicates drop-off-scale query max-memory "

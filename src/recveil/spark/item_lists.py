@@ -37,6 +37,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXED = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
+@brief
 class _Kept(NamedTuple):
     """What each task has to know of all records."""
 
