@@ -22,7 +22,7 @@ WATCHED = [
 COMPILED = (
     *("recveil.compiled", "recveil.ratings.assemble", "recveil.ratings.labels"),
     *("recveil.verify.notation", "recveil.verify.diversity", "recveil.verify.pages"),
-    "recveil.release.as_given",
+    *("recveil.bits", "recveil.release.as_given"),
 )
 OF_LINES = ("text", "gzip", "packed", "json", "wide", "netflix", "catalogue", "levels")
 OF_PARTS = ("stored-ratings", "stored-model")

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import run
 import targets
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +36,19 @@ def test_no_file_of_the_corpus_is_a_finding(file):
 def test_every_target_has_a_small_corpus():
     assert {file.parent.name for file in FILES} == set(targets.TARGETS)
     assert sum(file.stat().st_size for file in FILES) < 200_000
+
+
+def test_what_is_compiled_is_not_watched():
+    """It would not compile."""
+    src = CORPUS.parents[1] / "src"
+    compiled = {
+        ".".join(path.relative_to(src).with_suffix("").parts)
+        for package in ("io", "ratings", "decoding", "release", "verify", ".")
+        for path in (src / "recveil" / package).glob("*.py")
+        if "@compiled" in path.read_text(encoding="utf-8")
+    }
+    assert compiled
+    assert compiled <= set(run.COMPILED)
 
 
 @pytest.mark.parametrize(
