@@ -1,6 +1,5 @@
 """recveil anonymize."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -8,6 +7,7 @@ import typer
 
 from recveil.cli import options
 from recveil.cli.options import Force, Json
+from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
     from recveil.anonymize import Anonymized
@@ -114,18 +114,18 @@ def anonymize(
 
     told: list[Expected] = []
 
-    def tell(expected: "Expected") -> None:
+    def foresee(expected: "Expected") -> None:
         told.append(expected)
         _tell(expected)
 
-    made = anonymize(source, output, tell=tell, **given)
+    made = anonymize(source, output, tell=foresee, **given)
     _warn(made.warnings(output))
     if write_json(_as_json(made, output, told[0] if told else None), json):
         show_release(made, output)
 
 
 def _tell(expected: "Expected") -> None:
-    print(f"Expected: {expected.sentence()}.", file=sys.stderr)
+    tell(f"Expected: {expected.sentence()}.", err=True)
 
 
 def _run_by_spark(
@@ -163,23 +163,23 @@ def _run_dry(source: str, output: Path, json: Path | None, given: dict[str, Any]
     if write_json(as_json, json):
         show_read(found.reading)
         for sentence in found.sentences():
-            typer.echo(sentence)
+            tell(sentence)
         for earlier in found.earlier:
-            typer.echo(f"{earlier.folder} holds some of the same people; the run warns of it.")
-        typer.echo(f"Nothing was written: no {output}, and no {twin_name(str(output))}.")
+            tell(f"{earlier.folder} holds some of the same people; the run warns of it.")
+        tell(f"Nothing was written: no {output}, and no {twin_name(str(output))}.")
 
 
 def _warn(warnings: list[str]) -> None:
     """Say what earlier releases of the same people add; of many, the first few."""
     told = list(dict.fromkeys(warnings))
     for warning in told[:_MOST_WARNINGS]:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}", err=True)
     left = len(told) - _MOST_WARNINGS
     if left > 0:
-        print(
+        tell(
             f"warning: {left:,} more earlier releases in the same folder hold some of these "
             f"people; --json lists them.",
-            file=sys.stderr,
+            err=True,
         )
 
 

@@ -1,6 +1,5 @@
 """recveil audit."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ from recveil.cli import options
 from recveil.cli.adversary import adversary_options, read_number, refused_number
 from recveil.cli.options import Json, reading_options
 from recveil.cli.outputs import is_stdout
+from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
     from recveil.audit import Audit
@@ -104,10 +104,10 @@ def audit(
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)
     _hand_out(result, html=html, risk=risk, json=json)
     if risk is None and result.risk is not None and release is not None:
-        print(
+        tell(
             f"Everybody's risk was not written: {release} has no private twin; name a file for it "
             f"(--risk FILE).",
-            file=sys.stderr,
+            err=True,
         )
 
 
@@ -134,7 +134,7 @@ def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Pa
         show_audit(plain)
         for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
             if path is not None:
-                typer.echo(f"Wrote {name} to {path}.")
+                tell(f"Wrote {name} to {path}.")
 
 
 def _write_page(plain: dict[str, Any], html: Path) -> None:

@@ -1,6 +1,5 @@
 """recveil compare."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,6 +8,7 @@ import typer
 from recveil.cli import options
 from recveil.cli.completing import compared_methods, one_of, some_of
 from recveil.cli.options import Json, reading_options
+from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
     from recveil.compare import Comparison
@@ -121,15 +121,15 @@ def compare(
         others = "; ".join(
             f"of {what}: {', '.join(usual_methods(of=kind))}" for what, kind in _OTHERS.items()
         )
-        print(
+        tell(
             f"Comparing {len(usual)} methods: {', '.join(usual)} ({others}). Fewer take less time "
             f"(--methods); Ctrl-C keeps what is finished.",
-            file=sys.stderr,
+            err=True,
         )
 
     def show_so_far(so_far: "Comparison") -> None:
         write_compare_page(so_far.to_dict(), out / PAGE)
-        print(f"{out / PAGE} shows what is finished.", file=sys.stderr)
+        tell(f"{out / PAGE} shows what is finished.", err=True)
 
     comparison = compare(
         source,
@@ -154,7 +154,7 @@ def compare(
     if write_json({"output": str(out), **plain}, json):
         show_read(comparison.reading)
         show_comparison(comparison, plain)
-        typer.echo(f"Wrote {out / PAGE}. It is for you alone, as is all of {out}.")
+        tell(f"Wrote {out / PAGE}. It is for you alone, as is all of {out}.")
     answer = plain["answer"]
     if all(row.problem for row in comparison.rows) or (answer and answer["row"] is None):
         raise typer.Exit(1)

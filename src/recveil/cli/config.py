@@ -8,6 +8,7 @@ import typer
 
 from recveil.cli.options import Force
 from recveil.cli.outputs import is_stdout
+from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
     from recveil.cli.settings_file import Known
@@ -34,7 +35,7 @@ def config(
         sys.stdout.write(settings_text(known))
         return
     verbs = config(output, known, force=force)
-    typer.echo(
+    tell(
         f"Wrote {output}, with the options of {len(verbs)} verbs, all of them as comments. Verbs "
         f"that run in its folder take from it what is no comment, and say so; options that are "
         f"marked count only where --config names the file."

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,6 +10,7 @@ import typer
 
 from recveil.brief import brief
 from recveil.cli.declare import Verb
+from recveil.cli.sentences import tell
 from recveil.cli.settings_file import (
     FILE,
     Known,
@@ -53,7 +53,7 @@ class Settings(NamedTuple):
             if _came_from_file(self.context, parameter) and parameter not in self.beaten()
         }
         if taken:
-            print(printable(f"{taken_in_words(self.path, taken)}."), file=sys.stderr)
+            tell(printable(f"{taken_in_words(self.path, taken)}."), err=True)
 
     def beaten(self) -> set[str]:
         """Return which parameters do not count, as another one of their kind was typed."""

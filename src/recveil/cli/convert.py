@@ -9,6 +9,7 @@ from recveil.cli import options
 from recveil.cli.completing import one_of, target_formats
 from recveil.cli.options import Force, Json, reading_options
 from recveil.cli.outputs import is_stdout
+from recveil.cli.sentences import tell
 
 
 @reading_options
@@ -49,4 +50,4 @@ def convert(
     if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
         to_stdout = is_stdout(target)
         show_read(found, err=to_stdout)
-        typer.echo(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)
+        tell(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)

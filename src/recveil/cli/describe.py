@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli.options import Force, Json
+from recveil.cli.sentences import tell
 
 
 def describe(
@@ -66,4 +67,4 @@ def describe(
         force=force,
     )
     if write_json({"output": str(output), "verification": found.to_dict()}, json):
-        typer.echo(f"Wrote {output}. Publish it beside {release}, which is as it was.")
+        tell(f"Wrote {output}. Publish it beside {release}, which is as it was.")

@@ -14,6 +14,7 @@ from typing import IO, Any, TextIO, cast
 import typer
 
 from recveil.beside import placed_since
+from recveil.cli.sentences import tell
 from recveil.errors import RecveilError, refuse_interruption
 
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
@@ -132,7 +133,7 @@ def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
             # A library function may say what it kept.
             kept = str(stop) or _kept(placed_since(before))
             how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
-            print(f"{how}; {kept}.", file=sys.stderr)
+            tell(f"{how}; {kept}.", err=True)
             raise typer.Exit(code_of(stop)) from stop
 
     return run

@@ -27,6 +27,7 @@ from recveil.cli.method_options import with_method_options
 from recveil.cli.outputs import with_checked_outputs
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
+from recveil.cli.sentences import tell
 from recveil.cli.verify import verify
 from recveil.cli.workbench import workbench
 from recveil.errors import (
@@ -141,8 +142,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except Exception as error:
         message = _told(error)
     # A message may quote ids, which may hold what a terminal would obey.
-    for line in f"error: {within_limit(message)}{ways}".split("\n"):
-        print(printable(line), file=sys.stderr)
+    told = f"error: {within_limit(message)}{ways}".split("\n")
+    tell("\n".join(map(printable, told)), err=True)
     sys.exit(2)
 
 

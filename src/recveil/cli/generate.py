@@ -9,6 +9,7 @@ from recveil.cli import options
 from recveil.cli.completing import one_of, target_formats
 from recveil.cli.options import Force, Json
 from recveil.cli.outputs import is_stdout
+from recveil.cli.sentences import tell
 
 
 def generate(
@@ -51,7 +52,7 @@ def generate(
     )
     to_stdout = is_stdout(output)
     if write_json({"output": str(output), "data": describe(made)}, json):
-        typer.echo(
+        tell(
             f"Wrote {made.n_ratings:,} invented ratings of {made.n_items:,} items by "
             f"{made.n_users:,} users to {'standard output' if to_stdout else output}.",
             err=to_stdout,

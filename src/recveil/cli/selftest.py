@@ -6,6 +6,7 @@ import typer
 
 from recveil.cli import options
 from recveil.cli.options import Json, reading_options
+from recveil.cli.sentences import tell
 
 
 @reading_options
@@ -40,5 +41,5 @@ def selftest(
     if write_json(result, json):
         show_read(read)
         for check in checks:
-            typer.echo(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
+            tell(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
     raise typer.Exit(0 if holds else 1)

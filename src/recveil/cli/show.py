@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.cli.sentences import tell
 from recveil.errors import printable
 
 if TYPE_CHECKING:
@@ -136,17 +137,17 @@ def show_not_covered(result: "Verification") -> None:
 def show_links(result: "Verification") -> None:
     """Print how sure the rows make it that a member rated an item."""
     if result.no_links:
-        print(result.no_links)
+        tell(result.no_links)
         return
     if result.links is None:
-        print(
+        tell(
             "All rows hold the same items, so that no probability follows from an item's standing "
             "in a row. That hides nothing: labels that a smooth fit of all rows does not explain "
             "tell who rated what (docs/explanation/threats.md, “What padded rows tell”)."
         )
         return
     links = result.links
-    print(
+    tell(
         f"A member of a group rated an item of its row with probability {links.mean:.2f} on "
         f"average and {links.highest:.2f} at most, if people rate independently of each other. "
         f"{links.uncovered_share:.1%} of the links are about items that more than one in k people "

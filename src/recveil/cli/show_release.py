@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import typer
-
 from recveil.anonymize import Anonymized
 from recveil.anonymize.methods import tell_owner
+from recveil.cli.sentences import tell
 from recveil.cli.show import show_read, show_verification, tell_alone
 from recveil.release.manifest import twin_name
 from recveil.verify.item_formulas import formulas_told
@@ -17,14 +16,14 @@ def show_release(made: Anonymized, output: Path) -> None:
     show_read(made.reading)
     show_verification(verification, str(output))
     for sentence in tell_owner(release, made.ratings):
-        typer.echo(sentence)
+        tell(sentence)
     for sentence in formulas_told(release.published.items):
-        typer.echo(sentence)
+        tell(sentence)
     if verification.has_levels:
-        typer.echo(
+        tell(
             f"{tell_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
             f"stands alone are published as they are."
         )
     what = "likes" if made.ratings.is_unary else "ratings"
     tells = "who is who" if verification.holds_people else f"whose {what} these were"
-    typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")

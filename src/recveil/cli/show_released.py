@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from recveil.cli.sentences import tell
 from recveil.cli.show import show_verification
 from recveil.errors import printable
 from recveil.release.manifest import twin_name
@@ -17,18 +16,18 @@ def show_released(made: Released, output: Path) -> None:
     likes = made.scale.unary
     what = "likes" if likes else "ratings"
     scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
-    typer.echo(
+    tell(
         f"Read {made.n_ratings:,} {what} of {made.n_items:,} items by {made.n_people:,} users"
         f"{scale}; by Spark."
     )
     for note in made.notes:
-        typer.echo(printable(note))
+        tell(printable(note))
     show_verification(made.verification, str(output))
     for sentence in (*made.told, *formulas_told(made.release.published.items)):
-        typer.echo(sentence)
+        tell(sentence)
     of_people = made.release.published.claim.about.holds_people
     tells = "who is who" if of_people else f"whose {what} these were"
-    typer.echo(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
 
 
 def as_json(made: Released, output: Path) -> dict[str, Any]:

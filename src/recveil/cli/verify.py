@@ -8,6 +8,7 @@ import typer
 from recveil.cli import options
 from recveil.cli.completing import claims, one_of
 from recveil.cli.options import Json
+from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
     from recveil.verify import Verification
@@ -67,9 +68,7 @@ def verify(
     from recveil.verify import verify
 
     if not HAS_COMPILER:
-        typer.echo(
-            "numba is not installed: the verdict is the same; large tables take longer", err=True
-        )
+        tell("numba is not installed: the verdict is the same; large tables take longer", err=True)
 
     asked: dict[str, Any] = {
         "k": k,
@@ -85,7 +84,7 @@ def verify(
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
         if result.private_found is not None and not result.private_found:
-            typer.echo("Nothing of the private side was found in the release.")
+            tell("Nothing of the private side was found in the release.")
         if links:
             show_links(result)
         show_not_covered(result)
