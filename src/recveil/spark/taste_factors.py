@@ -5,6 +5,7 @@ person's factors are the solution of one small system, given those of the items:
 wherever a person is, and nothing of people comes to the driver.
 """
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -145,6 +146,8 @@ def learn_factors(
     work = partial(_left_over, scale=people.scale, n_items=people.n_items, offset=items.offset)
     rows = numbered.frame.mapInArrow(work, "user int, item int, rating float")
     als = ALS(rank=RANK, maxIter=ROUNDS, regParam=PULL, seed=seed % 2**63)
+    # There is a task for each pair of a block of people and one of items.
+    als = als.setNumBlocks(math.ceil(2 * math.sqrt(people.frame.rdd.getNumPartitions())))
     found = als.setUserCol("user").setItemCol("item").setRatingCol("rating").fit(rows)
     table = found.itemFactors.toArrow()
     factors = np.zeros((people.n_items, RANK), np.float32)
