@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 # As many factors as matter for whom people resemble; and how far few ratings are believed.
-RANK, ROUNDS, PULL = 20, 10, 0.08
+RANK, ROUNDS, PULL = 20, 10, 0.15
 _ITEM_PULL, _USER_PULL = 5.0, 5.0
 # Ratings are added up in whole steps of so small a part of the scale.
 _STEPS = float(1 << 20)
@@ -68,7 +68,7 @@ class TasteFactors(NamedTuple):
         >>> ratings = Ratings.from_columns([1, 1, 2], [0, 1, 1], [5, 1, 3])
         >>> known = TasteFactors.of(np.full(2, 3, np.float32), np.array([[1], [-1]], np.float32))
         >>> known.of_people(ratings).round(1)
-        array([[1.9, 0. ],
+        array([[1.7, 0. ],
                [0. , 0. ]], dtype=float32)
         """
         biases, left = _without_biases(ratings, self.offset)
