@@ -102,13 +102,12 @@ class Cluster:
 
     def recveil(self, *arguments: str) -> subprocess.Popen[str]:
         """Begin a verb on the cluster."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "recveil", *arguments, "--master", self.master],
-            env=self.environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        return recveil_on(self.master, self.environment, *arguments)
+
+    def kill_executor(self, number: int) -> None:
+        """Kill the executor of a worker, and let the worker live."""
+        (executor,) = executors_below(self.folder / f"work{number}")
+        os.kill(executor, signal.SIGKILL)
 
     def kill_worker(self, number: int) -> None:
         """Kill a worker with all that it began, its executor included."""
@@ -117,6 +116,29 @@ class Cluster:
     def end(self) -> None:
         for process in reversed(self.processes):
             kill(process)
+
+
+def recveil_on(master: str, environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+    """Begin a verb by Spark."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "recveil", *arguments, "--engine", "spark", "--master", master],
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def executors_below(folder: Path) -> list[int]:
+    """Return the executors that work in a folder below this one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command = (process / "cmdline").read_bytes()
+            is_below = (process / "cwd").resolve().is_relative_to(folder)
+            if b"CoarseGrainedExecutorBackend" in command and is_below:
+                found.append(int(process.name))
+    return found
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

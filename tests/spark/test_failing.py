@@ -1,12 +1,14 @@
 """Executors and workers are killed, disks are full: a release is whole, or there is none."""
 
+import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from standalone_cluster import cluster_in
+from standalone_cluster import Cluster, cluster_in, recveil_on
 
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
@@ -16,10 +18,13 @@ from recveil.verify import verify
 
 STARS = RatingScale(1, 5, 1)
 # More people than a crowd has, so that there are parts that are written while others are not yet.
-OPTIONS = ("--epsilon", "none", "--catalogue", "as-rated", "--scale", "1:5:1", "--seed", "3")
-OPTIONS += ("--people", "80000", "--allow-large", "--engine", "spark")
-_PATIENCE = 400
+FEW = ("--epsilon", "none", "--catalogue", "as-rated", "--scale", "1:5:1", "--seed", "3")
+OPTIONS = (*FEW, "--people", "80000", "--allow-large")
+_PATIENCE = 900
 N_PARTS = 5
+torture = pytest.mark.skipif(
+    not os.environ.get("RECVEIL_TORTURE"), reason="a cluster takes minutes: make torture runs it"
+)
 
 
 @pytest.fixture
@@ -48,11 +53,43 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing_behind(frame, little_disk
     assert [path.name for path in little_disk.iterdir()] == ["filler"]
 
 
-@pytest.mark.skipif(
-    not os.environ.get("RECVEIL_TORTURE"), reason="a cluster takes minutes: make torture runs it"
-)
+def said_by(job: subprocess.Popen[str]) -> str:
+    """Return what a verb says until it ends; none outlives its test."""
+    with job:
+        try:
+            return job.communicate(timeout=_PATIENCE)[0]
+        finally:
+            job.kill()
+
+
+def test_a_full_disk_of_spark_s_own_is_told_in_one_line(spark, frame, little_disk, tmp_path):
+    """Where executors keep what does not stay in memory."""
+    frame.write.parquet(str(tmp_path / "ratings"))
+    environment = {**os.environ, "SPARK_LOCAL_DIRS": str(little_disk)}
+    (little_disk / "filler").write_bytes(bytes(4_100_000))
+    where = ("anonymize", str(tmp_path / "ratings"), "-o", str(tmp_path / "out"))
+    job = recveil_on("local[2]", environment, *where, *FEW)
+    said = said_by(job)
+    assert job.returncode == 2, said
+    assert "Traceback" not in said
+    assert "No space left" in said
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+
+
+@torture
 def test_a_worker_that_is_killed_changes_nothing(spark, frame, tmp_path):
     """On a standalone cluster of two workers, one of which is killed while people are written."""
+    with_one_killed(frame, tmp_path, Cluster.kill_worker)
+
+
+@torture
+def test_an_executor_that_is_killed_changes_nothing(spark, frame, tmp_path):
+    """The worker lives, and begins another one."""
+    with_one_killed(frame, tmp_path, Cluster.kill_executor)
+
+
+def with_one_killed(frame, tmp_path, kill):
+    """Kill something of the first worker while people are written; the release is the same."""
     frame.write.parquet(str(tmp_path / "ratings"))
     given = {"epsilon": "none", "catalogue": "as-rated", "scale": STARS, "people": 80_000}
     anonymize(frame, tmp_path / "here", seed=3, allow_large=True, **given)
@@ -62,7 +99,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark, frame, tmp_path):
         )
         try:
             wait_for_a_part(tmp_path, job)
-            cluster.kill_worker(1)
+            kill(cluster, 1)
             said, _ = job.communicate(timeout=_PATIENCE)
         finally:
             job.kill()
@@ -73,6 +110,55 @@ def test_a_worker_that_is_killed_changes_nothing(spark, frame, tmp_path):
     assert len(parts) == N_PARTS
     for part in parts:
         assert (tmp_path / "out" / part.name).read_bytes() == part.read_bytes()
+
+
+@torture
+def test_all_verbs_work_on_a_standalone_cluster(spark, frame, ratings, tmp_path):
+    with cluster_in(tmp_path / "cluster") as cluster:
+        all_verbs(cluster.recveil, frame, tmp_path)
+
+
+@torture
+def test_all_verbs_work_on_a_local_cluster(spark, frame, ratings, tmp_path):
+    home = home_of_spark(tmp_path / "home")
+
+    def begin(*arguments):
+        environment = {**os.environ, "SPARK_HOME": str(home)}
+        return recveil_on("local-cluster[2,1,1024]", environment, *arguments)
+
+    all_verbs(begin, frame, tmp_path)
+
+
+def home_of_spark(folder):
+    """Return where Spark is, but that executors of a local cluster log to a folder of this test."""
+    import pyspark
+
+    folder.mkdir()
+    for path in Path(pyspark.__file__).parent.iterdir():
+        if path.name != "work":
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
+def all_verbs(begin, frame, tmp_path):
+    """Make a release, check it, and audit the table, as one machine does."""
+    frame.write.parquet(str(tmp_path / "ratings"))
+    source, out = str(tmp_path / "ratings"), str(tmp_path / "out")
+    of_audit = (source, "--targets", "40", "--preset", "paper", "--no-curves", "--json", "-")
+    for arguments in (
+        ("anonymize", source, "-o", out, *FEW),
+        ("verify", out, "--private", f"{out}.private"),
+        ("audit", *of_audit[:-1], str(tmp_path / "there.json")),
+    ):
+        job = begin(*arguments)
+        said = said_by(job)
+        assert job.returncode == 0, said
+    assert verify(out, private=f"{out}.private").holds
+    here = [sys.executable, "-m", "recveil", "audit", *of_audit]
+    wanted = json.loads(subprocess.run(here, capture_output=True, check=True).stdout)
+    found = json.loads((tmp_path / "there.json").read_text())
+    for name in ("attacks", "checks", "graph_attacks", "deanonymized"):
+        assert found[name] == wanted[name]
 
 
 def wait_for_a_part(folder: Path, job: subprocess.Popen[str]) -> None:

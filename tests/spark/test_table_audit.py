@@ -114,7 +114,7 @@ def test_what_needs_all_ratings_is_refused_where_they_do_not_fit(dated, no_room,
 def test_dates_that_nobody_named_are_not_left_out_in_silence(dated, no_room):
     """Without dates people look harder to find."""
     renamed = dated.withColumnRenamed("timestamp", "x")
-    with pytest.raises(RecveilError, match="the column 'x' holds dates; name it with time"):
+    with pytest.raises(RecveilError, match="no time column, but 'x' may hold times; name it"):
         audit(renamed, **GIVEN)
     with pytest.raises(RecveilError, match="the time column 'x' holds string; expected dates"):
         audit(renamed.selectExpr("* except (x)", "string(x) x"), time="x", **GIVEN)

@@ -74,15 +74,13 @@ def far_table(
 
 
 def _refuse_unnamed_times(frame: "DataFrame", found: Columns) -> None:
-    """Refuse dates that nobody would know: without them people look harder to find."""
-    if found.time is not None:
-        return
-    for field in frame.schema:
-        if field.dataType.typeName() in ("date", "timestamp", "timestamp_ntz"):
-            raise RecveilError(
-                f"the column {quoted(field.name)} holds dates; name it with time (--time), or drop "
-                f"it if it does not say when people rated"
-            )
+    """Refuse columns that may hold dates: if nobody knew these, people looked harder to find."""
+    others = [name for name in frame.columns if name not in found.by_role().values()]
+    if found.time is None and others:
+        raise RecveilError(
+            f"no time column, but {quoted(others[0])} may hold times; name it with time (--time), "
+            f"or drop it if it does not say when people rated"
+        )
 
 
 def _are_whole(frame: "DataFrame", user: str, rows: "DataFrame") -> bool:
