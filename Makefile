@@ -60,7 +60,7 @@ bench-netflix: $(READY)  ## The same up to the size of the Netflix Prize data: a
 
 package: $(READY)  ## Wheel and source archive into dist/, checked, and tried where nothing else is installed
 	$(BIN)/python -m pip install --quiet build twine
-	rm -rf $(VENV) .venv-lowest dist site recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
+	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv --clear dist/.tried
