@@ -1,5 +1,6 @@
 """Named columns: those of a file beside the table, text or not, found by their names."""
 
+import codecs
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -93,7 +94,10 @@ def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) ->
         head = head_of(path)
         if (columnar := columnar_format(head)) is not None:
             return _read_columnar(path, columnar, choose)
-        text = head.decode("utf-8-sig", errors="replace")
+        # A byte order mark that ends in its middle is nothing to whoever reads on.
+        text = (
+            "" if codecs.BOM_UTF8.startswith(head) else head.decode("utf-8-sig", errors="replace")
+        )
         if not text.strip():
             raise RecveilError(f"{path.name}: the file is empty; {expected}")
         if is_json(text):
