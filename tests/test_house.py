@@ -52,6 +52,7 @@ def test_an_image_is_built_from_files_that_are_there():
 def test_help_of_make_lists_every_target():
     text = (ROOT / "Makefile").read_text()
     targets = set(" ".join(re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)).split())
-    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = ["make", "--no-print-directory", "help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     listed = {line.split()[0] for line in done.stdout.splitlines()}
     assert listed == targets

@@ -166,7 +166,7 @@ class TestRefusedBeforeTheWork:
         def begun(*_, **__):
             raise AssertionError("the work began")
 
-        for name in ("shadow_published", "attack_opened", "run_attack"):
+        for name in ("shadow_published", "attack_opened", "attack_table"):
             monkeypatch.setattr(auditing, name, begun)
 
     def test_another_release_where_nobody_is_in_any(self, folder, ratings):

@@ -379,4 +379,4 @@ def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tm
     assert same_again(found.manifest, seed=1) is None
     assert found.membership is None
     (warning,) = found.warnings()
-    assert "not measured, because the release's predictor or grouping was given as" in warning
+    assert "predictor or grouping is Spark's, or was given as an object, and is not" in warning

@@ -160,7 +160,7 @@ def test_bad_files_are_refused_before_the_work(ratings, tmp_path, monkeypatch):
         raise AssertionError("the attacks began")
 
     # The function hides its module from a dotted name.
-    monkeypatch.setattr(sys.modules["recveil.audit.auditing"], "run_attack", attack)
+    monkeypatch.setattr(sys.modules["recveil.audit.auditing"], "attack_table", attack)
     write_ratings(ratings, tmp_path / "ratings.csv")
     for wrong in ("aux", "release"):
         with pytest.raises(RecveilError, match="nowhere"):

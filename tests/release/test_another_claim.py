@@ -19,8 +19,6 @@ from recveil.release.method import Method, PublicSetting
 from recveil.release.records import Records
 from recveil.verify import verify
 
-pytestmark = pytest.mark.usefixtures("few_recommenders")
-
 
 def lengths(records, keys):
     """Two records are of one class if they hold as many items."""
@@ -148,6 +146,8 @@ def test_one_line_less_breaks_it(another_claim, table, tmp_path):
 
 
 # docs/how-to/extending.md: to here
+
+pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 
 @pytest.mark.usefixtures("another_claim")

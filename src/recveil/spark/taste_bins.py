@@ -53,7 +53,7 @@ class TasteBins(NamedTuple):
         Examples
         --------
         >>> bins = TasteBins(np.array([[0], [9]], np.float32), np.array([1, 2]), 0)
-        >>> bins.of(np.array([5, 6, 7]), np.array([[1], [8], [9]], np.float32))
+        >>> bins.of(np.array([5, 6, 8]), np.array([[1], [8], [9]], np.float32))
         array([0, 1, 2])
         """
         nearest, _ = nearest_centre(places, self.centres)
