@@ -41,6 +41,32 @@ def said(program):
     return ended.stdout.strip()
 
 
+def test_a_library_that_is_loaded_later_does_not_ask_forever():
+    """SciPy's takes its space as it is loaded, which verbs do once they need it."""
+    program = f"""
+import numpy, sys
+{LITTLE}
+from recveil.blas import one_thread, take_working_space
+leave(100_000_000)
+for ask in (one_thread, lambda: take_working_space(1)):
+    try:
+        ask()
+    except MemoryError:
+        print("no memory", "scipy.linalg" in sys.modules)
+"""
+    assert said(program) == "no memory False\nno memory False"
+
+
+def test_working_space_is_taken_by_what_verbs_will_load():
+    program = """
+import sys
+from recveil.blas import take_working_space
+take_working_space(1)
+print("scipy.linalg" in sys.modules)
+"""
+    assert said(program) == "True"
+
+
 def test_with_its_working_space_it_needs_no_more():
     said(COMPILE)
     program = f"""

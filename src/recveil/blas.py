@@ -6,6 +6,7 @@ it hangs.
 """
 
 import ctypes
+import sys
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 
@@ -16,6 +17,8 @@ from recveil.threads import refuse_without_addresses
 # What it takes at once, as its makers' builds do (128 MiB), and a little; those that come with
 # NumPy and SciPy take 32 MiB.
 _AT_ONCE = 136 << 20
+# The library itself, what else scipy.linalg brings, and then the same.
+_TO_LOAD = (64 << 20) + _AT_ONCE
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -33,15 +36,22 @@ def one_thread() -> AbstractContextManager[object]:
 def _linear_algebra() -> ThreadpoolController:
     # To look for libraries takes milliseconds, often longer than what is computed: once. NumPy's
     # own is loaded by now, SciPy's by this; numba calls that one.
-    import scipy.linalg  # noqa: F401
-
+    _load_scipy_s()
     return ThreadpoolController().select(user_api="blas")
 
 
-def take_working_space(n_callers: int) -> None:
-    """Let each OpenBLAS that is loaded take its working space now.
+def _load_scipy_s() -> None:
+    """Load SciPy's library, which takes working space for one thread as it is loaded."""
+    if "scipy.linalg" not in sys.modules:
+        refuse_without_addresses(_TO_LOAD)
+        import scipy.linalg  # noqa: F401
 
-    Of other libraries for the same, nothing is known to us, and nothing is done.
+
+def take_working_space(n_callers: int) -> None:
+    """Let each OpenBLAS take its working space now: NumPy's, and SciPy's, which is loaded for it.
+
+    Who only checks releases needs no SciPy, and may have none. Of other libraries for the same,
+    nothing is known to us, and nothing is done.
 
     Parameters
     ----------
@@ -57,6 +67,8 @@ def take_working_space(n_callers: int) -> None:
     --------
     >>> take_working_space(1)
     """
+    with suppress(ImportError):
+        _load_scipy_s()
     for library in ThreadpoolController().select(internal_api="openblas").lib_controllers:
         with suppress(AttributeError):  # a build that does not name these functions
             _take(ctypes.CDLL(library.filepath), n_callers)
