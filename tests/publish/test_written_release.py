@@ -225,7 +225,9 @@ class TestConvert:
             folder, tmp_path / "b.csv"
         )
 
-    @pytest.mark.parametrize("option", [{"format": "csv"}, {"user": "user_id"}, {"wide": True}])
+    @pytest.mark.parametrize(
+        "option", [{"format": "csv"}, {"user": "user_id"}, {"wide": True}, {"null": 0}]
+    )
     def test_how_its_files_are_is_not_said(self, written, tmp_path, option):
         (name,) = option
         with pytest.raises(RecveilError, match=f"{name}: given for a release"):

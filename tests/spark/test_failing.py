@@ -2,9 +2,12 @@
 
 import json
 import os
+import signal
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,32 @@ def test_a_full_disk_of_spark_s_own_is_told_in_one_line(spark, frame, little_dis
     assert job.returncode == 2, said
     assert "Traceback" not in said
     assert "No space left" in said
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+    assert [path.name for path in little_disk.iterdir()] == ["filler"]
+
+
+def test_java_that_is_killed_is_told_in_one_line_and_leaves_no_rows(spark, frame, tmp_path):
+    """Nobody else could have read on Spark's disk what of people's rows was there meanwhile."""
+    disk = tmp_path / "disk"
+    left = disk / "recveil-spark-left" / "blockmgr-1"
+    left.mkdir(parents=True)
+    (left.parent / "lock").write_text("locked\n")
+    frame.write.parquet(str(tmp_path / "ratings"))
+    environment = {**os.environ, "SPARK_LOCAL_DIRS": str(disk), "TMPDIR": str(tmp_path)}
+    where = ("anonymize", str(tmp_path / "ratings"), "-o", str(tmp_path / "out"))
+    job = recveil_on("local[2]", environment, *where, *FEW)
+    rows = wait_for(lambda: list(disk.rglob("shuffle_*")), job)
+    assert not left.exists()
+    for row in rows:
+        above = [path for path in row.parents if path.is_relative_to(disk) and path != disk]
+        assert not stat.S_IMODE(above[-1].stat().st_mode) & 0o077
+    for java in subprocess.check_output(["pgrep", "-P", str(job.pid), "java"]).split():
+        os.kill(int(java), signal.SIGKILL)
+    said = said_by(job)
+    assert job.returncode == 2, said
+    assert "Traceback" not in said
+    assert "its Java process ended in the middle of the work" in said
+    assert list(disk.iterdir()) == []
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
@@ -163,10 +192,16 @@ def all_verbs(begin, frame, tmp_path):
 
 def wait_for_a_part(folder: Path, job: subprocess.Popen[str]) -> None:
     """Wait until a part is written, and others are not."""
+    unfinished = ".out.partial-*/published/ratings-*.parquet"
+    assert len(wait_for(lambda: list(folder.glob(unfinished)), job)) < N_PARTS
+
+
+def wait_for(looked: Callable[[], list[Path]], job: subprocess.Popen[str]) -> list[Path]:
+    """Wait until a job has written something, and return it."""
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and job.poll() is None:
-        if found := list(folder.glob(".out.partial-*/published/ratings-*.parquet")):
-            assert len(found) < N_PARTS
-            return
+        if found := looked():
+            return found
         time.sleep(0.05)
-    raise AssertionError(f"no part was written: {job.communicate()[0]}")
+    job.kill()
+    raise AssertionError(f"nothing was written: {job.communicate()[0]}")

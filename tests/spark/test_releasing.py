@@ -118,6 +118,7 @@ def test_likes_are_drawn_too(frame, tmp_path):
         ({"epsilon": 3.0, "file_format": "csv"}, "file format 'csv': not by Spark"),
         ({"epsilon": 3.0, "hide_items": True}, "hide_items"),
         ({"epsilon": 3.0, "time": "when"}, "--time: not for a table that Spark reads"),
+        ({"epsilon": 3.0, "null": 0}, "--null: not for a table that Spark reads"),
         ({"epsilon": 3.0, "duplicates": "mean"}, "--duplicates"),
         ({"epsilon": 3.0}, r"scale \(--scale\): 1:5:1 was read off"),
         ({"epsilon": 3.0, "master": "local[1]"}, "a DataFrame has a session already"),

@@ -93,11 +93,12 @@ def verify(
 
 def _by_spark(path: Path, master: str | None, asked: dict[str, Any]) -> "Verification":
     """Let Spark check a release, which asks for less."""
+    from recveil.io.keywords import was_given
+    from recveil.spark import verify
+
     private, k = asked.pop("private"), asked.pop("k")
-    if given := [name for name, value in asked.items() if value]:
+    if given := [name for name, value in asked.items() if was_given(value)]:
         raise typer.BadParameter(
             f"--{given[0]}: not with --engine spark yet; leave one of them out"
         )
-    from recveil.spark import verify
-
     return verify(path, k=k, private=private, master=master)

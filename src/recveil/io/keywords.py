@@ -33,3 +33,14 @@ def refuse_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> N
     for name in given:
         if name not in known or name in own:
             raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")
+
+
+def was_given(value: object) -> bool:
+    """Say whether an option was given: 0 and empty words are a choice, too.
+
+    Examples
+    --------
+    >>> was_given(None), was_given(False), was_given(0), was_given("")
+    (False, False, True, True)
+    """
+    return value is not None and value is not False

@@ -9,7 +9,7 @@ from typing import Any
 from recveil.errors import RecveilError
 from recveil.io.at_hand import file_at
 from recveil.io.intake import understand
-from recveil.io.keywords import refuse_unknown_keywords
+from recveil.io.keywords import refuse_unknown_keywords, was_given
 from recveil.io.other_layouts import how_to_load
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
@@ -107,7 +107,7 @@ def _refuse_among(target: Path, held: Path) -> None:
 def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
     """Take published rows for ratings: one row a person, on the scale without its steps."""
     for name, value in reading.items():
-        if value not in (None, False) and name not in _OF_RELEASES:
+        if was_given(value) and name not in _OF_RELEASES:
             raise RecveilError(
                 f"{name}: given for a release, whose files have one form; leave that out"
             )

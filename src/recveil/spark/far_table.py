@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from recveil.attack import Candidates
 from recveil.errors import RecveilError, quoted
 from recveil.io import Reading
+from recveil.io.keywords import was_given
 from recveil.io.reading import ReadColumn
 from recveil.ratings import Ratings
 from recveil.ratings.columns import NOT_SAID, Columns, find_columns
@@ -42,7 +43,7 @@ def far_table(
     RecveilError
         For other options of reading, ratings without a scale, and what `lake_of` refuses.
     """
-    given = {key: value for key, value in reading.items() if value not in (None, False, "error")}
+    given = {key: value for key, value in reading.items() if was_given(value) and value != "error"}
     if strange := [key for key in given if key not in _OF_TABLES]:
         flags = ", ".join(f"--{key.replace('_', '-')}" for key in strange)
         raise RecveilError(f"{flags}: not for ratings that do not fit here; leave that out")

@@ -12,7 +12,7 @@ from recveil.anonymize.earlier import Earlier, find_earlier, others, warnings_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import understand
-from recveil.io.keywords import refuse_unknown_keywords
+from recveil.io.keywords import refuse_unknown_keywords, was_given
 from recveil.publish.expected import Expected
 from recveil.publish.folder import write_release
 from recveil.publish.staging import check_target
@@ -234,7 +234,7 @@ def _times(ratings: Any) -> list[str]:
 
 def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of a table's columns, and refuse what only files read here take."""
-    given = {name: value for name, value in reading.items() if value not in (None, False)}
+    given = {name: value for name, value in reading.items() if was_given(value)}
     if given.get("duplicates") == "error":
         del given["duplicates"]
     if strange := [name for name in given if name not in _OF_FILES]:

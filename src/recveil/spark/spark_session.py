@@ -6,10 +6,11 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError, shortened
+from recveil.spark.scratch import private_scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,12 +62,22 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
         builder = builder.config(name, value)
     if master is not None:
         builder = builder.master(master)
-    with errors_told():
-        session = builder.getOrCreate()
+    with errors_told(), private_scratch() as scratch:
+        session = builder.config("spark.local.dir", scratch).getOrCreate()
         try:
             yield session
         finally:
-            session.stop()
+            with if_it_lives():
+                session.stop()
+
+
+@contextmanager
+def if_it_lives() -> Iterator[None]:
+    """Tidy up in Spark, unless it has ended: then nothing is left there, and why has been told."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, ConnectionError):
+        yield
 
 
 def needed() -> Any:
@@ -95,13 +106,18 @@ def _refuse_no_java() -> None:
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so."""
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise RecveilError(
+            "Spark: its Java process ended in the middle of the work, perhaps for want of memory "
+            "(spark.driver.memory); see its log, and run it again"
+        ) from error
     except (Py4JError, PySparkException) as error:
         raise RecveilError(_in_our_words(str(error))) from error
 

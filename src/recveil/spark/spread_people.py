@@ -14,6 +14,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark.lake import Lake
+from recveil.spark.spark_session import if_it_lives
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -81,8 +82,9 @@ class SpreadPeople:
 
     def let_go(self) -> None:
         """Let executors forget these people, and all that was found of them."""
-        for frame in self._kept:
-            frame.unpersist()
+        with if_it_lives():
+            for frame in self._kept:
+                frame.unpersist()
 
     def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
         """Return ``sums(some, *known)``, added up over all people.
