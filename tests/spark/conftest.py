@@ -35,7 +35,6 @@ def spark():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         with spark_session("local[2]") as session:
             yield session
 

@@ -1,6 +1,9 @@
 """Spark is begun where it can be, and what goes wrong in it is told in our words."""
 
+import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +47,29 @@ def test_a_session_that_runs_already_is_taken(spark):
     message = r"master \(--master\)"
     with pytest.raises(RecveilError, match=message), spark_session("local[1]"):
         pass
+
+
+def listening(pid):
+    """Addresses at which a process waits to be asked, as the system writes them."""
+    names = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
+    rows = [
+        row.split()
+        for table in ("tcp", "tcp6")
+        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+    ]
+    own = [row for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in names]
+    return {row[1].split(":")[0] for row in own}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sockets are told in /proc on Linux")
+def test_no_other_machine_can_ask_for_rows(spark):
+    from pyspark import SparkContext
+
+    found = listening(SparkContext._gateway.proc.pid)
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+    assert found
+    assert found <= loopback
+    assert spark.sparkContext.getConf().get("spark.authenticate") == "true"
 
 
 def test_what_is_no_table_is_refused(spark, tmp_path):

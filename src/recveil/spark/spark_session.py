@@ -25,6 +25,13 @@ _SETTINGS = {
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
     "spark.executorEnv.OMP_NUM_THREADS": "1",
 }
+# Where no other machine takes part, none can ask for rows of people, nor can other users of this.
+_ALONE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
+}
+_ON_THIS_MACHINE = re.compile(r"local(\[.*\])?")
 _OURS = re.compile(r"recveil\.errors\.\w*Error: (.+)")
 _LONGEST = 160
 
@@ -63,12 +70,22 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
     if master is not None:
         builder = builder.master(master)
     with errors_told(), private_scratch() as scratch:
+        for name, value in _alone(master).items():
+            builder = builder.config(name, value)
         session = builder.config("spark.local.dir", scratch).getOrCreate()
         try:
             yield session
         finally:
             with if_it_lives():
                 session.stop()
+
+
+def _alone(master: str | None) -> dict[str, str]:
+    """Return what keeps others out of a session on this machine; a cluster has its own ways."""
+    from pyspark import SparkConf
+
+    where = master or SparkConf().get("spark.master") or "local"
+    return _ALONE if _ON_THIS_MACHINE.fullmatch(where) else {}
 
 
 @contextmanager
