@@ -1,6 +1,5 @@
 """Spark is begun where it can be, and what goes wrong in it is told in our words."""
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -51,7 +50,7 @@ def test_a_session_that_runs_already_is_taken(spark):
 
 def listening(pid):
     """Addresses at which a process waits to be asked, as the system writes them."""
-    names = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()]
+    names = {str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()}
     rows = [
         row.split()
         for table in ("tcp", "tcp6")
