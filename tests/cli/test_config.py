@@ -363,20 +363,20 @@ def test_only_a_file_of_options_is_replaced_by_one(run, tmp_path):
 NAMED_ALONE = {
     "demo": "output k epsilon seed force json",
     "inspect": "json duplicates drop-off-scale query max-memory",
-    "audit": "release against html aux catalogue shadows risk targets draws seed json preset known "
-    "right wrong-kind rating-error date-error outside-top activity-error duplicates drop-off-scale "
-    "query max-memory engine master",
+    "audit": "release against html aux catalogue shadows risk targets draws seed explain json "
+    "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
+    "drop-off-scale query max-memory engine master",
     "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "
     "fill trust round-fills protect crowd epsilon delta people catalogue ratings layout seed "
-    "hide-items force allow-large against dry-run json duplicates drop-off-scale query max-memory "
-    "engine master",
+    "hide-items force allow-large against dry-run explain json duplicates drop-off-scale query "
+    "max-memory engine master",
     "sample": "output people seed force json max-memory",
-    "verify": "k b l claim user item rating private json max-memory engine master",
+    "verify": "k b l claim user item rating private explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
-    "evaluate": "release train test split null-rule targets membership liked seed json duplicates "
-    "drop-off-scale query max-memory",
+    "evaluate": "release train test split null-rule targets membership liked seed explain json "
+    "duplicates drop-off-scale query max-memory",
     "compare": "output methods k split targets seed max-risk min-k for risk shadows allow-large "
-    "liked json duplicates drop-off-scale query max-memory",
+    "liked explain json duplicates drop-off-scale query max-memory",
     "selftest": "seed json duplicates drop-off-scale query",
     "convert": "force json duplicates drop-off-scale query max-memory",
     "generate": "users items ratings seed scale format force json",

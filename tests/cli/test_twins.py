@@ -52,6 +52,10 @@ OF_THE_COMMAND_ALONE = {
     },
     ("anonymize", "dry_run"): "calls recveil.anonymize.dry_run, which takes the same",
     **{
+        (verb, "explain"): "says how much of the result is told"
+        for verb in ("anonymize", "audit", "compare", "evaluate", "verify")
+    },
+    **{
         (verb, name): "recveil.spark has a function of that name, which takes a master"
         for verb in ("anonymize", "audit", "verify")
         for name in ("engine", "master")

@@ -50,6 +50,8 @@ class Adversary:
         `with_likes` sets it to suit a scale.
     name, description : str
         For people: what such an adversary is called, and one sentence about them.
+    notes : tuple of str
+        What a table changed of them, in sentences, which end the description, too.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class Adversary:
     likes_only: bool = False
     name: str = ""
     description: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.right is None:
@@ -109,6 +112,11 @@ class Adversary:
     def without_dates(self) -> "Adversary":
         """Return the same adversary, for a table of which no dates are known."""
         return replace(self, date_error=None)
+
+    def noted(self, note: str) -> "Adversary":
+        """Return the same adversary with one more note, at the end of the description, too."""
+        description = f"{self.description} {note}".strip()
+        return replace(self, description=description, notes=(*self.notes, note))
 
     def settings(self) -> dict[str, Any]:
         """Return the numbers for a report."""

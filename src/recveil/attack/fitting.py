@@ -74,7 +74,7 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
         return adversary
     note = f"Here the wrong entries are items that the target never rated: {reason}."
     note = in_likes(note, ratings.is_unary)
-    return replace(_noted(adversary, note), wrong_kind="item")
+    return replace(adversary.noted(note), wrong_kind="item")
 
 
 def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversary:
@@ -104,7 +104,7 @@ that the target never rated: the table has one rating value only.
     """
     if adversary.date_error is None:
         return adversary
-    blunted = _noted(adversary.without_dates(), f"Here no dates are known: {where}.")
+    blunted = adversary.without_dates().noted(f"Here no dates are known: {where}.")
     return with_wrong_items(ratings, blunted)
 
 
@@ -126,10 +126,11 @@ def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
     """
     if not ratings.is_unary:
         return adversary
-    adversary = replace(adversary, description=in_likes(adversary.description))
+    notes = tuple(map(in_likes, adversary.notes))
+    adversary = replace(adversary, description=in_likes(adversary.description), notes=notes)
     if adversary.rating_error is None:
         return adversary
-    noted = _noted(adversary, "Here no ratings are known: the table holds likes.")
+    noted = adversary.noted("Here no ratings are known: the table holds likes.")
     return replace(noted, rating_error=None, likes_only=False)
 
 
@@ -151,7 +152,3 @@ def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
     if not adversary.likes_only:
         return adversary
     return replace(adversary, rating_error=liking(ratings.scale)[-1])
-
-
-def _noted(adversary: Adversary, note: str) -> Adversary:
-    return replace(adversary, description=f"{adversary.description} {note}".strip())

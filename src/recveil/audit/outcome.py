@@ -116,6 +116,7 @@ class Outcome:
             "attack": "scoreboard-rh",
             "name": self.adversary.name,
             "description": self.adversary.description,
+            "notes": list(self.adversary.notes),
             **self.adversary.settings(),
             "targets_requested": self.requested,
             "targets_attacked": self.attacked,
@@ -246,6 +247,7 @@ def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
     return {
         "name": adversary.name,
         "description": adversary.description,
+        "notes": list(adversary.notes),
         "attack": attack.attack,
         "targets_requested": attack.requested,
         "targets_attacked": attack.requested - attack.skipped,

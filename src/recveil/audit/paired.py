@@ -57,10 +57,7 @@ def who_know_words(
                 f"out to ask what they find"
             )
     chosen = asked or [each for each in presets if _knows_words(each)]
-    return [
-        replace(each, rating_error=None, description=f"{each.description} {_NOTE}".strip())
-        for each in chosen
-    ]
+    return [replace(each, rating_error=None).noted(_NOTE) for each in chosen]
 
 
 def refuse_catalogue_of_words(catalogue: object) -> None:

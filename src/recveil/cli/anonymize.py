@@ -81,6 +81,7 @@ def anonymize(
     ] = False,
     engine: options.Engine = "local",
     master: options.Master = None,
+    explain: options.Explain = False,
     json: Json = None,
     **more: Any,
 ) -> None:
@@ -102,8 +103,13 @@ def anonymize(
         **more,
     }
     options.refuse_idle_master(engine, master)
+    if dry_run and explain:
+        raise typer.BadParameter(
+            "--explain: a dry run has no result to be explained; leave one of them out"
+        )
     if engine == "spark":
-        _run_by_spark(source, output, json, {**given, "master": master}, dry_run=dry_run)
+        of_spark = {**given, "master": master}
+        _run_by_spark(source, output, json, of_spark, dry_run=dry_run, explain=explain)
         return
     if dry_run:
         _run_dry(source, output, json, given)
@@ -121,7 +127,7 @@ def anonymize(
     made = anonymize(source, output, tell=foresee, **given)
     _warn(made.warnings(output))
     if write_json(_as_json(made, output, told[0] if told else None), json):
-        show_release(made, output)
+        show_release(made, output, is_explained=explain)
 
 
 def _tell(expected: "Expected") -> None:
@@ -129,7 +135,13 @@ def _tell(expected: "Expected") -> None:
 
 
 def _run_by_spark(
-    source: str, output: Path, json: Path | None, given: dict[str, Any], *, dry_run: bool
+    source: str,
+    output: Path,
+    json: Path | None,
+    given: dict[str, Any],
+    *,
+    dry_run: bool,
+    explain: bool,
 ) -> None:
     """Let Spark make the release."""
     if dry_run:
@@ -141,7 +153,7 @@ def _run_by_spark(
     made = anonymize(source, output, tell=_tell, **given)
     _warn(made.warnings(output))
     if write_json(as_json(made, output), json):
-        show_released(made, output)
+        show_released(made, output, is_explained=explain)
 
 
 def _run_dry(source: str, output: Path, json: Path | None, given: dict[str, Any]) -> None:

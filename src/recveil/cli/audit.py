@@ -76,6 +76,7 @@ def audit(
     ] = True,
     engine: options.Engine = "local",
     master: options.Master = None,
+    explain: options.Explain = False,
     json: Json = None,
     **given: Any,
 ) -> None:
@@ -102,7 +103,7 @@ def audit(
     }
     risk = place_of_risk(risk, release) if curves else None
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)
-    _hand_out(result, html=html, risk=risk, json=json)
+    _hand_out(result, html=html, risk=risk, json=json, explain=explain)
     if risk is None and result.risk is not None and release is not None:
         tell(
             f"Everybody's risk was not written: {release} has no private twin; name a file for it "
@@ -118,7 +119,9 @@ def _by_spark(source: str, master: str | None, given: dict[str, Any]) -> "Audit"
     return audit(source, master=master, **given)
 
 
-def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None) -> None:
+def _hand_out(
+    result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None, explain: bool
+) -> None:
     """Write the page, everybody's risk and the JSON object, and print all for people."""
     from recveil.cli.risk_file import hand_out_risk
     from recveil.cli.show import show_read, write_json
@@ -131,7 +134,7 @@ def _hand_out(result: "Audit", *, html: Path | None, risk: Path | None, json: Pa
         hand_out_risk(result.ratings.users, result.risk, risk)
     if write_json(plain, json) and not (is_stdout(html) or is_stdout(risk)):
         show_read(result.reading)
-        show_audit(plain)
+        show_audit(plain, is_explained=explain)
         for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
             if path is not None:
                 tell(f"Wrote {name} to {path}.")

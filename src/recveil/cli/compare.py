@@ -98,6 +98,7 @@ def compare(
     ] = None,
     allow_large: options.AllowLarge = False,
     liked: options.Liked = None,
+    explain: options.Explain = False,
     json: Json = None,
     **reading: Any,
 ) -> None:
@@ -153,7 +154,7 @@ def compare(
     write_compare_page(plain, out / PAGE)
     if write_json({"output": str(out), **plain}, json):
         show_read(comparison.reading)
-        show_comparison(comparison, plain)
+        show_comparison(comparison, plain, is_explained=explain)
         tell(f"Wrote {out / PAGE}. It is for you alone, as is all of {out}.")
     answer = plain["answer"]
     if all(row.problem for row in comparison.rows) or (answer and answer["row"] is None):

@@ -63,6 +63,7 @@ def evaluate(
     ] = True,
     liked: options.Liked = None,
     seed: Annotated[int, options.seed_of("numbers")] = 0,
+    explain: options.Explain = False,
     json: Json = None,
     **reading: Any,
 ) -> None:
@@ -96,9 +97,9 @@ def evaluate(
         for read in result.readings:
             show_read(read)
         if "words_told" in plain:
-            show_words(plain)
+            show_words(plain, is_explained=explain)
         else:
-            show_evaluation(plain)
+            show_evaluation(plain, is_explained=explain)
 
 
 def _check_ground(

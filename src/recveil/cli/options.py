@@ -215,6 +215,9 @@ Master = Annotated[
         "configured if not given.",
     ),
 ]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Say below the result what its words mean.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an older one at that place.")]
 AllowLarge = Annotated[
     bool,

@@ -211,6 +211,26 @@ def show_verification(result: "Verification", name: str) -> None:
     _show_violations(console, result)
 
 
+def words_of(result: "Verification") -> list[str]:
+    """Return the words that `show_verification` prints, and whose meaning is known here.
+
+    A kind of claim that somebody registered has words of its own.
+    """
+    from recveil.cli.meanings import MEANINGS
+    from recveil.release.claim import claim_kind
+
+    one, rows = claim_kind(result.claim).shared_short
+    if result.holds_people:
+        words = ["published rows", f"different {rows}", f"fewest people on a {one}", "compared"]
+    else:
+        words = ["layout", "drawn people", "compared"]
+        if result.holds and result.epsilon is not None:
+            words += ["epsilon", "delta", "ledger"]
+    if result.diversity is not None and result.diversity.holds:
+        words.append("diversity")
+    return [word for word in words if word in MEANINGS]
+
+
 def _show_drawn(console: Console, result: "Verification", name: str) -> None:
     """Print the verdict over a release in which no record is anybody's."""
     from recveil.release.claim import claim_kind

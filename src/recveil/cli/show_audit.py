@@ -1,19 +1,21 @@
 """What an audit found, printed for people."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.cli.meanings import explain, words_of_release
 from recveil.release.claim import claim_kind
 
 # Their share of all who were asked for is 0, which would look like safety.
 _NOBODY = "nobody could be looked for"
 
 
-def show_audit(plain: dict[str, Any]) -> None:
-    """Print the verdicts, the tables, and what they mean."""
+def show_audit(plain: dict[str, Any], *, is_explained: bool = False) -> None:
+    """Print the verdicts, the tables, the warnings, and, if asked, what the words mean."""
     console = Console()
     if plain["release"] is not None:
         # What is to be signed comes first; the raw table is what it is compared with.
@@ -21,6 +23,7 @@ def show_audit(plain: dict[str, Any]) -> None:
         console.print("\n[bold]Before: the table with names removed[/]")
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
     _show_attacks(console, plain["attacks"])
+    _show_notes(console, plain["attacks"])
     _show_measures(console, plain["graph_attacks"], plain["deanonymized"])
     for suspects in plain["suspects"]:
         _show_suspects(console, suspects)
@@ -30,6 +33,11 @@ def show_audit(plain: dict[str, Any]) -> None:
     for warning in plain["warnings"]:
         if warning not in plain["data"]["notes"]:  # those were told with what was read
             console.print(f"[red]warning[/]  {escape(warning)}")
+    if is_explained:
+        _show_adversaries(console, plain["attacks"])
+        explain(_words_of(plain))
+    else:
+        console.print("--explain says what the words mean, and what each adversary knows.")
 
 
 def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
@@ -52,14 +60,37 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     trials = attacks[0]
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
-        f"guess finds {trials['baseline']:.2%}. Found: by the best of the attacks "
-        f"({', '.join(trials['by_attack'])}); stands out: by Scoreboard-RH, so far ahead that the "
-        f"adversary may believe it. Control: of those of whom enough is known, how often "
-        f"somebody else stands out where the record was taken out; so often, standing out is no "
-        f"proof."
+        f"guess finds {trials['baseline']:.2%}. Attacks: {', '.join(trials['by_attack'])}."
     )
+
+
+def _show_notes(console: Console, attacks: list[dict[str, Any]]) -> None:
+    """Print what this table changed of adversaries: who knows less than usual finds fewer."""
+    noted: dict[str, list[str]] = {}
+    for attack in attacks:
+        for note in attack["notes"]:
+            noted.setdefault(note, []).append(attack["name"])
+    for note, names in noted.items():
+        console.print(f"[bold]{escape(', '.join(names))}[/]: {escape(note)}")
+
+
+def _show_adversaries(console: Console, attacks: list[dict[str, Any]]) -> None:
+    """Print what each adversary knows."""
+    console.print("\n[bold]What the adversaries know[/]")
     for attack in attacks:
         console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
+
+
+def _words_of(plain: dict[str, Any]) -> Iterator[str]:
+    """Yield the words that stand in what was printed."""
+    release = plain["release"]
+    if release is not None:
+        yield from words_of_release(release)
+        if release["against"] is not None:
+            yield from ("both rows found", "person by one", "person by both")
+    yield from ("found", "stands out", "wrong match", "bits", "control", "blind guess")
+    if plain["suspects"]:
+        yield "eccentricity"
 
 
 def _show_measures(
@@ -138,10 +169,6 @@ def _show_against(console: Console, against: dict[str, Any]) -> None:
     for found in against["finding"]:
         table.add_row(escape(found["name"]), *(_share(found[rate]) for rate in rates))
     console.print(table)
-    console.print(
-        "Person by both: both rows are found, and a blind pick among those behind both is right. "
-        "Control: with the row that was found for somebody else in the other release."
-    )
 
 
 def _capped(interval: dict[str, Any], bound: float) -> dict[str, Any]:

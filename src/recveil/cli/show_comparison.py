@@ -1,25 +1,24 @@
 """What a comparison found, printed for people."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.cli.meanings import explain
 from recveil.compare import Axis, Comparison, Row, Share, axis_named, percent, shares_of
 from recveil.compare.worth import judges_lists, judges_ratings
 
-# What each share that is kept stands beside, and what 0 % of it is.
+# What each share that is kept stands beside.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "words": "what is told rightly"}
-_FLOORS = {
-    "lists": "",
-    "ratings": "; 0 % of ratings is no better than averages",
-    "words": "; 0 % of words is no better than each item's commonest word",
-}
 
 
-def show_comparison(comparison: Comparison, plain: dict[str, Any]) -> None:
-    """Print the table of settings, what it means, and the answer."""
+def show_comparison(
+    comparison: Comparison, plain: dict[str, Any], *, is_explained: bool = False
+) -> None:
+    """Print the table of settings, the warnings, the answer, and, if asked, the words."""
     console = Console()
     _show_settings(console, comparison, plain["frontier"])
     for warning in plain["warnings"]:
@@ -29,6 +28,20 @@ def show_comparison(comparison: Comparison, plain: dict[str, Any]) -> None:
         _show_answer(console, plain["answer"])
     else:
         _show_ladder(console, plain["ladder"])
+    if is_explained:
+        explain(_words_of(comparison, plain["frontier"]))
+    else:
+        console.print("--explain says what the words mean.")
+
+
+def _words_of(comparison: Comparison, frontier: list[str]) -> Iterator[str]:
+    """Yield the words that stand in what was printed."""
+    kept = _kept_heads(comparison.rows)
+    yield from ("promises", "found", "proven", *(f"{name} kept" for name in kept))
+    figures = {"lists": "nDCG", "ratings": "RMSE"}
+    yield from (figures[name] for name in kept if name in figures)
+    if frontier:
+        yield "★"
 
 
 def _show_settings(console: Console, comparison: Comparison, frontier: list[str]) -> None:
@@ -36,22 +49,18 @@ def _show_settings(console: Console, comparison: Comparison, frontier: list[str]
     table, axis = Table(), axis_named(comparison.risk)
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
     kept = _kept_heads(comparison.rows)
-    for name in ("setting", "promises", *_risk_heads(axis), *kept):
+    for name in ("setting", "promises", *_risk_heads(axis), *kept.values()):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in comparison.rows:
         table.add_row(*_cells(row, axis, list(kept), is_on_frontier=row.title in frontier))
     console.print(table)
-    averages = "".join(_FLOORS[name] for name in kept)
     names = " and ".join(_FIGURES[name] for name in kept)
     figures = (
         f"{names} are those of the recommenders" if len(kept) > 1 else f"{names} is by the one"
     )
     console.print(
-        "Found: share of the people looked for whom the strongest adversary finds, with its 95 % "
-        "interval, and the most that is proven (≤), where it ends. Kept: 100 % (as raw) serves as "
-        f"well as the raw data{averages}. Its interval is about "
-        f"the people judged, on this one split; {figures} that a recipient would choose. "
-        "★: no setting that promises anything is both safer and better."
+        "Found: by the strongest adversary. Intervals of 95 %; those of what is kept are about the "
+        f"people judged, on this one split, and {figures} that a recipient would choose."
     )
     if axis.value != "risk":
         console.print(f"{axis.column.capitalize()}: {axis.words}")

@@ -1,17 +1,19 @@
 """What an evaluation found, printed for people."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.cli.meanings import explain, words_of_release
 from recveil.evaluate.headline import headline, predicts, say_best, what_of
 from recveil.ratings.likes import in_likes
 
 
-def show_evaluation(plain: dict[str, Any]) -> None:
-    """Print the headline, the tables, and what they mean."""
+def show_evaluation(plain: dict[str, Any], *, is_explained: bool = False) -> None:
+    """Print the headline, the tables, the notes, and, if asked, what the words mean."""
     console = Console()
     say_ground(console, plain)
     console.print(f"[bold]{escape(headline(plain))}[/]")
@@ -20,6 +22,30 @@ def show_evaluation(plain: dict[str, Any]) -> None:
     _show_fidelity(console, plain)
     show_disclosure(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
     show_notes(console, plain)
+    show_meanings(console, _words_of(plain), is_explained=is_explained)
+
+
+def show_meanings(console: Console, words: Iterator[str], *, is_explained: bool) -> None:
+    """Print what words mean, or how to ask for it."""
+    if is_explained:
+        explain(words)
+    else:
+        console.print("--explain says what the words mean.")
+
+
+def _words_of(plain: dict[str, Any]) -> Iterator[str]:
+    """Yield the words that stand in what was printed."""
+    rates = predicts(plain["recipient"])
+    if "gain" in headline(plain):
+        yield "gain"
+    yield from ("RMSE",) if rates else ()
+    yield from ("nDCG", "recall", "Kendall's tau")
+    if plain["target_deviation"] is not None:
+        yield from ("label", "MAE")
+    yield from ("Jensen-Shannon", "Kolmogorov-Smirnov", "density")
+    yield from ("total variation",) if rates else ()
+    if plain["disclosure"] is not None:
+        yield from words_of_release(plain["disclosure"])
 
 
 def say_ground(console: Console, plain: dict[str, Any]) -> None:
@@ -74,9 +100,9 @@ def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
     by_rmse = f"{_number(order['tau_rmse'], 2)} by RMSE and " if rates else ""
     console.print(
         f"{plain['served']:,} people were served from their own training {what} and judged by "
-        f"{plain['test_cells']:,} held-out ones; nDCG and recall are of lists of ten. In brackets: "
-        f"which side would take it to {'predict ratings' if rates else 'make lists'}. Intervals "
-        f"are about the people judged, on this one split. The order "
+        f"{plain['test_cells']:,} held-out ones. In brackets: which side would take it to "
+        f"{'predict ratings' if rates else 'make lists'}. Intervals are about the people judged, "
+        f"on this one split. The order "
         f"of recommenders agrees with that on the raw {what} by "
         f"Kendall's tau of {by_rmse}{_number(order['tau_ndcg'], 2)} by nDCG."
     )
@@ -102,8 +128,8 @@ def _show_deviations(console: Console, plain: dict[str, Any]) -> None:
         table.add_row(name, present, absent, _number(found["rmse"]), _number(found["mae"]))
     console.print(table)
     console.print(
-        f"Where a row has no label, the rule “{target['null_rule']}” says what counts: the figures "
-        f"by the rule tell more of it than of the labels if many are absent. "
+        f"If many labels are absent, the figures by the rule “{target['null_rule']}” tell more of "
+        f"it than of the labels. "
         f"{_share(plain['filled_share'])} of the held-out cells were filled in the release, or "
         f"carry what others said; none of that counts as truth. "
         f"{_share(plain['self_rank_first'])} of the people find no row more similar to themselves "

@@ -4,13 +4,14 @@ from pathlib import Path
 
 from recveil.anonymize import Anonymized
 from recveil.anonymize.methods import tell_owner
+from recveil.cli.meanings import explain
 from recveil.cli.sentences import tell
-from recveil.cli.show import show_read, show_verification, tell_alone
+from recveil.cli.show import show_read, show_verification, tell_alone, words_of
 from recveil.release.manifest import twin_name
 from recveil.verify.item_formulas import formulas_told
 
 
-def show_release(made: Anonymized, output: Path) -> None:
+def show_release(made: Anonymized, output: Path, *, is_explained: bool = False) -> None:
     """Print the verdict, what the release shows all the same, and what to do with it."""
     release, verification = made.release, made.verification
     show_read(made.reading)
@@ -27,3 +28,5 @@ def show_release(made: Anonymized, output: Path) -> None:
     what = "likes" if made.ratings.is_unary else "ratings"
     tells = "who is who" if verification.holds_people else f"whose {what} these were"
     tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    if is_explained:
+        explain(words_of(verification))

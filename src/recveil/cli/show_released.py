@@ -3,15 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+from recveil.cli.meanings import explain
 from recveil.cli.sentences import tell
-from recveil.cli.show import show_verification
+from recveil.cli.show import show_verification, words_of
 from recveil.errors import printable
 from recveil.release.manifest import twin_name
 from recveil.spark import Released
 from recveil.verify.item_formulas import formulas_told
 
 
-def show_released(made: Released, output: Path) -> None:
+def show_released(made: Released, output: Path, *, is_explained: bool = False) -> None:
     """Print the verdict, what the release tells all the same, and what to do with it."""
     likes = made.scale.unary
     what = "likes" if likes else "ratings"
@@ -28,6 +29,8 @@ def show_released(made: Released, output: Path) -> None:
     of_people = made.release.published.claim.about.holds_people
     tells = "who is who" if of_people else f"whose {what} these were"
     tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    if is_explained:
+        explain(words_of(made.verification))
 
 
 def as_json(made: Released, output: Path) -> dict[str, Any]:

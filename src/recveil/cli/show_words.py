@@ -1,17 +1,19 @@
 """What an evaluation of words without an order found, printed for people."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from recveil.cli.show_evaluation import say_ground, show_disclosure, show_notes
+from recveil.cli.meanings import words_of_release
+from recveil.cli.show_evaluation import say_ground, show_disclosure, show_meanings, show_notes
 from recveil.evaluate.headline import headline
 
 
-def show_words(plain: dict[str, Any]) -> None:
-    """Print the headline, the tables, and what they mean."""
+def show_words(plain: dict[str, Any], *, is_explained: bool = False) -> None:
+    """Print the headline, the tables, the notes, and, if asked, what the words mean."""
     console = Console()
     say_ground(console, plain)
     console.print(f"[bold]{escape(headline(plain))}[/]")
@@ -21,6 +23,17 @@ def show_words(plain: dict[str, Any]) -> None:
         _show_lists(console, plain)
     show_disclosure(console, plain["disclosure"])
     show_notes(console, plain)
+    show_meanings(console, _words_of(plain), is_explained=is_explained)
+
+
+def _words_of(plain: dict[str, Any]) -> Iterator[str]:
+    """Yield the words that stand in what was printed."""
+    if "gain" in headline(plain):
+        yield "gain"
+    if plain["liked"] is not None:
+        yield from ("nDCG", "recall")
+    if plain["disclosure"] is not None:
+        yield from words_of_release(plain["disclosure"])
 
 
 def _show_tellers(console: Console, plain: dict[str, Any]) -> None:

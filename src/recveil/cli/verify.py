@@ -55,6 +55,7 @@ def verify(
     ] = None,
     engine: options.Engine = "local",
     master: options.Master = None,
+    explain: options.Explain = False,
     json: Json = None,
 ) -> None:
     """Check that everybody shares their published row with at least k - 1 others.
@@ -63,7 +64,14 @@ def verify(
 
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """
-    from recveil.cli.show import show_links, show_not_covered, show_verification, write_json
+    from recveil.cli import meanings
+    from recveil.cli.show import (
+        show_links,
+        show_not_covered,
+        show_verification,
+        words_of,
+        write_json,
+    )
     from recveil.compiled import HAS_COMPILER
     from recveil.verify import verify
 
@@ -88,6 +96,8 @@ def verify(
         if links:
             show_links(result)
         show_not_covered(result)
+        if explain:
+            meanings.explain(words_of(result))
     raise typer.Exit(0 if result.holds else 1)
 
 
