@@ -48,7 +48,7 @@ CHAPTERS = {
     ),
     "Reference": (
         *("reference/index", "cli", "reference/options", "api", "reference/functions"),
-        *("reference/release-format", "reference/glossary"),
+        *("reference/release-format", "reference/stability", "reference/glossary"),
     ),
     "Explanation": (
         *("explanation/index", "explanation/promises", "explanation/methods"),

@@ -1,0 +1,160 @@
+"""What version 1.0 offers, every later 1.x offers, too: docs/reference/stability.md.
+
+tests/stable_1.json says what that is. Nothing may vanish from what is offered; new things may come,
+if nobody has to say anything new. `python tests/test_stability.py` prints what is offered now.
+"""
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import typer
+
+from recveil.cli import app, main
+from recveil.datasets import generate
+
+ROOT = Path(__file__).parents[1]
+STABLE = json.loads((ROOT / "tests" / "stable_1.json").read_text("utf-8"))
+# What docs/api.md names, and whose every exported name is meant to stay.
+PACKAGES = (
+    *("recveil", "recveil.ratings", "recveil.io", "recveil.inspect", "recveil.publish"),
+    *("recveil.datasets", "recveil.predict", "recveil.group", "recveil.anonymize"),
+    *("recveil.attack", "recveil.audit", "recveil.verify", "recveil.evaluate"),
+    *("recveil.compare", "recveil.progress"),
+)
+LINES = {
+    "demo": "demo --json -",
+    "inspect": "inspect ratings.csv --json -",
+    "audit": "audit ratings.csv --release out --targets 10 --no-curves --json -",
+    "anonymize": "anonymize ratings.csv -o again --k 4 --json -",
+    "sample": "sample model -o drawn --people 9 --json -",
+    "verify": "verify out --json -",
+    "describe": "describe out croissant.json --json -",
+    "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10 --no-membership "
+    "--json -",
+    "compare": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10 --json -",
+    "selftest": "selftest ratings.csv --json -",
+    "convert": "convert ratings.csv table.parquet --json -",
+    "generate": "generate more.csv --users 30 --items 20 --ratings 200 --json -",
+}
+
+
+def options_offered() -> dict[str, list[str]]:
+    """Return all names of the options and arguments of each verb."""
+    return {
+        name: sorted(
+            spelled
+            for option in command.params
+            for spelled in (*option.opts, *option.secondary_opts)
+        )
+        for name, command in typer.main.get_command(app).commands.items()
+    }
+
+
+def parameters_of(found: object) -> list[str]:
+    """Return the names of what a function takes, or what makes an object of a class."""
+    if not callable(found):
+        return []
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):  # of kinds of values and of errors nothing is known
+        return []
+    several = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return [each.name for each in parameters if each.kind not in several]
+
+
+def names_offered() -> dict[str, dict[str, list[str]]]:
+    """Return the exported names of each public package, with their parameters."""
+    packages = {name: importlib.import_module(name) for name in PACKAGES}
+    return {
+        name: {each: parameters_of(getattr(package, each)) for each in sorted(package.__all__)}
+        for name, package in packages.items()
+    }
+
+
+def keys_of(result: dict[str, object]) -> list[str]:
+    """Return the keys of a JSON object, and of the objects just below."""
+    keys = list(result)
+    for key, value in result.items():
+        if key in ("checksums", "methods"):  # whose keys are names of files and of methods
+            continue
+        inner = value[0] if isinstance(value, list) and value else value
+        keys += [f"{key}.{below}" for below in inner] if isinstance(inner, dict) else []
+    return sorted(keys)
+
+
+def run(line: str) -> str:
+    """Run a verb, and return what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        main(line.split())
+    return printed.getvalue()
+
+
+def prepare() -> None:
+    """Make in the current folder what `LINES` ask about."""
+    generate("ratings.csv", users=60, items=40, ratings=900)
+    run("anonymize ratings.csv -o out --k 4 --homogenize simple")
+    run(
+        "anonymize ratings.csv -o model --epsilon 100 --scale 1:5:1 --catalogue as-rated "
+        "--layout model"
+    )
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    with contextlib.chdir(tmp_path_factory.mktemp("stability")):
+        prepare()
+        yield
+
+
+def test_every_verb_is_still_there():
+    assert set(STABLE["options"]) <= set(options_offered())
+
+
+@pytest.mark.parametrize("verb", STABLE["options"])
+def test_every_option_is_still_there(verb):
+    assert set(STABLE["options"][verb]) <= set(options_offered()[verb])
+
+
+@pytest.mark.parametrize("package", STABLE["names"])
+def test_every_name_is_still_there_and_takes_what_it_took(package):
+    module, offered = importlib.import_module(package), names_offered()[package]
+    for name, parameters in STABLE["names"][package].items():
+        assert set(parameters) <= set(offered[name]), name
+        found = getattr(module, name)
+        if isinstance(found, type) and issubclass(found, tuple):  # results, which nobody makes
+            continue
+        for new in set(offered[name]) - set(parameters):
+            each = inspect.signature(found).parameters[new]
+            assert each.default is not each.empty, f"{name} asks for {new}, which nobody gives"
+
+
+@pytest.mark.usefixtures("here", "few_recommenders")
+@pytest.mark.parametrize("verb", STABLE["json"])
+def test_every_key_of_the_json_is_still_there(verb):
+    assert set(STABLE["json"][verb]) <= set(keys_of(json.loads(run(LINES[verb]))))
+
+
+def test_the_page_names_what_is_kept():
+    page = (ROOT / "docs" / "reference" / "stability.md").read_text("utf-8")
+    for package in PACKAGES:
+        assert f"`{package}`" in page
+    for verb in STABLE["options"]:
+        assert f"`{verb}`" in page or verb == "workbench"
+
+
+if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp())
+    with contextlib.redirect_stderr(io.StringIO()):
+        prepare()
+        told = {verb: keys_of(json.loads(run(line))) for verb, line in LINES.items()}
+    offered = {"options": options_offered(), "names": names_offered(), "json": told}
+    json.dump(offered, sys.stdout, indent=1)
