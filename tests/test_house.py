@@ -41,6 +41,13 @@ def test_the_citation_names_the_licences_of_the_package():
     )
 
 
+def test_whoever_cites_it_names_its_version():
+    version = PROJECT["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"{{Version {version};" in (ROOT / "docs/how-to/cite.md").read_text()
+    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_an_image_is_built_from_files_that_are_there():
     copied = re.findall(r"^COPY (.*) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     needed = {name for line in copied for name in line.split()}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pytest
 
+import recveil
 from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
@@ -312,7 +313,7 @@ def test_demo_leaves_a_release(run):
 
 
 def test_version_and_bare_command(run):
-    assert run("--version")[:2] == (0, "0.1.0\n")
+    assert run("--version")[:2] == (0, f"{recveil.__version__}\n")
     assert "anonymize" in "".join(run()[1:])
 
 

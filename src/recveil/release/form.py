@@ -188,7 +188,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from _key_problems("it", manifest, _keys_of(manifest))
     version = manifest.get("recveil")
     if not (isinstance(version, str) and _VERSION.fullmatch(version)):
-        yield f"recveil is {_quoted(version)}; expected a version such as '0.1.0'"
+        yield f"recveil is {_quoted(version)}; expected a version such as '1.0.0'"
     yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
     scale = manifest["scale"]
     worded = ("words", "ordered") if "words" in scale else ()
