@@ -69,6 +69,8 @@ def test_a_preset_can_be_changed(run):
     (attack,) = json.loads(out)["attacks"]
     assert (attack["name"], attack["known"], attack["right"]) == ("paper", 4, 4)
     assert (attack["rating_error"], attack["date_error"]) == (None, 3)
+    told = "--known 4, --rating-error any, --date-error 3"
+    assert attack["description"] == f"Like “paper”, but for {told}."
 
 
 @pytest.mark.parametrize(

@@ -102,13 +102,14 @@ def _as_adversaries(typed: dict[str, Any]) -> dict[str, Any]:
     """Return the adversaries that options describe, as `recveil.audit.audit` takes them."""
     presets = typed.pop("preset") or []
     given = {name: value for name, value in typed.items() if value is not None}
+    told = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in given.items())
     for name, none in _NONE.items():
         if name in given:
             given[name] = read_number(given[name], f"--{name.replace('_', '-')}", none)
-    return {"adversaries": _choose(presets, given) if presets or given else None}
+    return {"adversaries": _choose(presets, given, told) if presets or given else None}
 
 
-def _choose(presets: list[str], given: dict[str, Any]) -> "list[Adversary]":
+def _choose(presets: list[str], given: dict[str, Any], told: str) -> "list[Adversary]":
     """Take presets, and change in them what was given; one adversary of one's own without any."""
     from dataclasses import replace
 
@@ -118,14 +119,22 @@ def _choose(presets: list[str], given: dict[str, Any]) -> "list[Adversary]":
         if name not in PRESETS:
             raise typer.BadParameter(f"--preset {name!r}: expected one of {', '.join(PRESETS)}")
     if not presets:
-        return [Adversary(name="given", description="As given on the command line.", **given)]
+        return [
+            Adversary(name="given", description=f"As given on the command line: {told}.", **given)
+        ]
     # A preset's number of right entries belongs to its number of known ones.
     if "known" in given and "right" not in given:
         given = {**given, "right": given["known"]}
     # Whoever says how far off they are about ratings speaks of more than likes.
     if "rating_error" in given:
         given = {**given, "likes_only": False}
-    return [replace(PRESETS[name], **given) for name in presets]
+    # What describes a preset is not true of one that was changed.
+    return [
+        replace(PRESETS[name], **given, description=f"Like “{name}”, but for {told}.")
+        if given
+        else PRESETS[name]
+        for name in presets
+    ]
 
 
 # Gives a verb the options about the adversary; it gets the keyword `adversaries`.

@@ -11,9 +11,9 @@ PUBLISHED = (
     "rated everything, and other rows that whole groups did"
 )
 PREDICTED = "any prediction of them is right, so that no error tells a good release from a bad one"
-# "No ratings are known" is as true of likes, and a rate is a share.
+# "No ratings are known" is as true of likes, a rate is a share, and options keep their names.
 _OF_RATINGS = re.compile(
-    r"(?<!no )(?<!without )(?<!neither )\b(unrated|ratings?|rated|(?<=people )rate)\b"
+    r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated|(?<=people )rate)\b"
 )
 _OF_LIKES = {
     **{"rating": "like", "ratings": "likes", "rated": "liked", "unrated": "not liked"},
@@ -37,6 +37,8 @@ def in_likes(text: str, is_unary: bool = True) -> str:
     People with too few likes count as not found, so that rates are higher
     >>> in_likes("items that nobody rated; no ratings are known")
     'items that nobody liked; no ratings are known'
+    >>> in_likes("people's ratings; --ratings whole")
+    "people's likes; --ratings whole"
     """
     if not is_unary:
         return text
