@@ -16,8 +16,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
+from recveil.ratings import RatingScale
 
 DOCS = Path(__file__).parents[1] / "docs"
 # Walked elsewhere (tests/cli/test_inputs.py, test_extending.py, test_verify_alone.py), or opens a
@@ -140,6 +142,18 @@ def test_a_page_is_walked(page, here, request):
             ask(content)
         elif language == "text":
             assert_shown(content, printed, f"{page.name}: the block of Python before")
+
+
+def test_a_researcher_reads_items_of_any_name(here):
+    """Rows are compared by what they hold, also where items are text."""
+    invented = make_ratings(300, 100, 9_000, seed=0).to_arrow().to_pandas()
+    invented["item_id"] = "ART-" + invented["item_id"].astype(str)
+    anonymize(invented, "out", k=5, method="sparse", scale=RatingScale(1, 5, 1), seed=0)
+    walk, printed = Walk(), ""
+    for language, content in blocks(DOCS / "tutorial" / "researcher.md"):
+        if language == "python":
+            printed = walk.execute(content, "researcher.md")
+    assert printed == "True\n"
 
 
 def test_commands_that_fail_are_those_whose_code_is_shown():
