@@ -48,6 +48,17 @@ def test_all_lines_fit_and_nothing_reaches_the_terminal_raw(capsys, ugly, width,
     assert "two granularities" in " ".join(out.split())
 
 
+def test_who_named_the_columns_rightly_may_go_on(capsys, tmp_path, monkeypatch):
+    """Ratings gather on few people here, as they do on few items elsewhere: a sign, and no more."""
+    lines = [
+        f"u{u},i{i},{1 + i % 5}" for u in range(40) for i in range(40) if i < 1600 / (u + 1) ** 2
+    ]
+    (tmp_path / "ratings.csv").write_text("\n".join(["user,item,rating", *lines]))
+    out = shown(capsys, tmp_path / "ratings.csv", 200, monkeypatch)
+    assert "The columns of users and items look swapped: look at the first rows." in out
+    assert "if not, go on" in out
+
+
 def test_a_pipe_gets_no_rows_unless_asked(capsys, tmp_path, monkeypatch):
     (tmp_path / "ratings.csv").write_text("user,item,rating\nsecret-ann,heat,4\n")
     monkeypatch.chdir(tmp_path)

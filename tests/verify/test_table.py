@@ -321,3 +321,18 @@ class TestTablesInMemory:
         frame = pd.DataFrame({"user": [1, 2], "item": [7, 7], "rating": [4, 4]})
         with pytest.raises(RecveilError):
             verify(frame.assign(odd=[{"a"}, [1]]), k=2)
+
+
+@pytest.mark.parametrize("name", ["release.zip", "out/release.json"])
+def test_what_holds_a_release_or_lies_in_one_is_told_from_it(tmp_path, name):
+    """A newcomer names the archive that they got, or the file that tells most."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    with pytest.raises(RecveilError, match=r"unpack a release and name its folder.*--k"):
+        verify(tmp_path / name)
+
+
+def test_a_table_of_another_kind_leads_to_convert(tmp_path):
+    (tmp_path / "shop.csv").write_text("user;item;rating\na;1;4,5\n")
+    with pytest.raises(RecveilError, match=r"commas between columns.*recveil convert"):
+        verify(tmp_path / "shop.csv", k=2)

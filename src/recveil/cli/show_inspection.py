@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _ROWS, _MOST_COLUMNS = 3, 20
 _LEAST_CELL, _MOST_CELL, _GAP = 6, 24, 2
 _SWAPPED = {
-    True: "[bold yellow]The columns of users and items look swapped[/]: say which is which with "
-    "--user and --item.",
+    True: "[bold yellow]The columns of users and items look swapped[/]: look at the first rows. If "
+    "they are, say which is which with --user and --item; if not, go on, as this is no proof.",
     False: "The columns of users and items do not look swapped.",
     None: "Nothing tells whether the columns of users and items are swapped; look at the rows.",
 }

@@ -303,7 +303,8 @@ def _text(text: str) -> Kind | None:
     if lines[0].count(mark) < 2 or max(others) > 1:
         return None
     decimal = any(_DECIMAL_COMMA.fullmatch(f) for line in lines for f in line.split(mark))
-    return Kind(f"text with {mark!r} between columns{' and decimal commas' * decimal}", _AS_CSV)
+    what = f"text with {mark!r} between columns{' and decimal commas' * decimal}"
+    return Kind(what, f"{_AS_CSV} (recveil convert does so)")
 
 
 def is_json(text: str) -> bool:

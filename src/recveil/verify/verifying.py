@@ -160,7 +160,7 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
         raise RecveilError(f"{path}: a folder without release.json is no release; name another")
     if k is None:
         raise RecveilError(
-            f"{path}: no release (it has no release.json), so it claims nothing; "
-            f"say which one it should keep with k (--k)"
+            f"{path}: a file, and no folder of a release, so it claims nothing; unpack a release "
+            f"and name its folder, or say what a table should keep with k (--k)"
         )
     return k
