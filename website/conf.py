@@ -36,10 +36,12 @@ napoleon_use_rtype = False
 CHAPTERS = {
     "Tutorials": ("tutorial/index", "tutorial/owner", "tutorial/researcher", "tutorial/officer"),
     "How to": (
-        *("how-to/index", "how-to/install", "how-to/choose", "how-to/inputs", "how-to/postgresql"),
+        *("how-to/index", "how-to/install", "how-to/own", "how-to/choose", "how-to/inputs"),
         *(
+            "how-to/postgresql",
             "how-to/monthly",
             "how-to/check",
+            "how-to/questions",
             "how-to/workbench",
             "spark",
             "how-to/extending",
