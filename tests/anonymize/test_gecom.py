@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.anonymize import Groups
-from recveil.anonymize.gecom import gecom, union_of_items
+from recveil.anonymize.gecom import form_groups, gecom, union_of_items
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 
@@ -153,3 +153,16 @@ def test_as_printed(rows, k):
     if len(words) < k:
         k = len(words)
     assert grouped(words, k) == plainly([tuple(map(ord, word)) for word in words], k)
+
+
+@given(st.integers(2, 9), st.lists(st.integers(1, 8), max_size=30), st.integers(0, 30))
+def test_groups_go_on_wherever_the_classes_are_cut(k, sizes, cut):
+    classes = np.array(sizes, np.int64)
+    groups, n_whole, waiting = form_groups(classes, k, 0)
+    first, n_first, held = form_groups(classes[:cut], k, 0)
+    second, n_second, left = form_groups(classes[cut:], k, held)
+    assert groups.tolist() == [*first.tolist(), *(n_first + second).tolist()]
+    assert (n_whole, waiting) == (n_first + n_second, left)
+    people = np.bincount(groups, classes, minlength=n_whole)
+    assert (people[:n_whole] >= k).all()
+    assert people[n_whole:].sum() == waiting < k

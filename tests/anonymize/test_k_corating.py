@@ -243,7 +243,7 @@ def test_supports_of_a_large_table_are_compared_by_their_directions(monkeypatch,
 
 def test_many_blocks_are_handed_out_in_their_order(monkeypatch, invented):
     expected = rows_of(KCoRater(4, seed=1).anonymize(invented))
-    monkeypatch.setattr("recveil.anonymize.k_corating._BLOCK_CELLS", 1)
+    monkeypatch.setattr("recveil.anonymize.corated_rows._BLOCK_CELLS", 1)
     release = KCoRater(4, seed=1, threads=3).anonymize(invented)
     blocks = list(release.published.blocks())
     assert len(blocks) == len({frozenset(row) for row in expected.values()})

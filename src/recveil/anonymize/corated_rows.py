@@ -1,11 +1,120 @@
-"""Co-rated rows: the kernels that lay out the rows of a group, and that protect its labels."""
+"""Co-rated rows: what people rated, and what is filled in until all of a group rated the same."""
 
-from typing import Any
+import itertools
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.anonymize.fills import Learned
+from recveil.anonymize.gecom import union_of_items
+from recveil.anonymize.predictive import label_step
+from recveil.brief import brief
 from recveil.compiled import compiled
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings
+from recveil.release.groups import Groups
+from recveil.release.records import Records
+
+Protect = Literal["none", "labels", "mean", "shuffle"]
+# Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
+# so many blocks, if there are as many groups, so that no thread is without work.
+_BLOCK_CELLS, _BLOCKS = 1 << 21, 16
+
+
+@brief
+class CoRatedRows(NamedTuple):
+    """What it takes to write the rows of any group.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    fill : Learned
+    groups : Groups
+    starts, items : ndarray
+        The items of each group, in compressed rows.
+    round_fills : bool
+    protect : {"none", "labels", "mean", "shuffle"}
+        See `recveil.anonymize.KCoRater`.
+    seed : int
+        For what is dealt anew.
+    """
+
+    ratings: Ratings
+    fill: Learned
+    groups: Groups
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    round_fills: bool
+    protect: Protect
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        fill: Learned,
+        groups: Groups,
+        *,
+        round_fills: bool,
+        protect: Protect,
+        seed: int,
+    ) -> "CoRatedRows":
+        """Gather the items of each group."""
+        starts, items = union_of_items(ratings, groups)
+        return cls(ratings, fill, groups, starts, items, round_fills, protect, seed)
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """How many labels the rows of each group have."""
+        return np.asarray(np.diff(self.starts) * self.groups.sizes)
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Cut the groups into blocks, each from a first to a last, which is no longer of it.
+
+        Nothing but the ratings and groups decides where: random numbers go by block.
+        """
+        cells = self.cells
+        size = min(_BLOCK_CELLS, int(cells.sum()) // _BLOCKS + 1)
+        ends = np.searchsorted(np.cumsum(cells), np.arange(size, cells.sum(), size))
+        bounds = np.unique(np.concatenate([[0], ends + 1, [cells.size]])).tolist()
+        return list(itertools.pairwise(bounds))
+
+    def rows(self, first: int, last: int) -> Records:
+        """Write the rows of the members of some groups."""
+        ratings, groups, scale = self.ratings, self.groups, self.ratings.scale
+        users = groups.members[groups.starts[first] : groups.starts[last]]
+        indptr, items, values, missing = lay_out(
+            *(first, last, groups.members, groups.starts, self.starts, self.items),
+            *(ratings.indptr, ratings.indices, ratings.values),
+        )
+        row_of = np.repeat(np.arange(users.size), np.diff(indptr))
+        if scale.step is not None:
+            # Kept in 32 bits, 3.7 is 3.7000000477: that would tell real ratings from fills.
+            values = scale.round(values)
+        values[missing] = self._fills(users[row_of[missing]], items[missing])
+        averages = self.protect in ("labels", "mean")
+        if self.protect != "none":
+            sizes, widths = groups.sizes[first:last], np.diff(self.starts[first : last + 1])
+            rng = np.random.default_rng([self.seed, first])
+            protect_labels(values, sizes, widths, averages, rng)
+        if averages:
+            values = scale.round(values, label_step("usual", scale))
+        return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
+
+    def _fills(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return what is written into cells that nobody rated."""
+        scale = self.ratings.scale
+        fills = np.asarray(self.fill.predict(users, items), dtype=np.float64)
+        if fills.shape != users.shape or not np.isfinite(fills).all():
+            raise RecveilError(
+                f"fill {type(self.fill).__name__}: expected a finite number for each of "
+                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill"
+            )
+        return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)
+
+    def _facts(self) -> dict[str, object]:
+        return {"groups": self.groups.sizes.size, "cells": int(self.cells.sum())}
 
 
 @compiled()

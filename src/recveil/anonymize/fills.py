@@ -18,17 +18,21 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
-class Fill(Protocol):
-    """Learns from the original ratings what to write into cells that nobody rated.
+class Learned(Protocol):
+    """Knows what to write into cells that nobody rated.
 
     `predict` is called by several threads at once, with the cells of some groups at a time.
     """
 
-    def fit(self, ratings: Ratings) -> Self:
-        """Learn from all of `ratings`."""
-
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         """Return labels for pairs of user and item positions, shape (n,)."""
+
+
+class Fill(Learned, Protocol):
+    """Learns from the original ratings what to write there."""
+
+    def fit(self, ratings: Ratings) -> Self:
+        """Learn from all of `ratings`."""
 
 
 class RandomFill:

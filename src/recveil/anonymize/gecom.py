@@ -61,14 +61,77 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     sizes = np.diff(np.append(starts, order.size))
     large = np.repeat(sizes >= k, sizes)
     done = [order[at : at + n] for at, n in zip(starts, sizes, strict=True) if n >= k]
-    left, same_left = order[~large], same[~large]
+    left, sizes_left = order[~large], sizes[sizes < k]
     if 0 < left.size < k:
         done = _join_nearest(ratings, done, left)
     elif left.size:
-        cuts = [0, *_cuts(same_left, k), left.size]
-        done += [left[start:end] for start, end in itertools.pairwise(cuts)]
+        groups, n_whole, _ = form_groups(sizes_left, k, 0)
+        # Those who still wait at the end join the last group.
+        group_of = np.repeat(np.minimum(groups, n_whole - 1), sizes_left)
+        done += np.split(left, np.flatnonzero(np.diff(group_of)) + 1)
     lengths = np.array([group.size for group in done])
     return Groups(np.concatenate(done), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+@compiled()
+def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any], int, int]:
+    """Let people who follow each other form groups of at least k, and no class be divided.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n_classes,)
+        Of the classes of people who rated the same items, in GeCom's order.
+    k : int
+    waiting : int
+        People before them, fewer than k, who wait for others in the first group.
+
+    Returns
+    -------
+    tuple
+        The group of each class, from 0 on; how many groups have k people; and how many people wait
+        at the end, in the group after these.
+
+    Examples
+    --------
+    >>> form_groups(np.array([1, 2, 1, 1]), 3, 1)
+    (array([0, 0, 1, 1]), 1, 2)
+    """
+    groups = np.empty(sizes.size, np.int64)
+    n_whole = 0
+    for at in range(sizes.size):
+        groups[at] = n_whole
+        waiting += sizes[at]
+        if waiting >= k:
+            n_whole += 1
+            waiting = 0
+    return groups, n_whole, waiting
+
+
+def filling_costs(
+    own: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Say how many cells must be filled for somebody alone to join each of some classes.
+
+    Parameters
+    ----------
+    own : ndarray of int
+        The items that they rated.
+    starts, items : ndarray of int
+        Those of each class, in compressed rows.
+    sizes : ndarray of int64, shape (n_classes,)
+
+    Examples
+    --------
+    Two people rated items 0 and 1, three rated item 2.
+
+    >>> filling_costs(np.array([1, 2]), np.array([0, 2, 3]), np.array([0, 1, 2]), np.array([2, 3]))
+    array([3, 3])
+    """
+    widths = np.diff(starts)
+    class_of = np.repeat(np.arange(sizes.size), widths)
+    common = np.bincount(class_of[np.isin(items, own)], minlength=sizes.size)
+    # What the class lacks of this user's items, and what this user lacks of the class's.
+    return np.asarray(sizes * (own.size - common) + widths - common)
 
 
 def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -80,7 +143,7 @@ def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64],
     >>> union_of_items(ratings, Groups.from_labels([0, 0, 1]))
     (array([0, 3, 4]), array([0, 1, 2, 2], dtype=int32))
     """
-    return _unions(groups.members, groups.starts, ratings.indptr, ratings.indices, ratings.n_items)
+    return unions(groups.members, groups.starts, ratings.indptr, ratings.indices, ratings.n_items)
 
 
 def _sorted_by_support(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -96,35 +159,17 @@ def _sorted_by_support(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.
     return np.array(order, dtype=np.int64), np.array(same)
 
 
-def _cuts(same: NDArray[np.bool_], k: int) -> list[int]:
-    """Return where Algorithm 1 begins a new group, given who is like the one before."""
-    cuts, n = [], same.size
-    end = k
-    while end < n:
-        while end < n and same[end]:
-            end += 1
-        if n - end < k:
-            break
-        cuts.append(end)
-        end += k
-    return cuts
-
-
 def _join_nearest(
     ratings: Ratings, classes: list[NDArray[np.int64]], left: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
     """Let each of the users who are left join the class where the fewest cells must be filled."""
     supports = [ratings.row(members[0])[0] for members in classes]
     sizes = np.array([members.size for members in classes])
-    widths = np.array([support.size for support in supports])
-    class_of = np.repeat(np.arange(sizes.size), widths)
+    starts = np.cumsum([0, *(support.size for support in supports)])
     items = np.concatenate(supports)
     joined: list[list[int]] = [[] for _ in classes]
     for user in left.tolist():
-        own = ratings.row(user)[0]
-        common = np.bincount(class_of[np.isin(items, own)], minlength=sizes.size)
-        # What the class lacks of this user's items, and what this user lacks of the class's.
-        costs = sizes * (own.size - common) + widths - common
+        costs = filling_costs(ratings.row(user)[0], starts, items, sizes)
         joined[int(np.argmin(costs))].append(user)
     return [
         np.concatenate([members, np.array(more, dtype=np.int64)])
@@ -133,7 +178,7 @@ def _join_nearest(
 
 
 @compiled()
-def _unions(
+def unions(
     members: NDArray[Any],
     starts: NDArray[Any],
     indptr: NDArray[Any],

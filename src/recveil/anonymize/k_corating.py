@@ -1,11 +1,10 @@
 """KCoRater: fill rows up until everybody shares their set of rated items with k - 1 others."""
 
-import itertools
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from recveil.anonymize.base import (
     drawn_seed,
     secret_rng,
 )
-from recveil.anonymize.corated_rows import lay_out, protect_labels
+from recveil.anonymize.corated_rows import CoRatedRows, Protect
 from recveil.anonymize.fills import (
     Fill,
     count_statements,
@@ -28,11 +27,10 @@ from recveil.anonymize.fills import (
     refuse_between_words,
     refuse_of_labels,
 )
-from recveil.anonymize.gecom import gecom, union_of_items
+from recveil.anonymize.gecom import gecom
 from recveil.anonymize.parts import GROUPINGS
 from recveil.anonymize.predictive import label_step
 from recveil.blas import one_thread
-from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.io import StatedTrust
 from recveil.predict import FunkSVD
@@ -45,10 +43,6 @@ from recveil.release.k_corating_words import K_CORATING
 from recveil.release.records import Records
 from recveil.threads import pool
 
-Protect = Literal["none", "labels", "mean", "shuffle"]
-# Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
-# so many blocks, if there are as many groups, so that no thread is without work.
-_BLOCK_CELLS, _BLOCKS = 1 << 21, 16
 # Up to so many cells, supports are compared as they are; beyond, by their main directions.
 _DENSE_CELLS = 1 << 22
 _DIRECTIONS = 50
@@ -158,9 +152,15 @@ class KCoRater:
         given = _parameters(fill)
         fill = learn(fill, ratings, self.threads)
         groups = _shuffled(self._group(ratings, group_seed), rng)
-        starts, items = union_of_items(ratings, groups)
-        job = _Job(ratings, fill, groups, starts, items, int(rng.integers(2**62)))
-        n_cells = int((np.diff(job.item_starts) * groups.sizes).sum())
+        rows = CoRatedRows.of(
+            ratings,
+            fill,
+            groups,
+            round_fills=self.round_fills,
+            protect=self.protect,
+            seed=int(rng.integers(2**62)),
+        )
+        n_cells = int(rows.cells.sum())
         used: dict[str, Any] = {
             "filled_cells": n_cells - ratings.n_ratings,
             "cells": n_cells,
@@ -172,28 +172,28 @@ class KCoRater:
             used["trust"] = dict(
                 zip(("statements", "ignored_lines", "unknown_users"), counts, strict=True)
             )
-        public = self._public_settings(ratings.scale)
+        public = self.public_settings(ratings.scale)
         return assemble(
             ratings,
             rng,
             claim=Claim(K_CORATING.claim_of(public), int(self.k)),
             settings=public,
             groups=_alone(groups),
-            blocks=lambda: self._blocks(job),
+            blocks=lambda: self._blocks(rows),
             default_layout="users",
             seed=seed,
             expect=partial(
                 expect,
                 ratings,
                 "co-rated",
-                np.diff(job.item_starts),
-                job.groups.sizes,
-                step=self._step(ratings.scale),
+                np.diff(rows.starts),
+                groups.sizes,
+                step=self.step(ratings.scale),
             ),
             used=used,
         )
 
-    def _step(self, scale: RatingScale) -> float | None:
+    def step(self, scale: RatingScale) -> float | None:
         """Return the step of all labels, or None if fills are as they come."""
         if self._averages:
             return label_step("usual", scale)
@@ -203,7 +203,8 @@ class KCoRater:
     def _averages(self) -> bool:
         return self.protect in ("labels", "mean")
 
-    def _public_settings(self, scale: RatingScale) -> dict[str, Any]:
+    def public_settings(self, scale: RatingScale) -> dict[str, Any]:
+        """Return how a release on a scale is made, as far as everybody may know it."""
         if scale.unary:
             return {"method": K_CORATING.title, "grouping": self.grouping, "ratings": "likes"}
         settings: dict[str, Any] = {
@@ -222,6 +223,12 @@ class KCoRater:
 
     def check(self, ratings: Ratings) -> None:
         """Raise what `anonymize` would raise before any work."""
+        self.check_options()
+        check_people(ratings, self.k, takes_likes=True)
+        self.check_labels(ratings.scale)
+
+    def check_options(self) -> None:
+        """Raise what would be raised whatever the ratings."""
         check_seed(self.seed)
         check_k(self.k)
         if self.protect not in get_args(Protect):
@@ -233,10 +240,12 @@ class KCoRater:
         known = ("gecom", "supports", *GROUPINGS)
         if self.grouping not in known:
             raise RecveilError(f"grouping {self.grouping!r}: expected one of {', '.join(known)}")
-        check_people(ratings, self.k, takes_likes=True)
-        if ratings.scale.words:
+
+    def check_labels(self, scale: RatingScale) -> None:
+        """Refuse settings that make no sense of words, or of likes."""
+        if scale.words:
             refuse_between_words(round_fills=self.round_fills)
-        if ratings.is_unary:
+        if scale.unary:
             refuse_of_labels(self.fill, self.grouping, self.trust, self.round_fills, self.protect)
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:
@@ -249,67 +258,16 @@ class KCoRater:
         grouping: Any = GROUPINGS[name](min_size=self.k, random_state=seed)
         return Groups.from_labels(grouping.fit(points).labels_)
 
-    def _blocks(self, job: "_Job") -> Iterator[Records]:
+    def _blocks(self, rows: CoRatedRows) -> Iterator[Records]:
         """Fill blocks of groups in parallel, and hand them out in their order."""
-        cells = np.diff(job.item_starts) * job.groups.sizes
-        # The cut must not depend on the number of threads, because random numbers go by block.
-        size = min(_BLOCK_CELLS, int(cells.sum()) // _BLOCKS + 1)
-        ends = np.searchsorted(np.cumsum(cells), np.arange(size, cells.sum(), size))
-        bounds = np.unique(np.concatenate([[0], ends + 1, [cells.size]])).tolist()
         waiting: deque[Future[Records]] = deque()
         with pool(self.threads) as workers:
-            for first, last in itertools.pairwise(bounds):
-                waiting.append(workers.submit(self._fill, job, first, last))
+            for first, last in rows.blocks():
+                waiting.append(workers.submit(rows.rows, first, last))
                 if len(waiting) > self.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-
-    def _fill(self, job: "_Job", first: int, last: int) -> Records:
-        """Write the rows of the members of some groups."""
-        ratings, groups = job.ratings, job.groups
-        users = groups.members[groups.starts[first] : groups.starts[last]]
-        indptr, items, values, missing = lay_out(
-            *(first, last, groups.members, groups.starts, job.item_starts, job.items),
-            *(ratings.indptr, ratings.indices, ratings.values),
-        )
-        row_of = np.repeat(np.arange(users.size), np.diff(indptr))
-        if ratings.scale.step is not None:
-            # Kept in 32 bits, 3.7 is 3.7000000477: that would tell real ratings from fills.
-            values = ratings.scale.round(values)
-        values[missing] = self._fills(job, users[row_of[missing]], items[missing])
-        if self.protect != "none":
-            sizes, widths = groups.sizes[first:last], np.diff(job.item_starts[first : last + 1])
-            rng = np.random.default_rng([job.seed, first])
-            protect_labels(values, sizes, widths, self._averages, rng)
-        if self._averages:
-            values = ratings.scale.round(values, label_step("usual", ratings.scale))
-        return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
-
-    def _fills(
-        self, job: "_Job", users: NDArray[np.int64], items: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """Return what is written into cells that nobody rated."""
-        scale = job.ratings.scale
-        fills = np.asarray(job.fill.predict(users, items), dtype=np.float64)
-        if fills.shape != users.shape or not np.isfinite(fills).all():
-            raise RecveilError(
-                f"fill {type(job.fill).__name__}: expected a finite number for each of "
-                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill"
-            )
-        return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)
-
-
-@brief
-class _Job(NamedTuple):
-    """What it takes to fill any group."""
-
-    ratings: Ratings
-    fill: Fill
-    groups: Groups
-    item_starts: NDArray[np.int64]
-    items: NDArray[np.int32]
-    seed: int
 
 
 def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
