@@ -100,9 +100,13 @@ def tell_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
     ratings : Ratings
         What it was made of.
     """
+    return told_of_k_corating(release, ratings.n_ratings)
+
+
+def told_of_k_corating(release: Sides, n_ratings: int) -> list[str]:
+    """Say it without a look at the ratings, of which there are so many."""
     private, public = release.private.settings, release.published.settings
-    n_ratings = ratings.n_ratings
-    if ratings.is_unary:
+    if release.published.scale.unary:
         added = private["filled_cells"]
         return [
             f"Added {added:,} likes ({added / n_ratings:.1f} for each real one) beside "

@@ -11,14 +11,15 @@ from recveil.anonymize.base import check_k, check_scale, check_seed, drawn_seed
 from recveil.anonymize.predictive import Homogenize, label_step
 from recveil.anonymize.telling import told_of_rows
 from recveil.errors import RecveilError, quoted
-from recveil.publish.expected import Expected, expect
+from recveil.publish.expected import Expected, Kind, expect
 from recveil.ratings.likes import PUBLISHED
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.predictive_words import PREDICTIVE, SPARK_GROUPING, SPARK_PREDICTOR
 from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
-from recveil.spark.group_writing import GroupsByExecutors, RowsOfGroups, bare
+from recveil.spark.group_rows import SharedRows
+from recveil.spark.group_writing import GroupsByExecutors, bare
 from recveil.spark.lake import Lake
 from recveil.spark.making import Made, Ready
 from recveil.spark.people_numbers import NumberedPeople, number_people
@@ -80,21 +81,13 @@ class GroupMaking:
         """Refuse what would tell of few people, and gather all of them on all items."""
         refuse_table(lake)
         label_step(self._round_labels, lake.scale)
-        places = np.arange(lake.items.size)
-        people = spread_people(lake, AskedItems(lake.items, places, lake.items.size))
-        if people.n_people < self._k:
-            people.let_go()
-            raise RecveilError(
-                f"{people.n_people} users cannot form a group of k = {self._k}; lower k, or add "
-                f"users"
-            )
+        people = people_of(lake, self._k)
         return Ready(people, lambda: self._make(lake, people))
 
     def _make(self, lake: Lake, people: SpreadPeople) -> Made:
         """Learn what people like; they are gathered when their rows are to be written."""
         numbered, items = number_people(people), RatedItems.of(people)
-        # The seed and the table together: nobody undoes the order who knows the seed alone.
-        secret = (self._seed, int.from_bytes(numbered.digest, "big"))
+        secret = numbered.secret(self._seed)
         rng = np.random.default_rng(secret)
         known = learn_factors(people, numbered, items, int(rng.integers(2**63)))
         padded = self._homogenize == "padded"
@@ -121,7 +114,7 @@ class GroupMaking:
         }
         private = Private(np.empty(0), Groups.of_nobody(), self._seed, settings)
         release = Sides(published, private)
-        rows = RowsOfGroups(
+        rows = SharedRows(
             bare(published),
             self._homogenize,
             published.settings["label_step"],
@@ -150,43 +143,98 @@ class GroupMaking:
         file_format: FileFormat,
     ) -> Expected:
         """Say what padded rows will take: one of some thousands of groups, times all of them."""
-        n_groups = max(1, people.n_people // self._k)
-        some = min(n_groups, _SOME_GROUPS)
-        share = some / n_groups
-        size = people.n_people / n_groups
-        shape = _Shape(lake, round(people.n_people * share), share, numbered.mean_length)
-        found = expect(
-            shape,  # type: ignore[arg-type]  # what is asked of ratings is there
+        return expect_groups(
+            lake,
+            people.n_people,
+            numbered.mean_length,
             "padded",
-            np.full(some, lake.items.size),
-            np.full(some, size),
-            layout,
-            file_format,
-            label_step(self._round_labels, lake.scale),
+            n_groups=max(1, people.n_people // self._k),
+            width=lake.items.size,
+            step=label_step(self._round_labels, lake.scale),
+            layout=layout,
+            file_format=file_format,
         )
-        return found._replace(
-            labels=round(found.labels / share),
-            ratings=lake.n_ratings,
-            bytes=round(found.bytes / share),
-            most_bytes=round(found.most_bytes / share),
-            seconds=found.seconds / share,
+
+
+def people_of(lake: Lake, k: int) -> SpreadPeople:
+    """Gather all people of a table on all of its items.
+
+    Raises
+    ------
+    RecveilError
+        If there are fewer than k.
+    """
+    places = np.arange(lake.items.size)
+    people = spread_people(lake, AskedItems(lake.items, places, lake.items.size))
+    if people.n_people < k:
+        people.let_go()
+        raise RecveilError(
+            f"{people.n_people} users cannot form a group of k = {k}; lower k, or add users"
         )
+    return people
+
+
+def expect_groups(
+    lake: Lake,
+    n_people: int,
+    mean_length: float,
+    kind: Kind,
+    *,
+    n_groups: int,
+    width: float,
+    step: float | None,
+    layout: Layout,
+    file_format: FileFormat,
+) -> Expected:
+    """Say what the rows of groups will take: those of some thousands, times all of them.
+
+    Parameters
+    ----------
+    lake : Lake
+    n_people : int
+    mean_length : float
+        Of a user's id, in bytes.
+    kind : {"padded", "co-rated"}
+    n_groups : int
+    width : float
+        How many labels a person's row has, on average.
+    step, layout, file_format
+        See `recveil.publish.expected.expect`.
+    """
+    some = min(n_groups, _SOME_GROUPS)
+    share = some / n_groups
+    shape = _Shape(lake, round(n_people * share), share, mean_length)
+    found = expect(
+        shape,  # type: ignore[arg-type]  # what is asked of ratings is there
+        kind,
+        np.full(some, width),
+        np.full(some, n_people / n_groups),
+        layout,
+        file_format,
+        step,
+    )
+    return found._replace(
+        labels=round(found.labels / share),
+        ratings=lake.n_ratings,
+        bytes=round(found.bytes / share),
+        most_bytes=round(found.most_bytes / share),
+        seconds=found.seconds / share,
+    )
 
 
 class _Shape:
     """What is asked of ratings to tell what a release of them will take."""
 
-    is_unary = False
-
     def __init__(self, lake: Lake, n_users: int, share: float, mean_length: float) -> None:
+        self.is_unary = lake.scale.unary
         self.n_users, self.n_items = n_users, lake.items.size
         self.n_ratings = round(lake.n_ratings * share)
         self.items, self.scale = lake.items, lake.scale
         self.users = np.array(["u" * round(mean_length)], dtype=object)
 
 
-def refuse_table(lake: Lake) -> None:
-    """Refuse likes, ratings that are all equal, and a scale that nobody named.
+def refuse_table(lake: Lake, *, takes_likes: bool = False) -> None:
+    """Refuse likes, unless a method takes them, equal ratings, and a scale that nobody named.
 
     Where the scale was read off the ratings, one person's may be its end: whether they are, this
     process would have to look at all of them.
@@ -197,6 +245,8 @@ def refuse_table(lake: Lake) -> None:
     """
     check_scale(lake.scale)
     if lake.scale.unary:
+        if takes_likes:
+            return
         raise RecveilError(
             "these are likes, and rows of groups publish ratings, which likes have none of; draw "
             "people with epsilon (--epsilon 3), or leave engine (--engine) out"

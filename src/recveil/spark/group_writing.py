@@ -5,11 +5,12 @@ there. In the same order, and so under the same pseudonyms, parts of the private
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from recveil.anonymize.base import rounded
-from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
-from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.publish.folder import Written
 from recveil.publish.tables import evenly, rating_writer, tables
-from recveil.ratings import Ratings
 from recveil.release.as_given import AsGiven, GivenCounts
 from recveil.release.class_list import class_list
 from recveil.release.groups import Groups
@@ -31,65 +28,26 @@ from recveil.release.manifest import CLASSES, FileEntry, part_name
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Published, Sides
 from recveil.release.who_is_who import PARTS
+from recveil.spark.group_rows import GroupRows
 from recveil.spark.part_writing import UNFINISHED, put_into, remove_unfinished
 from recveil.spark.people_numbers import NumberedPeople, partition_number
 from recveil.spark.rechecking import check_by_executors
 from recveil.spark.spread_groups import SpreadGroups, of_table, refuse_small
 from recveil.spark.spread_people import SpreadPeople, ratings_of
-from recveil.spark.taste_factors import TasteFactors
 from recveil.verify import Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Of each part a row that says what was written, and a row for each record's class.
+# Of each part a row that says what was written, and a row for each class of its records.
 _WRITTEN = (
     "part long, records long, labels long, seen binary, sha256 string, bytes long, "
     "given array<long>, digest binary, people long"
 )
 _TOLD = ("part", "records", "labels", "seen", "sha256", "bytes", "given")
 _IN_ORDER = [("key", "ascending"), ("number", "ascending")]
-
-
-@brief
-class RowsOfGroups(NamedTuple):
-    """How the row of a group is made; all that executors need for it.
-
-    Attributes
-    ----------
-    published : Published
-        Without what only the driver calls.
-    homogenize : {"padded", "simple"}
-    step : float or None
-        That of the labels.
-    known : TasteFactors or None
-        For padded rows.
-    k : int
-    in_groups : bool
-        The layout: a record for each group, and not for each person.
-    """
-
-    published: Published
-    homogenize: Literal["padded", "simple"]
-    step: float | None
-    known: TasteFactors | None
-    k: int
-    in_groups: bool = False
-
-    def of(self, ratings: Ratings, groups: Groups) -> Iterator[Records]:
-        """Make the rows of some groups, of whom nobody is in another one."""
-        if self.known is None:
-            blocks = homogenize_simple(ratings, groups)
-        else:
-            padding = self.known.padding(self.known.of_people(ratings), ratings.scale)
-            all_items = np.arange(ratings.n_items, dtype=np.int32)
-            blocks = homogenize_padded(ratings, padding, groups, rated=all_items)
-        for block in blocks:
-            labels = rounded(block.values, ratings.scale, self.step)
-            yield Records(block.sizes, block.indptr, block.indices, labels)
-
-    def _facts(self) -> dict[str, object]:
-        return {"": self.homogenize, "k": self.k}
+# In which order the people of a group stand is drawn, by a stream of its own.
+_MEMBERS = 21
 
 
 class GroupsByExecutors:
@@ -102,7 +60,9 @@ class GroupsByExecutors:
         The same people.
     groups : callable
         Gathers their groups, once it is certain that they will be written.
-    rows : RowsOfGroups
+    rows : GroupRows
+    used : callable, optional
+        Takes the number of labels, and returns the settings that the owner is to have.
     """
 
     def __init__(
@@ -110,14 +70,17 @@ class GroupsByExecutors:
         people: SpreadPeople,
         numbered: NumberedPeople,
         groups: Callable[[], SpreadGroups],
-        rows: RowsOfGroups,
+        rows: GroupRows,
+        used: Callable[[int], dict[str, Any]] | None = None,
     ) -> None:
         self._people = people
         self._numbered = numbered
         self._gather = groups
         self._rows = rows
         self._groups: SpreadGroups | None = None
+        self._used = used
         self.given: AsGiven | None = None
+        self.n_labels = 0
 
     @property
     def groups(self) -> SpreadGroups:
@@ -137,13 +100,15 @@ class GroupsByExecutors:
             If an executor cannot write to the folder, or somebody is missing.
         """
         del published, file_format  # they are those that the rows were begun with
-        rows, groups = self._rows._replace(in_groups=in_groups), self.groups
+        rows, groups = self._rows, self.groups
         work = of_table(
             _write_part,
             rows=rows,
+            in_groups=in_groups,
             scale=self._people.scale,
             parts=groups.parts,
-            firsts=groups.firsts(in_groups=in_groups),
+            firsts=self._firsts(in_groups=in_groups),
+            secret=groups.secret,
             keys=item_keys(rows.published.items),
             folder=str(folder),
         )
@@ -154,7 +119,8 @@ class GroupsByExecutors:
         self._refuse_missing(told, in_groups=in_groups)
         counts = _write_classes(found.where("digest is not null"), folder)
         remove_unfinished(folder)
-        if rows.homogenize == "simple":
+        self.n_labels = sum(row["labels"] for row in told)
+        if rows.show_ratings:
             numbers = np.sum([row["given"] for row in told], axis=0)
             self.given = GivenCounts(numbers, (rows.step or 0.0) / 2).shares()
         seen = _all_seen(told, rows.published.items.size)
@@ -163,7 +129,7 @@ class GroupsByExecutors:
             counts={
                 "users": self._people.n_people,
                 "records": sum(row["records"] for row in told),
-                "labels": sum(row["labels"] for row in told),
+                "labels": self.n_labels,
                 "items": int(seen.sum()),
                 "duplicates_dropped": 0,
                 **counts,
@@ -171,9 +137,14 @@ class GroupsByExecutors:
             items=rows.published.items[seen].tolist(),
         )
 
+    def _firsts(self, *, in_groups: bool) -> NDArray[np.int64]:
+        """Return how many records stand before each part."""
+        return self.groups.firsts(in_groups=in_groups and self._rows.are_shared)
+
     def _refuse_missing(self, told: list[dict[str, Any]], *, in_groups: bool) -> None:
         """Refuse to go on unless each part is written, with all of its records."""
-        expected = self.groups.groups if in_groups else self.groups.people
+        in_one = in_groups and self._rows.are_shared
+        expected = self.groups.groups if in_one else self.groups.people
         found = [(row["part"], row["records"]) for row in told]
         if found != list(enumerate(expected.tolist())):
             raise RecveilError(
@@ -189,8 +160,9 @@ class GroupsByExecutors:
             # Rows need not travel again, and labels are not looked at.
             published=bare(release.published),
             parts=groups.parts,
-            firsts=groups.firsts(in_groups=in_groups),
-            in_groups=in_groups,
+            firsts=self._firsts(in_groups=in_groups),
+            secret=groups.secret,
+            in_one=in_groups and self._rows.are_shared,
             folder=str(folder),
         )
         joined = self._numbered.frame.select("number", "user").join(groups.frame, "number")
@@ -200,7 +172,8 @@ class GroupsByExecutors:
         if sorted(found["part"].to_pylist()) != list(range(n)):
             raise RecveilError(f"{found.num_rows} of {n} parts were written; run it again")
         shown = {} if self.given is None else {"lone_ratings": self.given._asdict()}
-        return {PARTS: n, **shown}
+        used = {} if self._used is None else {"settings": self._used(self.n_labels)}
+        return {PARTS: n, **shown, **used}
 
     def verify(self, folder: Path, private: Path) -> Verification:
         """Check what was written."""
@@ -217,9 +190,11 @@ def _no_blocks() -> Iterator[Records]:
     raise RecveilError("these rows are made by executors; read the folder with Release.read")
 
 
-def _grouped(table: pa.Table) -> tuple[pa.Table, Groups]:
+def _grouped(table: pa.Table, part: int, secret: tuple[int, ...]) -> tuple[pa.Table, Groups]:
     """Put the people of a part in published order; return them, and their groups."""
     table = table.sort_by(_IN_ORDER)
+    luck = np.random.default_rng([*secret, _MEMBERS, part]).random(table.num_rows)
+    table = table.take(np.lexsort((luck, table["key"].to_numpy())))
     keys = table["key"].to_numpy()
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1, [keys.size]])
     return table, Groups(np.arange(keys.size), starts.astype(np.int64))
@@ -227,24 +202,26 @@ def _grouped(table: pa.Table) -> tuple[pa.Table, Groups]:
 
 def _write_part(
     table: pa.Table,
-    rows: RowsOfGroups,
+    rows: GroupRows,
+    in_groups: bool,
     scale: Any,
     parts: NDArray[np.int64],
     firsts: NDArray[np.int64],
+    secret: tuple[int, ...],
     keys: NDArray[np.uint64],
     folder: str,
 ) -> pa.Table:
     """Write one part, and tell what stands there, and the class of each group."""
-    table, groups = _grouped(table)
-    refuse_small(groups.sizes, rows.k)
     part = int(np.searchsorted(parts, table["part"][0].as_py()))
+    table, groups = _grouped(table, part, secret)
+    refuse_small(groups.sizes, rows.k)
     ratings = ratings_of(table, scale, rows.published.items.size)
     seen = np.zeros(ratings.n_items, bool)
-    digests: list[bytes] = []
+    classes: Counter[bytes] = Counter()
     counts = {"records": 0, "labels": 0}
-    about, blocks = rows.published.claim.about, rows.of(ratings, groups)
+    about, blocks = rows.published.claim.about, rows.of(ratings, groups, part)
     given: list[int] = []
-    if rows.homogenize == "simple":
+    if rows.show_ratings:
         held = list(blocks)
         given = GivenCounts.of(ratings, groups, held, rows.step).numbers.tolist()
         blocks = iter(held)
@@ -252,38 +229,37 @@ def _write_part(
     def noted() -> Iterator[Records]:
         for block in blocks:
             seen[block.indices] = True
-            digests.extend(about.digests(block, keys))
+            for digest, people in zip(
+                about.digests(block, keys), block.sizes.tolist(), strict=True
+            ):
+                classes[digest] += people
             yield block
 
     def pieces() -> Iterator[pa.Table]:
-        first, in_groups = int(firsts[part]), rows.in_groups
+        first = int(firsts[part])
         for piece, n in tables(rows.published, noted(), in_groups=in_groups, n_before=first):
             counts["records"] += n
             counts["labels"] += piece.num_rows
             yield piece
 
-    entry = _write(folder, part_name(part), rows, pieces())
+    with put_into(folder, part_name(part)) as file:
+        with rating_writer(file, "parquet", rows.published, in_groups=in_groups) as writer:
+            for piece in evenly(pieces()):
+                writer.write_table(piece)
+        entry = FileEntry.of(file)
     told = {"part": part, **counts, "seen": np.packbits(seen).tobytes(), "given": given}
     told |= {"sha256": entry.sha256, "bytes": entry.bytes}
-    return _as_rows(told, digests, groups.sizes)
+    return _as_rows(told, classes)
 
 
-def _write(folder: str, name: str, rows: RowsOfGroups, pieces: Iterable[pa.Table]) -> FileEntry:
-    with put_into(folder, name) as file:
-        with rating_writer(file, "parquet", rows.published, in_groups=rows.in_groups) as writer:
-            for table in evenly(iter(pieces)):
-                writer.write_table(table)
-        return FileEntry.of(file)
-
-
-def _as_rows(told: dict[str, Any], digests: list[bytes], sizes: NDArray[np.int64]) -> pa.Table:
-    """Return one row that tells of a part, and one for each group."""
-    n = len(digests)
+def _as_rows(told: dict[str, Any], classes: Counter[bytes]) -> pa.Table:
+    """Return one row that tells of a part, and one for each class of records."""
+    n = len(classes)
     types = {"part": pa.int64(), "records": pa.int64(), "labels": pa.int64(), "seen": pa.binary()}
     types |= {"sha256": pa.string(), "bytes": pa.int64(), "given": pa.list_(pa.int64())}
     columns = {name: pa.array([told[name]] + [None] * n, kind) for name, kind in types.items()}
-    columns["digest"] = pa.array([None, *digests], pa.binary())
-    columns["people"] = pa.array([None, *sizes.tolist()], pa.int64())
+    columns["digest"] = pa.array([None, *classes], pa.binary())
+    columns["people"] = pa.array([None, *classes.values()], pa.int64())
     return pa.table(columns)
 
 
@@ -338,16 +314,17 @@ def _write_who(
     published: Published,
     parts: NDArray[np.int64],
     firsts: NDArray[np.int64],
-    in_groups: bool,
+    secret: tuple[int, ...],
+    in_one: bool,
     folder: str,
 ) -> pa.Table:
-    """Write who is behind the records of a part."""
-    table, groups = _grouped(table)
+    """Write who is behind the records of a part, of which each group may have one."""
     part = int(np.searchsorted(parts, table["part"][0].as_py()))
+    table, groups = _grouped(table, part, secret)
     first = int(firsts[part])
-    n_records = groups.sizes.size if in_groups else groups.members.size
+    n_records = groups.sizes.size if in_one else groups.members.size
     names = np.array(published.pseudonyms(first, first + n_records), dtype=object)
-    if in_groups:
+    if in_one:
         names = np.repeat(names, groups.sizes)
     who = pa.table({"user_id": table["user"].cast(pa.string()), "published_id": pa.array(names)})
     with put_into(folder, part_name(part, "assignment")) as file:

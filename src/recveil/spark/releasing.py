@@ -17,11 +17,13 @@ from recveil.publish.expected import Expected
 from recveil.publish.folder import write_release
 from recveil.publish.staging import check_target
 from recveil.ratings import RatingScale
+from recveil.release.k_corating_words import K_CORATING
 from recveil.release.method import Method
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import all_methods
 from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.release.synthetic_words import SYNTHETIC
+from recveil.spark.corated_making import CoRatedMaking
 from recveil.spark.drawn_making import DrawnMaking
 from recveil.spark.group_making import GroupMaking
 from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
@@ -110,8 +112,8 @@ def anonymize(
         session is taken.
     **options
         Those of the method (epsilon, delta, people, catalogue, rating_grid; with k, homogenize and
-        round_labels), and user, item, rating, likes and scale; for a file that is read here, all
-        those of reading.
+        round_labels, or round_fills and protect), and user, item, rating, likes and scale; for a
+        file that is read here, all those of reading.
 
     Returns
     -------
@@ -179,6 +181,7 @@ def anonymize(
 _MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] = {
     SYNTHETIC.name: DrawnMaking,
     PREDICTIVE.name: GroupMaking,
+    K_CORATING.name: CoRatedMaking,
 }
 
 
@@ -187,8 +190,8 @@ def _method(name: str) -> Method:
     method = next((known for known in all_methods() if known.name == name), None)
     if method is None or name not in _MAKINGS:
         raise RecveilError(
-            f"method {name!r}: not by Spark yet, which makes releases by "
-            f"{' or '.join(_MAKINGS)}; leave engine (--engine) out"
+            f"method {name!r}: not by Spark yet, which makes releases by {', '.join(_MAKINGS)}; "
+            f"leave engine (--engine) out"
         )
     return method
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _A_PART, _MOST_PARTS = 1 << 14, 1 << 12
 # Groups stand in the order of such numbers, drawn for each: so many bits, of which these say which
 # part a group is in.
-_KEY_BITS, _PART_BITS = 62, 32
+KEY_BITS, _PART_BITS = 62, 32
 # What is drawn, each by a stream of its own.
 _BINS, _GROUPING, _ORDER = 1, 2, 3
 
@@ -40,6 +40,8 @@ class SpreadGroups(NamedTuple):
         How many there are in each part.
     k : int
         The least that a group has.
+    secret : tuple of int
+        What all that is drawn follows from, together with the table.
     """
 
     frame: "DataFrame"
@@ -47,6 +49,7 @@ class SpreadGroups(NamedTuple):
     people: NDArray[np.int64]
     groups: NDArray[np.int64]
     k: int
+    secret: tuple[int, ...]
 
     def firsts(self, *, in_groups: bool) -> NDArray[np.int64]:
         """Return how many records stand before each part."""
@@ -76,13 +79,32 @@ def gather_groups(
     RecveilError
         If a group has fewer than k people, or somebody is in none: nothing is published then.
     """
-    from pyspark.sql import functions as sql
-
     bins = find_bins(placed, people.n_people, k, np.random.default_rng([*secret, _BINS]))
-    n_parts = min(_MOST_PARTS, -(-people.n_people // _A_PART))
-    work = of_table(_gathered_bin, k=k, secret=secret, n_parts=n_parts)
+    work = of_table(_gathered_bin, k=k, secret=secret, n_parts=parts_for(people.n_people))
     schema = "part long, key long, number long"
     frame = people.keep(into_bins(placed, bins).groupBy("bin").applyInArrow(work, schema))
+    return count_groups(frame, people.n_people, k, secret)
+
+
+def count_groups(
+    frame: "DataFrame", n_people: int, k: int, secret: tuple[int, ...]
+) -> SpreadGroups:
+    """Count who is in groups, in each part.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns `part`, `key` and `number`.
+    n_people, k : int
+    secret : tuple of int
+
+    Raises
+    ------
+    RecveilError
+        If a group has fewer than k people, or somebody is in none.
+    """
+    from pyspark.sql import functions as sql
+
     sizes = frame.groupBy("part", "key").count()
     told = sizes.groupBy("part").agg(
         sql.sum("count").alias("people"),
@@ -93,12 +115,28 @@ def gather_groups(
     parts, in_parts, groups, least = (
         table[name].to_numpy() for name in ("part", "people", "groups", "least")
     )
-    if in_parts.sum() != people.n_people or least.min() < k:
+    if in_parts.sum() != n_people or least.min() < k:
         raise RecveilError(
             f"groups of {in_parts.sum():,} people, the smallest of {least.min():,}, came of "
-            f"{people.n_people:,} people and k = {k}; this is a fault in recveil, please report it"
+            f"{n_people:,} people and k = {k}; this is a fault in recveil, please report it"
         )
-    return SpreadGroups(frame, parts, in_parts, groups, k)
+    return SpreadGroups(frame, parts, in_parts, groups, k, secret)
+
+
+def parts_for(n_people: int) -> int:
+    """Return in how many parts, at most, so many people are written."""
+    return min(_MOST_PARTS, -(-n_people // _A_PART))
+
+
+def parts_of(keys: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """Return the part of each group by what was drawn for it: parts ascend as these do.
+
+    Examples
+    --------
+    >>> parts_of(np.array([0, 3 << 60]), 4)
+    array([0, 3])
+    """
+    return np.asarray(((keys >> (KEY_BITS - _PART_BITS)) * n_parts) >> _PART_BITS)
 
 
 def _gathered_bin(table: pa.Table, k: int, secret: tuple[int, ...], n_parts: int) -> pa.Table:
@@ -114,9 +152,8 @@ def _gathered_bin(table: pa.Table, k: int, secret: tuple[int, ...], n_parts: int
     labels = KGather(min_size=k, random_state=drawing).fit(as_matrix(table["place"])).labels_
     refuse_small(np.bincount(labels), k)
     drawing = np.random.default_rng([*secret, _ORDER, number_of_bin])
-    keys = drawing.integers(1 << _KEY_BITS, size=labels.max() + 1)[labels]
-    parts = ((keys >> (_KEY_BITS - _PART_BITS)) * n_parts) >> _PART_BITS
-    return pa.table({"part": parts, "key": keys, "number": table["number"]})
+    keys = drawing.integers(1 << KEY_BITS, size=labels.max() + 1)[labels]
+    return pa.table({"part": parts_of(keys, n_parts), "key": keys, "number": table["number"]})
 
 
 def of_table(work: Callable[..., pa.Table], **known: Any) -> Callable[[pa.Table], pa.Table]:

@@ -1,0 +1,218 @@
+"""k-coRating by Spark: person by person the rows of the local engine, in another order."""
+
+import itertools
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.anonymize import KCoRater
+from recveil.cli import main
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+from recveil.spark import anonymize, spread_groups, support_order, verify
+from recveil.verify import verify as verify_here
+
+STARS = RatingScale(1, 5, 1)
+CO_RATED = {"method": "k-corating", "k": 6, "scale": STARS, "seed": 3}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small():
+    """Several partitions, and several parts, of four hundred people."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spread_groups, "_A_PART", 150)
+        patch.setattr(support_order, "_RATINGS_OF_A_PARTITION", 3_000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("releases")
+
+
+@pytest.fixture(scope="module")
+def made(frame, folder):
+    told = []
+    made = anonymize(frame, folder / "out", tell=told.append, **CO_RATED)
+    labels = made.verification.to_dict() and rows_of(folder / "out").num_rows
+    # A group that two partitions have a share of counts as two before it is written.
+    assert 0.9 * labels < told[0].labels <= labels
+    return made
+
+
+def rows_of(folder):
+    return pa.concat_tables(
+        [pq.read_table(part) for part in sorted(folder.glob("ratings*.parquet"))]
+    )
+
+
+def rows_by_person(folder):
+    """Return what stands in the record of each person."""
+    twin = pa.concat_tables(
+        [
+            pq.read_table(part, columns=["user_id", "published_id"])
+            for part in sorted(folder.with_name(f"{folder.name}.private").glob("assignment*"))
+        ]
+    )
+    row_of = {name: {} for name in twin["published_id"].to_pylist()}
+    table = rows_of(folder)
+    columns = (table[name].to_pylist() for name in ("user_id", "item_id", "rating"))
+    for user, item, label in zip(*columns, strict=True):
+        row_of[user][item] = label
+    users = map(str, twin["user_id"].to_pylist())
+    return dict(zip(users, map(row_of.get, twin["published_id"].to_pylist()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def local(ratings, folder):
+    KCoRater(6, seed=3).anonymize(ratings).write(folder / "local")
+    return rows_by_person(folder / "local")
+
+
+def test_every_row_is_that_of_the_local_engine(made, local, folder):
+    assert rows_by_person(folder / "out") == local
+    assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1
+
+
+def test_both_checkers_say_that_it_holds(made, folder):
+    here = verify_here(folder / "out", private=folder / "out.private")
+    assert here.holds
+    assert here.private_found == []
+    assert here.k_achieved >= 6
+    there = verify(folder / "out")
+    assert there.holds
+    assert there.k_achieved == here.k_achieved == made.verification.k_achieved
+    local, own = (
+        json.loads((folder / name / "release.json").read_text()) for name in ("local", "out")
+    )
+    for name in ("claim", "settings", "counts", "layout"):
+        assert local.get(name) == own.get(name), name
+    listed = [(folder / name / "classes.csv").read_bytes() for name in ("local", "out")]
+    assert listed[0] == listed[1]
+
+
+def test_the_owner_is_told_what_they_are_told_here(made, local, folder):
+    told = [
+        json.loads((folder / f"{name}.private/private.json").read_text())
+        for name in ("local", "out")
+    ]
+    assert told[0]["settings"] == told[1]["settings"]
+    filled = told[0]["settings"]["filled_cells"]
+    assert made.told[0].startswith(f"Filled {filled:,} cells")
+
+
+def test_neither_the_order_of_people_nor_of_groups_shows(made, folder):
+    rows = list(rows_by_person(folder / "out").items())  # as they are published
+    members = [
+        one < other
+        for (one, row), (other, following) in itertools.pairwise(rows)
+        if row.keys() == following.keys()
+    ]
+    assert 0.4 < sum(members) / len(members) < 0.6
+    # Groups of people with few ratings stand anywhere.
+    lengths = [len(row) for _, row in rows]
+    assert lengths != sorted(lengths)
+    assert max(lengths[: len(lengths) // 3]) > sorted(lengths)[len(lengths) // 2]
+
+
+@pytest.mark.parametrize("cut", [500, 100_000])
+def test_partitions_change_no_byte(made, spark, ratings, folder, tmp_path, monkeypatch, cut):
+    monkeypatch.setattr(support_order, "_RATINGS_OF_A_PARTITION", cut)
+    table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
+    again = spark.createDataFrame(table).repartition(7)
+    anonymize(again, tmp_path / "out", **CO_RATED)
+    for file in sorted((folder / "out").iterdir()):
+        assert file.read_bytes() == (tmp_path / "out" / file.name).read_bytes(), file.name
+    for part in sorted((folder / "out.private").glob("assignment-*.parquet")):
+        assert part.read_bytes() == (tmp_path / "out.private" / part.name).read_bytes()
+
+
+def test_means_of_groups_are_those_of_the_local_engine(frame, ratings, tmp_path):
+    made = anonymize(frame, tmp_path / "out", protect="mean", **CO_RATED)
+    assert made.release.published.claim.kind == "identical-rows"
+    assert verify(tmp_path / "out").holds
+    KCoRater(6, protect="mean", seed=3).anonymize(ratings).write(tmp_path / "local")
+    assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
+
+
+def test_labels_are_dealt_anew_within_groups(frame, local, tmp_path):
+    made = anonymize(frame, tmp_path / "out", protect="shuffle", layout="groups", **CO_RATED)
+    assert made.verification.holds
+    assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds
+    dealt = rows_by_person(tmp_path / "out")
+    changed = sum(dealt[user] != local[user] for user in local)
+    assert changed > len(local) / 2
+
+    def labels(rows):
+        """All labels of an item among those who have the same items."""
+        found = {}
+        for row in rows.values():
+            for item, label in row.items():
+                found.setdefault((frozenset(row), item), []).append(label)
+        return {place: sorted(given) for place, given in found.items()}
+
+    assert labels(dealt) == labels(local)
+
+
+def test_likes_become_the_rows_of_the_local_engine(frame, ratings, tmp_path):
+    likes = frame.select("user_id", "item_id")
+    options = {**CO_RATED, "scale": None}
+    made = anonymize(likes, tmp_path / "out", likes=True, **options)
+    assert made.release.published.claim.kind == "identical-rows"
+    assert made.told[0].startswith("Added ")
+    assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds
+    liked = Ratings.from_columns(
+        ratings.users[ratings.csr.nonzero()[0]], ratings.items[ratings.indices]
+    )
+    KCoRater(6, seed=3).anonymize(liked).write(tmp_path / "local")
+    assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
+
+
+def test_fills_that_are_not_rounded_are_those_of_the_local_engine(frame, ratings, tmp_path):
+    made = anonymize(frame, tmp_path / "out", round_fills=False, **CO_RATED)
+    assert any("fills are not rounded" in sentence for sentence in made.told)
+    KCoRater(6, round_fills=False, seed=3).anonymize(ratings).write(tmp_path / "local")
+    assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"fill": "random"}, r"fill \(--fill\) 'random': not by Spark yet"),
+        ({"fill": "nothing"}, "fill 'nothing': expected one of"),
+        ({"grouping": "supports"}, r"grouping \(--grouping\) 'supports': not by Spark yet"),
+        ({"fill": "trust", "trust": object()}, r"fill \(--fill\) 'trust': not by Spark yet"),
+        ({"trust": object()}, r"trust \(--trust\): not by Spark yet"),
+        ({"protect": "no"}, "protect 'no': expected one of"),
+        ({"homogenize": "simple"}, "only for the method predictive"),
+        ({"k": 1}, "k is 1"),
+        ({"k": 401}, "400 users cannot form a group of k = 401; lower k"),
+        ({"scale": None}, r"scale \(--scale\): 1:5:1 was read off the ratings"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, said):
+    with pytest.raises(RecveilError, match=said):
+        anonymize(frame, tmp_path / "out", **{**CO_RATED, **options})
+    assert not any(tmp_path.iterdir())
+
+
+def test_settings_of_labels_are_refused_for_likes(frame, tmp_path):
+    likes, options = frame.select("user_id", "item_id"), {**CO_RATED, "scale": None}
+    with pytest.raises(RecveilError, match=r"protect \(--protect\) is about labels"):
+        anonymize(likes, tmp_path / "out", likes=True, protect="mean", **options)
+
+
+def test_the_command_line_fills_rows(frame, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame.write.parquet(str(tmp_path / "ratings"))
+    options = ["--method", "k-corating", "--k", "5", "--scale", "1:5:1", "--engine", "spark"]
+    with pytest.raises(SystemExit) as ended:
+        main(["anonymize", "ratings", "-o", "out", *options])
+    assert not ended.value.code
+    said = capsys.readouterr().out
+    assert "Filled " in said
+    assert "tells who is who" in said
+    assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds
