@@ -20,6 +20,7 @@ LINES = {
     "audit of a release": "audit ratings.csv --release out --targets 10 --no-curves",
     "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10 --no-membership",
     "compare": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10",
+    "meanings": "audit ratings.csv --release out --targets 10 --no-curves --explain",
     "selftest": "selftest ratings.csv",
     "convert": "convert ratings.csv table.parquet",
     "generate": "generate more.csv --users 30 --items 20 --ratings 200",
