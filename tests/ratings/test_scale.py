@@ -1,10 +1,15 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
-from recveil.ratings import RatingScale
+from recveil.io import understand
+from recveil.ratings import Ratings, RatingScale
+
+TABLE = pa.table({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "rating": [1, 5, 3]})
 
 
 @pytest.mark.parametrize(
@@ -120,3 +125,18 @@ def test_steps_finer_than_single_precision_take_what_it_holds():
     assert not RatingScale(1, 5, 0.5).is_fine
     # Coarse steps are as strict as before.
     assert not RatingScale(1, 5, 0.5).contains([4.502]).any()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda scale: understand(TABLE, scale=scale),
+        lambda scale: Ratings.from_frame(TABLE, scale=scale),
+        lambda scale: make_ratings(30, 20, 90, seed=1, scale=scale),
+    ],
+    ids=["understand", "from_frame", "make_ratings"],
+)
+def test_text_is_no_scale_in_python(build):
+    with pytest.raises(RecveilError, match=r"scale is '1:5:1'; expected a RatingScale, such as"):
+        build("1:5:1")
+    build(RatingScale.parse("1:5:1"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recveil.compiled import compiled
 from recveil.errors import RecveilError, quoted
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.scale import refuse_no_scale
 
 FIRST_DAY = 10_957  # 2000-01-01
 N_DAYS = 2_190  # six years
@@ -72,6 +73,7 @@ def make_ratings(
     _check_sizes(n_users, n_items, n_ratings)
     if seed < 0:
         raise RecveilError(f"seed is {seed}; expected at least 0")
+    refuse_no_scale(scale)
     scale = scale or RatingScale(1, 5, 1)
     levels = scale.levels
     rng = np.random.default_rng(seed)

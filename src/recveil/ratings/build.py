@@ -21,7 +21,7 @@ from recveil.ratings.dates import one_date_each
 from recveil.ratings.feedback import are_likes, option_of, take_feedback
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
-from recveil.ratings.scale import RatingScale, refuse_off_scale
+from recveil.ratings.scale import RatingScale, refuse_no_scale, refuse_off_scale
 from recveil.ratings.times import Days, parse_days, times_from_format
 from recveil.ratings.worded import are_words
 
@@ -157,6 +157,7 @@ def _build(
     times: _Times,
     feedback: Feedback,
 ) -> Built:
+    refuse_no_scale(scale)
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # now somebody names it
     off_scale = _drop_off_scale(columns, scale, feedback, locate) if drop_off_scale else None

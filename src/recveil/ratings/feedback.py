@@ -23,7 +23,7 @@ from recveil.ratings.columns import (
 )
 from recveil.ratings.count_levels import COUNT_BINS, COUNT_SCALE, count_levels
 from recveil.ratings.dates import why_no_times
-from recveil.ratings.scale import LIKES, RatingScale
+from recveil.ratings.scale import LIKES, RatingScale, refuse_no_scale
 from recveil.ratings.vocabulary import alike
 from recveil.ratings.worded import parse_words, words_found
 
@@ -113,6 +113,7 @@ def scale_said(
     >>> str(scale_said(None, "no,yes", None)[0]), scale_said(None, None, "all")
     ('no < yes', (None, True))
     """
+    refuse_no_scale(scale)
     told = {"scale": scale, "order": order, "words": words}
     both = [name for name, value in told.items() if value is not None]
     if len(both) > 1:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.errors import RecveilError, shortened
+from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings.vocabulary import check_words, words_in
 
 # A scale finer than this is called continuous (step None).
@@ -319,6 +319,23 @@ def distinct(values: ArrayLike) -> NDArray[np.float64]:
     if numbers.dtype.kind != "f":
         numbers = numbers.astype(np.float64)
     return np.unique(pc.unique(pa.array(numbers.ravel())).to_numpy().astype(np.float64))
+
+
+def refuse_no_scale(scale: object) -> None:
+    """Raise a RecveilError for what is given as a scale, from Python, and is none.
+
+    Examples
+    --------
+    >>> refuse_no_scale("1:5")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: scale is '1:5'; expected a RatingScale, such as ...
+    """
+    if scale is not None and not isinstance(scale, RatingScale):
+        raise RecveilError(
+            f"scale is {quoted(scale)}; expected a RatingScale, such as RatingScale(1, 5, 1) or "
+            f"RatingScale.parse('1:5:1')"
+        )
 
 
 def refuse_off_scale(

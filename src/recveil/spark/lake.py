@@ -11,7 +11,7 @@ from recveil.errors import RecveilError, quoted
 from recveil.ratings import RatingScale
 from recveil.ratings.columns import LIKED, NOT_SAID, find_columns
 from recveil.ratings.labels import encode_labels
-from recveil.ratings.scale import LIKES
+from recveil.ratings.scale import LIKES, refuse_no_scale
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -131,6 +131,7 @@ def lake_of(
     """
     from pyspark.sql import functions as sql
 
+    refuse_no_scale(scale)
     given = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **given)
