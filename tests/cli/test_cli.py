@@ -115,7 +115,7 @@ def test_a_foreign_file(run, tmp_path):
     assert "some.csv line 4" in out
     code, _, err = run("verify", "some.csv")
     assert code == 2
-    assert "say which one it should keep with k (--k)" in err
+    assert "say what a table should keep with k (--k)" in err
 
 
 def test_only_the_first_ten_violations_are_shown_and_json_has_all(run, tmp_path):

@@ -109,7 +109,10 @@ def test_three_columns_quotes_and_blank_lines_do_not_mislead(
         (b"\xff\xfeu\x00s\x00e\x00r\x00", "r.csv: its first line 'user' fits no format"),
         (b"\xff\xfeu\x00s\x00e\x00r", "r.csv: it begins as UTF-16 text, but is cut short"),
         (b"login,film\nben,up\n", "first line .* may be a row or names of columns; .*csv-plain"),
-        (b"login,film1\nben,up\n", "no user column among 'login', 'film1'; .*name it with user"),
+        (
+            b"login,film1\nben,up\n",
+            "no user column among 'login', 'film1', and no item column; .*user and item",
+        ),
         (b"ben,up\nann\n", "two columns; if these are likes, .* [(]--format csv-plain[)]"),
         (b"1|Toy Story\n", r"first line '1\|Toy Story' fits no format .* format [(]--format[)]"),
     ],

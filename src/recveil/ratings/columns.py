@@ -172,6 +172,13 @@ def find_columns(
         found["rating"] = _of_feedback(feedback, found, names, where)
         if found["rating"] is None:
             return Columns(found["user"], found["item"], None, found["time"])
+    # Both at once, but where a matrix is likelier.
+    if found["user"] is None and found["item"] is None and len(names) < WIDE:
+        raise RecveilError(
+            f"{where}: no user column among {listed(names)}, and no item column; expected names "
+            f"such as {USUAL_NAMES['user'][0]!r} and {USUAL_NAMES['item'][0]!r}; rename them, or "
+            f"name them with user and item (--user, --item)"
+        )
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
