@@ -1,13 +1,16 @@
 """A person's factors are what least squares finds, and distances those between padded rows."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from recveil.datasets import make_ratings
-from recveil.ratings import RatingScale
+from recveil.ratings import Ratings, RatingScale
 from recveil.spark.taste_factors import (
-    PULL,
+    LEAST_PULL,
+    OWN_PULL,
     TasteFactors,
+    _left_over,
     _sums_of_items,
     as_lists,
     as_matrix,
@@ -20,7 +23,7 @@ RATINGS = make_ratings(30, 20, 200, seed=2, scale=RatingScale(1, 5, 1))
 def known():
     rng = np.random.default_rng(0)
     offset = rng.uniform(2, 4, 20).astype(np.float32)
-    return TasteFactors.of(offset, rng.normal(size=(20, 4)).astype(np.float32))
+    return TasteFactors.of(offset, rng.normal(size=(20, 4)), RATINGS.scale)
 
 
 def test_each_person_solves_a_ridge_regression(known):
@@ -29,11 +32,34 @@ def test_each_person_solves_a_ridge_regression(known):
         own = slice(RATINGS.indptr[user], RATINGS.indptr[user + 1])
         items = RATINGS.indices[own]
         left = RATINGS.values[own].astype(float) - known.offset[items]
-        bias = left.sum() / (items.size + 5)
-        factors = known.factors[items].astype(float)
-        square = factors.T @ factors + PULL * items.size * np.eye(4)
-        expected = np.linalg.solve(square, factors.T @ (left - bias))
-        assert np.allclose(found[user], [*expected, bias], atol=1e-5)
+        factors = np.hstack([known.factors[items, :4].astype(float), np.ones((items.size, 1))])
+        square = factors.T @ factors + (OWN_PULL * items.size + LEAST_PULL) * np.eye(5)
+        assert np.allclose(found[user], np.linalg.solve(square, factors.T @ left), atol=1e-5)
+
+
+def test_the_same_ratings_on_a_wider_scale_tell_the_same(known):
+    wide = RatingScale(0, 100, 25)
+    ratings = Ratings.from_columns(
+        RATINGS.user_positions(), RATINGS.indices, (RATINGS.values - 1) * 25, scale=wide
+    )
+    same = TasteFactors.of((known.offset - 1) * 25, known.factors[:, :4], wide)
+    assert np.allclose(same.of_people(ratings), known.of_people(RATINGS), atol=1e-5)
+    (here,), (there,) = (
+        list(_left_over(iter([batch_of(each)]), each.scale, 20, factors.offset))
+        for each, factors in ((RATINGS, known), (ratings, same))
+    )
+    assert np.allclose(there["rating"].to_numpy(), here["rating"].to_numpy(), atol=1e-5)
+
+
+def batch_of(ratings):
+    """The rows of people, as executors have them."""
+    offsets = pa.array(ratings.indptr.astype(np.int32))
+    columns = {"items": ratings.indices.astype(np.int32), "ratings": ratings.values}
+    lists = {
+        name: pa.ListArray.from_arrays(offsets, pa.array(values))
+        for name, values in columns.items()
+    }
+    return pa.RecordBatch.from_pydict({"number": pa.array(range(ratings.n_users)), **lists})
 
 
 def test_places_are_as_far_apart_as_padded_rows(known):

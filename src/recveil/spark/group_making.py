@@ -33,6 +33,7 @@ from recveil.spark.taste_factors import (
     learn_factors,
     place_people,
 )
+from recveil.spark.taste_refining import REFINED, refine_factors
 
 # What of the local method's options is offered; all else is refused by its name.
 _OFFERED = ("homogenize", "round_labels")
@@ -89,7 +90,8 @@ class GroupMaking:
         numbered, items = number_people(people), RatedItems.of(people)
         secret = numbered.secret(self._seed)
         rng = np.random.default_rng(secret)
-        known = learn_factors(people, numbered, items, int(rng.integers(2**63)))
+        learned = learn_factors(people, numbered, items, int(rng.integers(2**63)))
+        known = refine_factors(people, items, learned)
         padded = self._homogenize == "padded"
         published = Published(
             claim=Claim(PREDICTIVE.claim_of({}), self._k, levels=False, b=1, l=1),
@@ -109,7 +111,12 @@ class GroupMaking:
             expect=partial(self._expect, lake, people, numbered) if padded else None,
         )
         settings = {
-            "predictor": {"rank": RANK, "rounds": ROUNDS, "regularization": PULL},
+            "predictor": {
+                "rank": RANK,
+                "rounds": ROUNDS,
+                "regularization": PULL,
+                "refined": REFINED,
+            },
             "grouping": {"min_size": self._k},
         }
         private = Private(np.empty(0), Groups.of_nobody(), self._seed, settings)

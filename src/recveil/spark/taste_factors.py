@@ -1,8 +1,8 @@
 """Taste factors: a few numbers for each item, from which anybody's own follow on the spot.
 
-What items are like is learned by MLlib's alternating least squares from all people at once. A
-person's factors are the solution of one small system, given those of the items: executors solve it
-wherever a person is, and nothing of people comes to the driver.
+What items are like is learned by MLlib's alternating least squares from all people at once, and
+refined by `taste_refining`. A person's factors are the solution of one small system, given those of
+the items: executors solve it wherever a person is, and nothing of people comes to the driver.
 """
 
 import math
@@ -26,9 +26,13 @@ from recveil.spark.spread_people import SpreadPeople, Whole, ratings_of, some_at
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# As many factors as matter for whom people resemble; and how far few ratings are believed.
+# As many factors as matter for whom people resemble; and how far few ratings are believed. Pulls
+# are those of ratings from 1 to 5: ratings on any scale are learned from in quarters of its range.
 RANK, ROUNDS, PULL = 20, 10, 0.15
 _ITEM_PULL, _USER_PULL = 5.0, 5.0
+# A person's factors, the bias among them, are pulled to zero so much by each rating, and so much at
+# least. MLlib knows no least, and so believes who rated little: hence its stronger pull.
+OWN_PULL, LEAST_PULL = 0.08, 5.0
 # Ratings are added up in whole steps of so small a part of the scale.
 _STEPS = float(1 << 20)
 # MLlib knows people by numbers of 32 bits.
@@ -37,13 +41,14 @@ _MOST_PEOPLE = 2**31 - 1
 
 @brief
 class TasteFactors(NamedTuple):
-    """What is known of items: ``rating = offset + bias of the person + factors · factors``.
+    """What is known of items: ``rating = offset + factors of the item · factors of the person``.
 
     Attributes
     ----------
     offset : ndarray of float32, shape (n_items,)
         What everybody is expected to give.
-    factors : ndarray of float32, shape (n_items, rank)
+    factors : ndarray of float32, shape (n_items, rank + 1)
+        The last is that of people's biases: the unit of the scale, for all items.
     triangular : ndarray of float64, shape (rank + 1, rank + 1)
         Takes people's factors to where distances are those between padded rows.
     """
@@ -53,27 +58,45 @@ class TasteFactors(NamedTuple):
     triangular: NDArray[np.float64]
 
     @classmethod
-    def of(cls, offset: NDArray[np.float32], factors: NDArray[np.float32]) -> "TasteFactors":
-        """Return them with what whitens people's."""
-        ones = np.ones((len(factors), 1))
+    def of(
+        cls, offset: NDArray[np.float32], factors: NDArray[Any], scale: RatingScale
+    ) -> "TasteFactors":
+        """Return them in rating points, with what whitens people's.
+
+        Parameters
+        ----------
+        offset : ndarray of float32, shape (n_items,)
+        factors : ndarray, shape (n_items, rank)
+            In units of the scale, as they were learned.
+        scale : RatingScale
+        """
+        unit = unit_of(scale)
+        points = np.hstack([factors * unit, np.full((len(factors), 1), unit)]).astype(np.float32)
         with threadpool_limits(1, user_api="blas"):  # whatever the threads, the same bits
-            triangular = np.linalg.qr(np.hstack([factors.astype(np.float64), ones]), mode="r")
-        return cls(offset, factors, np.asarray(triangular))
+            triangular = np.linalg.qr(points.astype(np.float64), mode="r")
+        return cls(offset, points, np.asarray(triangular))
+
+    @property
+    def unit(self) -> float:
+        """A quarter of the scale's range, in which factors are learned."""
+        return float(self.factors[0, -1])
 
     def of_people(self, ratings: Ratings) -> NDArray[np.float32]:
         """Return the factors of some people, and their biases last, shape (n_users, rank + 1).
 
         Examples
         --------
-        >>> ratings = Ratings.from_columns([1, 1, 2], [0, 1, 1], [5, 1, 3])
-        >>> known = TasteFactors.of(np.full(2, 3, np.float32), np.array([[1], [-1]], np.float32))
+        >>> scale = RatingScale(1, 5, 1)
+        >>> ratings = Ratings.from_columns([1, 1, 2], [0, 1, 1], [5, 1, 3], scale=scale)
+        >>> known = TasteFactors.of(np.full(2, 3, np.float32), np.array([[3], [-3]]), scale)
         >>> known.of_people(ratings).round(1)
-        array([[1.7, 0. ],
+        array([[0.5, 0. ],
                [0. , 0. ]], dtype=float32)
         """
-        biases, left = _without_biases(ratings, self.offset)
-        factors = _solved(ratings.indptr, ratings.indices, left, self.factors, PULL)
-        return np.hstack([factors, biases[:, None]]).astype(np.float32)
+        left = ratings.values.astype(np.float64) - self.offset[ratings.indices]
+        pulls = OWN_PULL * self.unit**2, LEAST_PULL * self.unit**2
+        found = _solved(ratings.indptr, ratings.indices, left, self.factors, *pulls)
+        return np.asarray(found, np.float32)
 
     def places_of(self, factors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return where people are, so that who would rate alike is near; see `Padding`."""
@@ -84,11 +107,10 @@ class TasteFactors(NamedTuple):
 
     def padding(self, factors: NDArray[np.float32], scale: RatingScale) -> Padding:
         """Return predictions for some people."""
-        ones = np.ones((len(self.factors), 1), np.float32)
-        return Padding(factors, np.hstack([self.factors, ones]), self.offset, scale)
+        return Padding(factors, self.factors, self.offset, scale)
 
     def _facts(self) -> dict[str, object]:
-        return {"items": self.offset.size, "rank": self.factors.shape[1]}
+        return {"items": self.offset.size, "rank": self.factors.shape[1] - 1}
 
 
 @brief
@@ -100,10 +122,13 @@ class RatedItems(NamedTuple):
     support : ndarray of int64, shape (n_items,)
     offset : ndarray of float32, shape (n_items,)
         The mean rating of each, pulled to that of all where there are few.
+    mean : float
+        Of all ratings.
     """
 
     support: NDArray[np.int64]
     offset: NDArray[np.float32]
+    mean: float
 
     @classmethod
     def of(cls, people: SpreadPeople) -> "RatedItems":
@@ -113,7 +138,8 @@ class RatedItems(NamedTuple):
         total = steps * unit
         mean = total.sum() / max(1, support.sum())
         off = (total - support * mean) / (support + _ITEM_PULL)
-        return cls(support, (people.scale.low + mean + off).astype(np.float32))
+        overall = float(people.scale.low + mean)
+        return cls(support, (overall + off).astype(np.float32), overall)
 
     def _facts(self) -> dict[str, object]:
         return {"items": self.support.size}
@@ -155,7 +181,18 @@ def learn_factors(
     factors[table["id"].to_numpy()] = learned
     if not np.isfinite(factors).all():
         raise RecveilError("learning what people like failed; tell us, and leave engine out")
-    return TasteFactors.of(items.offset, factors)
+    return TasteFactors.of(items.offset, factors, people.scale)
+
+
+def unit_of(scale: RatingScale) -> float:
+    """Return a quarter of the range, by which any scale is as wide as that from 1 to 5.
+
+    Examples
+    --------
+    >>> unit_of(RatingScale(0, 100, 1))
+    25.0
+    """
+    return scale.range / 4 or 1.0
 
 
 def _sums_of_items(ratings: Ratings, scale: RatingScale) -> Whole:
@@ -175,13 +212,11 @@ def _sums_of_items(ratings: Ratings, scale: RatingScale) -> Whole:
     return np.array(sums).astype(np.int64)
 
 
-def _without_biases(
-    ratings: Ratings, offset: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return how much higher than others each person rates, and what is left of their ratings."""
+def _without_biases(ratings: Ratings, offset: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return what is left of ratings without how much higher than others each person rates."""
     left = ratings.values.astype(np.float64) - offset[ratings.indices]
     biases = np.add.reduceat(left, ratings.indptr[:-1]) / (ratings.activity + _USER_PULL)
-    return biases, left - np.repeat(biases, ratings.activity)
+    return np.asarray(left - np.repeat(biases, ratings.activity))
 
 
 def _left_over(
@@ -190,10 +225,10 @@ def _left_over(
     n_items: int,
     offset: NDArray[np.float32],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what factors are learned from: a row for each rating, without biases."""
+    """Yield what MLlib learns from: a row for each rating, without biases, in units."""
     for table in some_at_a_time(batches):
         ratings = ratings_of(table, scale, n_items)
-        _, left = _without_biases(ratings, offset)
+        left = _without_biases(ratings, offset) / unit_of(scale)
         numbers = table["number"].to_numpy().astype(np.int32)
         yield pa.RecordBatch.from_pydict(
             {
@@ -243,6 +278,7 @@ def _solved(
     left: NDArray[Any],
     factors: NDArray[Any],
     pull: float,
+    least: float,
 ) -> NDArray[Any]:
     """Solve for each person's factors, as alternating least squares do in their last step."""
     rank = factors.shape[1]
@@ -259,7 +295,7 @@ def _solved(
                 for j in range(i + 1):
                     square[i, j] += of_item * factors[item, j]
         for i in range(rank):
-            square[i, i] += pull * (indptr[user + 1] - indptr[user])
+            square[i, i] += pull * (indptr[user + 1] - indptr[user]) + least
         _solve(square, right)
     return found
 

@@ -1,0 +1,94 @@
+"""Refined items lower what refining is said to lower, and come near its minimum."""
+
+import numpy as np
+import pytest
+
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.spark import taste_refining
+from recveil.spark.taste_factors import LEAST_PULL, OWN_PULL, RatedItems, TasteFactors
+from recveil.spark.taste_refining import _bends, _slopes, refine_factors
+
+RATINGS = make_ratings(120, 30, 1500, seed=2, scale=RatingScale(1, 5, 1))
+
+
+def some_of(ratings, first, last):
+    own = slice(ratings.indptr[first], ratings.indptr[last])
+    indptr = ratings.indptr[first : last + 1] - ratings.indptr[first]
+    cells = ratings.indices[own], ratings.values[own]
+    return Ratings(ratings.users[first:last], ratings.items, indptr, *cells, None, ratings.scale)
+
+
+class AllHere:
+    """People of one process, in two tasks."""
+
+    def __init__(self, ratings):
+        self.scale, self.n_items = ratings.scale, ratings.n_items
+        self.halves = [some_of(ratings, 0, 50), some_of(ratings, 50, 120)]
+
+    def add_up(self, sums, *known):
+        return sum(sums(half, *known) for half in self.halves)
+
+
+@pytest.fixture
+def items():
+    mean = float(RATINGS.values.mean())
+    sums = np.bincount(RATINGS.indices, RATINGS.values - mean)
+    return RatedItems(RATINGS.support, (mean + sums / (RATINGS.support + 5)).astype("f4"), mean)
+
+
+@pytest.fixture
+def known(items):
+    factors = np.random.default_rng(0).normal(scale=0.3, size=(30, 4))
+    return TasteFactors.of(items.offset, factors, RATINGS.scale)
+
+
+def told(known, items):
+    """What refining lowers: squared errors, and pulls."""
+    of_people = known.of_people(RATINGS)
+    cells = of_people[RATINGS.user_positions()], known.factors[RATINGS.indices]
+    errors = RATINGS.values - known.offset[RATINGS.indices] - np.einsum("ij,ij->i", *cells)
+    pulls = OWN_PULL * RATINGS.activity + LEAST_PULL, OWN_PULL * RATINGS.support + LEAST_PULL
+    of_items = (known.factors[:, :-1] ** 2).sum(axis=1)
+    means = 2 * ((known.offset - items.mean) ** 2).sum()
+    return (errors**2).sum() + pulls[0] @ (of_people**2).sum(axis=1) + pulls[1] @ of_items + means
+
+
+def test_each_move_lowers_errors_and_pulls(known, items, monkeypatch):
+    people, values = AllHere(RATINGS), [told(known, items)]
+    monkeypatch.setattr(taste_refining, "REFINED", 1)
+    for _ in range(30):
+        known = refine_factors(people, items, known)
+        values.append(told(known, items))
+    assert np.all(np.diff(values) < 1e-3)
+    assert values[4] - values[-1] < 0.1 * (values[0] - values[-1])
+
+
+def test_a_slope_is_that_of_errors(known, items):
+    sums = _slopes(RATINGS, known) / 2**16
+    of_people = known.of_people(RATINGS).astype(float)
+    own = np.hstack([of_people[:, :-1], np.ones((120, 1))])[RATINGS.user_positions()]
+    cells = of_people[RATINGS.user_positions()], known.factors[RATINGS.indices]
+    errors = RATINGS.values - known.offset[RATINGS.indices] - np.einsum("ij,ij->i", *cells)
+    for item in range(30):
+        rated = RATINGS.indices == item
+        assert np.allclose(sums[item], errors[rated] @ own[rated], atol=1e-3)
+    assert np.allclose(sums[30:], own.T @ own, atol=1e-2)
+    ways = np.random.default_rng(1).normal(size=(30, 5)).astype("f4")
+    along = np.einsum("ij,ij->i", own, ways[RATINGS.indices]) ** 2
+    assert np.allclose(
+        _bends(RATINGS, known, ways) / 2**16, np.bincount(RATINGS.indices, along), atol=1e-2
+    )
+
+
+def test_the_scale_changes_nothing(known, items):
+    wide = RatingScale(0, 100, 25)
+    ratings = Ratings.from_columns(
+        RATINGS.user_positions(), RATINGS.indices, (RATINGS.values - 1) * 25, scale=wide
+    )
+    same = TasteFactors.of((known.offset - 1) * 25, known.factors[:, :-1], wide)
+    of_wide = items._replace(offset=(items.offset - 1) * 25, mean=(items.mean - 1) * 25)
+    here = refine_factors(AllHere(RATINGS), items, known)
+    there = refine_factors(AllHere(ratings), of_wide, same)
+    assert np.allclose(there.factors, here.factors * 25, atol=1e-2)
+    assert np.allclose(there.offset, (here.offset - 1) * 25, atol=1e-2)
