@@ -146,10 +146,12 @@ class TestWithoutAnOrder:
                         "hate,dislike,like,love",
                     ),
                     *("--liked", "love", "--k", "5", "--targets", "20", "--methods", "words,raw"),
+                    "--explain",
                 ]
             )
         assert not ended.value.code
         told = " ".join(capsys.readouterr().out.split())
-        assert "0 % of words is no better than each item's commonest word" in told
+        assert "words worse than each item's commonest word" in told
+        assert "words kept: how many more words a recommender tells rightly from the release" in told
         assert "RMSE" not in told
         assert (out / "index.html").exists()
