@@ -13,6 +13,13 @@ from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
 STARS = RatingScale(1, 5, 1)
+# Tables of tests are small: to compile what goes through them takes five times as long as they do.
+_SMALL = (
+    "spark.sql.codegen.wholeStage=false",
+    "spark.sql.codegen.factoryMode=NO_CODEGEN",
+    "spark.sql.shuffle.partitions=4",
+)
+_COMPILE_LITTLE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def _java() -> bool:
@@ -35,6 +42,9 @@ def spark():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        patch.setenv("SPARK_SUBMIT_OPTS", _COMPILE_LITTLE)
+        given = " ".join(f"--conf {setting}" for setting in _SMALL)
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"{given} pyspark-shell")
         with spark_session("local[2]") as session:
             yield session
 
