@@ -2,10 +2,12 @@
 
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import recveil.spark.spark_session as spark_sessions
 from recveil.errors import RecveilError
 from recveil.spark import anonymize
 from recveil.spark.spark_session import _in_our_words, spark_session
@@ -25,14 +27,18 @@ def test_the_last_cause_is_told():
     assert _in_our_words(text).startswith("Spark: java.io.IOException: No space left")
 
 
+def test_what_is_lost_again_and_again_is_told_but_for_a_full_disk():
+    text = "Job aborted\norg.apache.spark.shuffle.FetchFailedException\nCaused by: java.nio: /x\n"
+    assert "lost again and again" in _in_our_words(text)
+    assert "No space left" in _in_our_words(text + "Caused by: java.io: No space left on device")
+
+
 def test_where_recveil_is_missing_it_is_told_what_to_do():
     assert "PYSPARK_PYTHON" in _in_our_words("ModuleNotFoundError: No module named 'recveil'\n at")
 
 
 def test_without_java_nothing_is_begun(monkeypatch):
-    from pyspark.sql import SparkSession
-
-    monkeypatch.setattr(SparkSession, "getActiveSession", staticmethod(lambda: None))
+    monkeypatch.setattr(spark_sessions, "_running", lambda _: None)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(RecveilError, match="no java is found; install Java 17"), spark_session():
@@ -46,6 +52,18 @@ def test_a_session_that_runs_already_is_taken(spark):
     message = r"master \(--master\)"
     with pytest.raises(RecveilError, match=message), spark_session("local[1]"):
         pass
+
+
+def test_a_session_is_taken_that_another_thread_began_and_goes_on(spark):
+    """Notebooks begin it in one thread and work in others."""
+
+    def taken():
+        with spark_session() as session:
+            return session is spark
+
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(taken).result()
+    assert spark.range(3).count() == 3
 
 
 def listening(pid):

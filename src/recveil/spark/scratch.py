@@ -11,7 +11,7 @@ from recveil.errors import RecveilError
 from recveil.locks import LOCK, abandoned, held
 
 # What Spark takes its disks from, before all else.
-_DISKS = "SPARK_LOCAL_DIRS"
+DISKS = "SPARK_LOCAL_DIRS"
 _NAME = "recveil-spark-"
 
 
@@ -35,8 +35,8 @@ def private_scratch() -> Iterator[str]:
     Notes
     -----
     The disks are those that Spark would take: of the environment's ``SPARK_LOCAL_DIRS``, of the
-    setting ``spark.local.dir``, or where temporary files go. Begins Java, which would take the
-    environment's else; what runs already keeps it.
+    setting ``spark.local.dir``, or where temporary files go. Java runs already: it knows the
+    settings of Spark's own files.
     """
     with ExitStack() as stack:
         folders = [stack.enter_context(_folder(disk)) for disk in _disks()]
@@ -44,15 +44,10 @@ def private_scratch() -> Iterator[str]:
 
 
 def _disks() -> list[Path]:
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkConf
 
-    named = os.environ.pop(_DISKS, None)
-    try:
-        SparkContext._ensure_initialized()  # which reads the settings of Spark's own files
-    finally:
-        if named is not None:
-            os.environ[_DISKS] = named
-    said = named or SparkConf().get("spark.local.dir") or tempfile.gettempdir()
+    named = os.environ.get(DISKS) or SparkConf().get("spark.local.dir")
+    said = named or tempfile.gettempdir()
     return [Path(disk.strip()).absolute() for disk in said.split(",") if disk.strip()]
 
 

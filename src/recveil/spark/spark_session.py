@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError, shortened
+from recveil.spark.java_process import WHY_UNKNOWN, ended, java_process
 from recveil.spark.scratch import private_scratch
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ _SETTINGS = {
     "spark.app.name": "recveil",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "OFF",
     "spark.executorEnv.NUMBA_NUM_THREADS": "1",
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
     "spark.executorEnv.OMP_NUM_THREADS": "1",
 }
+# In a Java process of ours, whose words are looked at if it ends; another one keeps its own.
+_OF_OUR_JAVA = {"spark.log.level": "ERROR"}
 # Where no other machine takes part, none can ask for rows of people, nor can other users of this.
 _ALONE = {
     "spark.driver.host": "127.0.0.1",
@@ -52,7 +54,8 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
         If pyspark or Java is missing, or Spark cannot be begun.
     """
     from_pyspark = needed()
-    active = from_pyspark.getActiveSession()
+    with errors_told():
+        active = _running(from_pyspark)
     if active is not None:
         if master is not None:
             raise RecveilError(
@@ -65,12 +68,11 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
     _refuse_no_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = from_pyspark.builder
-    for name, value in _SETTINGS.items():
-        builder = builder.config(name, value)
     if master is not None:
         builder = builder.master(master)
-    with errors_told(), private_scratch() as scratch:
-        for name, value in _alone(master).items():
+    with errors_told(), java_process() as is_ours, private_scratch() as scratch:
+        settings = _SETTINGS | _alone(master) | (_OF_OUR_JAVA if is_ours else {})
+        for name, value in settings.items():
             builder = builder.config(name, value)
         session = builder.config("spark.local.dir", scratch).getOrCreate()
         try:
@@ -78,6 +80,18 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
         finally:
             with if_it_lives():
                 session.stop()
+
+
+def _running(from_pyspark: Any) -> "SparkSession | None":
+    """Return the session that there is, whichever thread began it."""
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        session: SparkSession = from_pyspark.active()
+    except PySparkRuntimeError:
+        return None
+    # Of a context that was stopped alone, a session is left that does nothing.
+    return None if session.sparkContext._jsc is None else session
 
 
 def _alone(master: str | None) -> dict[str, str]:
@@ -93,7 +107,8 @@ def if_it_lives() -> Iterator[None]:
     """Tidy up in Spark, unless it has ended: then nothing is left there, and why has been told."""
     from py4j.protocol import Py4JError
 
-    with suppress(Py4JError, ConnectionError):
+    with suppress(Py4JError, ConnectionError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # that it has ended
         yield
 
 
@@ -123,18 +138,15 @@ def _refuse_no_java() -> None:
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so."""
-    from py4j.protocol import Py4JError, Py4JNetworkError
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
-    except (Py4JNetworkError, ConnectionError) as error:
-        raise RecveilError(
-            "Spark: its Java process ended in the middle of the work, perhaps for want of memory "
-            "(spark.driver.memory); see its log, and run it again"
-        ) from error
+    except ended() as error:
+        raise RecveilError(WHY_UNKNOWN) from error
     except (Py4JError, PySparkException) as error:
         raise RecveilError(_in_our_words(str(error))) from error
 
@@ -147,7 +159,7 @@ def _in_our_words(text: str) -> str:
     >>> _in_our_words("Traceback:\n  at x\nrecveil.errors.RecveilError: too few; add some\n  at y")
     'too few; add some'
     >>> _in_our_words("[PATH_NOT_FOUND] Path does not exist: file:/x.\nat ...")
-    'Spark: [PATH_NOT_FOUND] Path does not exist: file:/x; see its log, and run it again'
+    'Spark: [PATH_NOT_FOUND] Path does not exist: file:/x; mend that, and run it again'
     """
     if ours := _OURS.findall(text):
         return str(ours[-1])
@@ -156,8 +168,13 @@ def _in_our_words(text: str) -> str:
             "Spark: recveil is not installed for the Python of the executors; install the same "
             "version there, or name that Python in PYSPARK_PYTHON"
         )
+    if "FetchFailed" in text and "No space left" not in text:
+        return (
+            "Spark: what executors pass to each other was lost again and again; see that their "
+            "machines stay up, and that nobody tidies their disks (SPARK_LOCAL_DIRS); run it again"
+        )
     said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
     # The last cause tells more than which task of which stage it was.
     causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]
     first = shortened((causes or said)[-1 if causes else 0].rstrip(" ."), _LONGEST)
-    return f"Spark: {first}; see its log, and run it again"
+    return f"Spark: {first}; mend that, and run it again"
