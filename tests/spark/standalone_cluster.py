@@ -41,15 +41,12 @@ class Cluster:
             "spark.network.timeout": "60s",
             "spark.executor.heartbeatInterval": "5s",
         }
-        lines = [f"{name} {value}\n" for name, value in settings.items()]
-        (folder / "conf").mkdir(parents=True)
-        (folder / "conf" / "spark-defaults.conf").write_text("".join(lines))
         paths = [str(SOURCE), os.environ.get("PYTHONPATH", "")]
         self.environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "PYSPARK_PYTHON": sys.executable,
-            "SPARK_CONF_DIR": str(folder / "conf"),
+            **settings_in(folder, settings),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
@@ -64,6 +61,7 @@ class Cluster:
         self._wait_for_master()
         for number in (1, 2):
             work = self.folder / f"work{number}"
+            disk = {"SPARK_LOCAL_DIRS": str(self.folder / f"disk{number}")}
             self._daemon(
                 f"worker{number}",
                 f"{own}.worker.Worker",
@@ -77,14 +75,15 @@ class Cluster:
                 "--work-dir",
                 str(work),
                 self.master,
+                **disk,
             )
 
-    def _daemon(self, name: str, *command: str) -> None:
+    def _daemon(self, name: str, *command: str, **environment: str) -> None:
         log = (self.folder / f"{name}.log").open("wb")
         self.processes.append(
             subprocess.Popen(
                 [str(self._class), *command],
-                env=self.environment,
+                env={**self.environment, **environment},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -116,6 +115,26 @@ class Cluster:
     def end(self) -> None:
         for process in reversed(self.processes):
             kill(process)
+
+
+def settings_in(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """Write Spark's settings, and that it logs what happens to `events`; return what names them."""
+    (folder / "conf").mkdir(parents=True)
+    (folder / "events").mkdir()
+    all_settings = settings | {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": (folder / "events").as_uri(),
+    }
+    lines = [f"{name} {value}\n" for name, value in all_settings.items()]
+    (folder / "conf" / "spark-defaults.conf").write_text("".join(lines))
+    return {"SPARK_CONF_DIR": str(folder / "conf")}
+
+
+def fetches_that_failed(folder: Path) -> int:
+    """Count the tasks that did not find what others had written for them."""
+    files = [path for path in (folder / "events").rglob("*") if path.is_file()]
+    return sum(path.read_text().count('"Reason":"FetchFailed"') for path in files)
 
 
 def recveil_on(master: str, environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:

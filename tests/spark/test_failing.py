@@ -7,11 +7,18 @@ import stat
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from standalone_cluster import Cluster, cluster_in, recveil_on
+from standalone_cluster import (
+    Cluster,
+    cluster_in,
+    fetches_that_failed,
+    recveil_on,
+    settings_in,
+)
 
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
@@ -105,6 +112,85 @@ def test_java_that_is_killed_is_told_in_one_line_and_leaves_no_rows(spark, frame
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
+FILLED = ("--k", "5", "--method", "k-corating", "--scale", "1:5:1", "--seed", "3")
+
+
+@torture
+def test_files_of_shuffles_that_are_lost_are_made_again(spark, frame, tmp_path):
+    """Executors pass them to each other: of each shuffle the first is taken away."""
+    frame.write.parquet(str(tmp_path / "ratings"))
+    anonymize(frame, tmp_path / "here", k=5, method="k-corating", seed=3, scale=STARS)
+    job, disk = begun_on_a_disk(tmp_path, {}, *FILLED)
+    take_files(disk, job, of_a_shuffle=1)
+    said = said_by(job)
+    assert job.returncode == 0, said
+    assert fetches_that_failed(tmp_path / "spark")
+    assert verify(tmp_path / "out", private=tmp_path / "out.private").holds
+    parts_are_those_of(tmp_path / "out", tmp_path / "here")
+
+
+def test_files_of_shuffles_that_are_lost_for_good_are_told_in_one_line(spark, frame, tmp_path):
+    frame.write.parquet(str(tmp_path / "ratings"))
+    at_once = {"spark.stage.maxConsecutiveAttempts": "1"}
+    job, disk = begun_on_a_disk(tmp_path, at_once, *FEW)
+    take_files(disk, job, of_a_shuffle=10_000)
+    said = said_by(job)
+    assert job.returncode == 2, said
+    assert "Traceback" not in said
+    assert "was lost again and again" in said
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+    assert list(disk.iterdir()) == []
+
+
+@torture
+def test_files_of_shuffles_that_a_worker_loses_are_made_again(spark, frame, tmp_path):
+    """On a standalone cluster; no executor ends, and each reads what the other has."""
+    frame.write.parquet(str(tmp_path / "ratings"))
+    anonymize(frame, tmp_path / "here", k=5, method="k-corating", seed=3, scale=STARS)
+    where = str(tmp_path / "ratings"), "-o", str(tmp_path / "out")
+    with cluster_in(tmp_path / "cluster") as cluster:
+        job = cluster.recveil("anonymize", *where, *FILLED)
+        take_files(cluster.folder / "disk1", job, of_a_shuffle=1)
+        said = said_by(job)
+    assert job.returncode == 0, said
+    assert fetches_that_failed(cluster.folder)
+    assert verify(tmp_path / "out", private=tmp_path / "out.private").holds
+    parts_are_those_of(tmp_path / "out", tmp_path / "here")
+
+
+def begun_on_a_disk(
+    folder: Path, settings: dict[str, str], *options: str
+) -> tuple[subprocess.Popen[str], Path]:
+    """Begin to anonymize a folder's ratings on this machine; return the disk that Spark has."""
+    disk = folder / "disk"
+    environment = {**os.environ, "SPARK_LOCAL_DIRS": str(disk)}
+    environment |= settings_in(folder / "spark", settings)
+    where = (str(folder / "ratings"), "-o", str(folder / "out"))
+    return recveil_on("local[2]", environment, "anonymize", *where, *options), disk
+
+
+def take_files(disk: Path, job: subprocess.Popen[str], *, of_a_shuffle: int) -> None:
+    """Remove so many files of each shuffle as soon as they are there, until the job ends."""
+    taken: Counter[str] = Counter()
+    until = time.monotonic() + _PATIENCE
+    while job.poll() is None and time.monotonic() < until:
+        for file in found_in(disk, "**/shuffle_*.data"):
+            number = file.name.split("_")[1]
+            if taken[number] < of_a_shuffle:
+                file.unlink(missing_ok=True)
+                taken[number] += 1
+        time.sleep(0.002)
+    assert taken
+
+
+def parts_are_those_of(folder: Path, other: Path) -> None:
+    """Compare what was published, byte by byte."""
+    parts = sorted(other.glob("*.parquet"))
+    assert parts
+    for part in parts:
+        assert (folder / part.name).read_bytes() == part.read_bytes()
+
+
 @torture
 def test_a_worker_that_is_killed_changes_nothing(spark, frame, tmp_path):
     """On a standalone cluster of two workers, one of which is killed while people are written."""
@@ -135,10 +221,8 @@ def with_one_killed(frame, tmp_path, kill):
     assert job.returncode == 0, said
     verdict = verify(tmp_path / "out", private=tmp_path / "out.private")
     assert verdict.holds
-    parts = sorted((tmp_path / "here").glob("*.parquet"))
-    assert len(parts) == N_PARTS
-    for part in parts:
-        assert (tmp_path / "out" / part.name).read_bytes() == part.read_bytes()
+    assert len(list((tmp_path / "here").glob("*.parquet"))) == N_PARTS
+    parts_are_those_of(tmp_path / "out", tmp_path / "here")
 
 
 @torture

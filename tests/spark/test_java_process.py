@@ -68,7 +68,7 @@ def test_java_that_runs_already_is_left_as_it_is(spark):
     from pyspark import SparkContext
 
     before = SparkContext._gateway
-    with java_process() as is_ours:
-        assert not is_ours
+    with java_process() as java:
+        assert java is None
     assert SparkContext._gateway is before
     assert spark.range(3).count() == 3

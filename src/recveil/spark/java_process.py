@@ -32,36 +32,73 @@ WHY_UNKNOWN = (
 _NO_MEMORY = ("OutOfMemoryError", "insufficient memory")
 
 
-@contextmanager
-def java_process() -> Iterator[bool]:
-    """Begin Java, and end it afterwards; say whether it is ours.
+class JavaProcess:
+    """Java that we began, and what it said.
 
-    One that runs already is taken as it is, with all that it says: whoever began it goes on.
+    Parameters
+    ----------
+    process : Popen
+    words : file
+        Where it says it.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", words: IO[bytes]) -> None:
+        self._process = process
+        self._words = words
+
+    def why_it_ended(self) -> str | None:
+        """Say why it ended before the work did; None if it lives."""
+        return _why(_read(self._words)) if self._ends_within(_A_MOMENT) else None
+
+    def end(self) -> None:
+        """End it, so that the next session of this Python begins its own, with its own settings."""
+        from pyspark import SparkContext
+
+        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+        if gateway is not None:
+            gateway.shutdown()
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        if not self._ends_within(_SECONDS):
+            self._process.kill()
+            self._process.wait()
+
+    def _ends_within(self, seconds: float) -> bool:
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"JavaProcess({self._process.pid})"
+
+
+@contextmanager
+def java_process() -> Iterator[JavaProcess | None]:
+    """Begin Java, give it, and end it afterwards.
+
+    One that runs already is taken as it is, with all that it says: whoever began it goes on. Then
+    nothing is given.
 
     Raises
     ------
     RecveilError
-        If it cannot be begun, or ends before the work does.
+        If it cannot be begun.
     """
-    from py4j.protocol import Py4JError
     from pyspark import SparkContext
-    from pyspark.errors import PySparkException
 
     if SparkContext._gateway is not None or _BEGAN_US in os.environ:
         SparkContext._ensure_initialized()
-        yield False
+        yield None
         return
     with TemporaryFile() as words, _silent_py4j():
-        process = _begin(words)
+        java = JavaProcess(_begin(words), words)
         try:
-            yield True
-        except (Py4JError, PySparkException, ConnectionError) as error:
-            # Whatever was asked of a process that has just ended fails in one way or another.
-            if not _ends_within(process, _A_MOMENT):
-                raise
-            raise RecveilError(_why_it_ended(_read(words))) from error
+            yield java
         finally:
-            _end(process)
+            java.end()
 
 
 def ended() -> tuple[type[Exception], ...]:
@@ -92,35 +129,12 @@ def _begin(words: IO[bytes]) -> "subprocess.Popen[bytes]":
     return process
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End Java, so that the next session of this Python begins its own, with its own settings."""
-    from pyspark import SparkContext
-
-    gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
-    if gateway is not None:
-        gateway.shutdown()
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
-    if not _ends_within(process, _SECONDS):
-        process.kill()
-        process.wait()
-
-
-def _ends_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def _why_it_ended(said: str) -> str:
+def _why(said: str) -> str:
     """Say why Java ended in the middle, as far as it said so.
 
     Examples
     --------
-    >>> _why_it_ended("ERROR Executor: java.lang.OutOfMemoryError: Java heap space")[:71]
+    >>> _why("ERROR Executor: java.lang.OutOfMemoryError: Java heap space")[:71]
     'Spark: its Java process ended in the middle of the work, as it had no m'
     """
     if any(sign in said for sign in _NO_MEMORY):

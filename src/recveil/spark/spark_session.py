@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from recveil.errors import RecveilError, shortened
-from recveil.spark.java_process import WHY_UNKNOWN, ended, java_process
+from recveil.spark.java_process import WHY_UNKNOWN, JavaProcess, ended, java_process
 from recveil.spark.scratch import private_scratch
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
     builder = from_pyspark.builder
     if master is not None:
         builder = builder.master(master)
-    with errors_told(), java_process() as is_ours, private_scratch() as scratch:
-        settings = _SETTINGS | _alone(master) | (_OF_OUR_JAVA if is_ours else {})
+    # What Java knows of an error it is asked for while it lives.
+    with errors_told(), java_process() as java, errors_told(java), private_scratch() as scratch:
+        settings = _SETTINGS | _alone(master) | (_OF_OUR_JAVA if java else {})
         for name, value in settings.items():
             builder = builder.config(name, value)
         session = builder.config("spark.local.dir", scratch).getOrCreate()
@@ -136,8 +137,14 @@ def _refuse_no_java() -> None:
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
-    """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so."""
+def errors_told(java: JavaProcess | None = None) -> Iterator[None]:
+    """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so.
+
+    Parameters
+    ----------
+    java : JavaProcess, optional
+        If it is ours. Whatever is asked of it once it has ended fails, in one way or another.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -145,10 +152,11 @@ def errors_told() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
-    except ended() as error:
-        raise RecveilError(WHY_UNKNOWN) from error
-    except (Py4JError, PySparkException) as error:
-        raise RecveilError(_in_our_words(str(error))) from error
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        why = java.why_it_ended() if java else None
+        if why is None:
+            why = WHY_UNKNOWN if isinstance(error, ended()) else _in_our_words(str(error))
+        raise RecveilError(why) from error
 
 
 def _in_our_words(text: str) -> str:
