@@ -16,9 +16,10 @@ from recveil.anonymize.base import (
     drawn_seed,
     secret_rng,
 )
+from recveil.anonymize.dealt_classes import Dealt, DrawnItems, deal_classes, draw_items
 from recveil.anonymize.predictive import label_step
-from recveil.anonymize.rare_items import activity_on, deal_rare, split_items
-from recveil.anonymize.support_drawing import draw_supports, fit_choices
+from recveil.anonymize.rare_items import activity_on, split_items
+from recveil.anonymize.support_drawing import fit_choices
 from recveil.anonymize.support_tastes import RANK, GroupTastes, learn_tastes, place_people
 from recveil.brief import brief
 from recveil.compiled import compiled
@@ -28,7 +29,7 @@ from recveil.predict import FunkSVD
 from recveil.predict.padding import Padding
 from recveil.publish.expected import expect
 from recveil.publish.release import Release
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.records import Records
@@ -110,28 +111,22 @@ class SparseRows:
         activity = activity_on(ratings, kept)
         classes = deal_classes(crowd_of, activity, int(self.k), rng)
         tastes = learn_tastes(ratings, places, crowd_of, kept[0], activity[:, 0])
-        drawn = _draw(ratings.support, kept, tastes, classes, rng)
+        drawn = _fit_and_draw(ratings.support, kept, tastes, classes, rng)
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
-        settings: dict[str, Any] = {
-            "method": SPARSE.title,
-            "crowd": self.crowd,
-            "rare_items": "left out",
-        }
-        step: float | None = 1.0
+        settings = self.public_settings(ratings.scale)
+        step = settings.get("label_step", 1.0)
         if ratings.is_unary:
-            labels = _Labels.of_likes(int(crowd_of.max()) + 1, ratings.n_items)
-            settings["ratings"] = "likes"
+            labels = CrowdLabels.of_likes(int(crowd_of.max()) + 1, ratings.n_items)
         else:
             labels = _of_crowds(FunkSVD(seed=of_labels).fit(ratings).padding(), crowd_of)
-            step = settings["label_step"] = label_step("usual", ratings.scale)
         return assemble(
             ratings,
             rng,
             claim=Claim(kind=SPARSE.claim_of({}), k=int(self.k)),
             settings=settings,
             groups=groups,
-            blocks=lambda: _blocks(ratings, drawn, order, classes, labels, step),
+            blocks=lambda: label_rows(drawn, order, classes, labels, ratings.scale, step),
             default_layout="users",
             seed=seed,
             expect=lambda layout, file_format: expect(
@@ -147,6 +142,12 @@ class SparseRows:
 
     def check(self, ratings: Ratings) -> None:
         """Raise what `anonymize` would raise before any work."""
+        self.check_options()
+        check_people(ratings, self.k, takes_likes=True)
+        self.check_table(ratings.n_users, ratings.support)
+
+    def check_options(self) -> None:
+        """Raise what would be raised whatever the ratings."""
         check_seed(self.seed)
         check_k(self.k)
         number = isinstance(self.crowd, int) and not isinstance(self.crowd, bool)
@@ -155,111 +156,31 @@ class SparseRows:
                 f"crowd (--crowd) is {self.crowd!r}; expected {LEAST_CROWD} to {MOST_CROWD} "
                 f"people, from whose tastes rows are drawn"
             )
-        check_people(ratings, self.k, takes_likes=True)
-        if ratings.n_users < self.crowd:
+
+    def check_table(self, n_users: int, support: NDArray[Any]) -> None:
+        """Refuse a table of so few people, or of items that so few of them rated."""
+        if n_users < self.crowd:
             raise RecveilError(
-                f"{ratings.n_users} users cannot form a crowd of {self.crowd}, from whose tastes "
+                f"{n_users} users cannot form a crowd of {self.crowd}, from whose tastes "
                 f"rows are drawn; lower crowd (--crowd, at least {LEAST_CROWD}), or take method "
                 f"predictive (--method predictive)"
             )
-        if ratings.support.max() < self.k:
+        if support.max() < self.k:
             raise RecveilError(
                 f"no item was rated by {self.k} people, and sparse rows leave out what fewer "
                 f"rated; lower k (--k), or take method predictive (--method predictive)"
             )
 
-
-@brief
-class Dealt(NamedTuple):
-    """Who shares a row with whom, crowd after crowd.
-
-    Attributes
-    ----------
-    class_of : ndarray of int64, shape (n_users,)
-    crowd_of : ndarray of int64, shape (n_classes,)
-        The crowd that each class is part of.
-    sizes : ndarray of int64, shape (n_classes,)
-        How many people share the row.
-    lengths : ndarray of float64, shape (n_classes, n_kinds)
-        How many items of each kind it is to hold, on average over what may be drawn.
-    """
-
-    class_of: NDArray[np.int64]
-    crowd_of: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    lengths: NDArray[np.float64]
-
-    def _facts(self) -> dict[str, object]:
-        return {"people": self.class_of.size, "classes": self.sizes.size}
-
-
-def deal_classes(
-    crowd_of: NDArray[np.int64],
-    activity: NDArray[Any],
-    k: int,
-    rng: np.random.Generator,
-) -> Dealt:
-    """Deal each crowd at random into as many classes of at least k people as it has room for.
-
-    The rows of a crowd are as long as its people are active: the ratings of the least active ones
-    in it make the mean length of the first row, and so on. Whose row is the first is drawn: the
-    length of a row says nothing of its own people that it does not say of the crowd. Each kind of
-    items has a length of its own: who rated many of one kind makes no row longer by another.
-
-    Parameters
-    ----------
-    crowd_of : ndarray of int64, shape (n_users,)
-        The crowd of each person, 0 to n_crowds - 1; each has at least k people.
-    activity : ndarray of int, shape (n_users, n_kinds)
-        How many items of each kind each person rated.
-    k : int
-    rng : Generator
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> activity = np.array([[9], [1], [8], [2], [3]])
-    >>> classes = deal_classes(np.zeros(5, np.int64), activity, 2, rng)
-    >>> classes.sizes, classes.lengths.ravel()
-    (array([3, 2]), array([2. , 8.5]))
-    """
-    n = crowd_of.size
-    people = np.bincount(crowd_of)
-    n_classes = people // k
-    first = np.concatenate([[0], np.cumsum(n_classes)])
-    starts = np.concatenate([[0], np.cumsum(people)])
-    crowds = np.repeat(np.arange(people.size), people)
-    rank = np.arange(n) - starts[crowds]
-    # The j-th of s people goes to part j · parts // s: none has fewer than s // parts >= k.
-    part = first[crowds] + rank * n_classes[crowds] // people[crowds]
-    by_activity = np.lexsort([activity.sum(axis=1), crowd_of])
-    dealt = np.lexsort([rng.random(n), crowd_of])
-    class_of = np.empty(n, np.int64)
-    class_of[dealt] = part
-    sizes = np.bincount(part)
-    lengths = np.add.reduceat(activity[by_activity], np.cumsum(sizes) - sizes) / sizes[:, None]
-    return Dealt(class_of, np.repeat(np.arange(people.size), n_classes), sizes, lengths)
+    def public_settings(self, scale: RatingScale) -> dict[str, Any]:
+        """Return what everybody may know of how a release of such ratings was made."""
+        settings = {"method": SPARSE.title, "crowd": self.crowd, "rare_items": "left out"}
+        if scale.unary:
+            return {**settings, "ratings": "likes"}
+        return {**settings, "label_step": label_step("usual", scale)}
 
 
 @brief
-class _Drawn(NamedTuple):
-    """Which items stand in the row of each class, in compressed rows."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-
-    def with_more(self, rows: NDArray[np.int64], items: NDArray[np.int32]) -> "_Drawn":
-        """Return the rows with other items in their places among these."""
-        n_rows = self.indptr.size - 1
-        all_rows = np.concatenate([np.repeat(np.arange(n_rows), np.diff(self.indptr)), rows])
-        all_items = np.concatenate([self.indices, items])
-        order = np.lexsort([all_items, all_rows])
-        counts = np.bincount(all_rows, minlength=n_rows)
-        return _Drawn(np.concatenate([[0], np.cumsum(counts)]), all_items[order])
-
-
-@brief
-class _Labels(NamedTuple):
+class CrowdLabels(NamedTuple):
     """What people of each crowd are predicted to give, in latent form."""
 
     of_crowds: NDArray[np.float64]
@@ -273,16 +194,16 @@ class _Labels(NamedTuple):
         return cls(np.zeros((n_crowds, 0)), none, np.ones(n_items, np.float32))
 
 
-def _draw(
+def _fit_and_draw(
     support: NDArray[Any],
     kept: tuple[NDArray[np.int32], NDArray[np.int32]],
     tastes: GroupTastes,
     classes: Dealt,
     rng: np.random.Generator,
-) -> _Drawn:
-    """Draw the items of each class: common ones by tastes, rare ones by how often each is rated."""
+) -> DrawnItems:
+    """Fit what each class chooses to how often each item was rated, and draw its items."""
     common, rare = kept
-    of_common, of_rare = classes.lengths.T
+    of_common = classes.lengths[:, 0]
     choices = fit_choices(
         tastes.drawn(classes.crowd_of, of_common, rng),
         tastes.slopes,
@@ -290,19 +211,11 @@ def _draw(
         support[common].astype(np.float64),
         classes.sizes.astype(np.float64),
     )
-    rows, items = deal_rare(support[rare], of_rare, classes.sizes, rng)
-    others = np.bincount(rows, minlength=classes.sizes.size)
-    indptr, indices = draw_supports(choices, rng, others)
-    drawn = _Drawn(indptr, common[indices])
-    return drawn.with_more(rows, rare[items]) if rare.size else drawn
+    return draw_items(choices, kept, support[rare], classes, rng)
 
 
-def _of_crowds(padding: Padding, crowd_of: NDArray[np.int64]) -> _Labels:
-    """Average the members' predictions over each crowd, before they are moved to the scale.
-
-    Means lie nearer to each other than people do. They are moved from everybody's mean until they
-    are as far apart as people: who learns from the rows would else take people for much alike.
-    """
+def _of_crowds(padding: Padding, crowd_of: NDArray[np.int64]) -> CrowdLabels:
+    """Average the members' predictions over each crowd, before they are moved to the scale."""
     people = np.bincount(crowd_of).astype(np.float64)
     sums = np.array([np.bincount(crowd_of, weights=factor) for factor in padding.user_factors.T])
     means = sums.T / people[:, None]
@@ -311,19 +224,46 @@ def _of_crowds(padding: Padding, crowd_of: NDArray[np.int64]) -> _Labels:
     sums = np.array([np.bincount(crowd_of, weights=one) for one in placed.T])
     between = float((sums**2 / people).sum())
     within = float((placed.astype(np.float64) ** 2).sum())
-    apart = min(_APART, math.sqrt(within / between)) if between > 0 else 1.0
-    return _Labels(middle + apart * (means - middle), padding.item_factors, padding.item_offset)
+    moved = as_far_apart(means, middle, within, between)
+    return CrowdLabels(moved, padding.item_factors, padding.item_offset)
 
 
-def _blocks(
-    ratings: Ratings,
-    drawn: _Drawn,
+def as_far_apart(
+    means: NDArray[np.float64], middle: NDArray[np.float64], people: float, crowds: float
+) -> NDArray[np.float64]:
+    """Move the means of crowds from everybody's, until they are as far from it as people are.
+
+    Means lie nearer to each other than people do: who learns from the rows would else take people
+    for much alike.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (n_crowds, rank)
+    middle : ndarray of float64, shape (rank,)
+        The mean of all people.
+    people, crowds : float
+        The squared distances from there of all people, each of them at their own place, and at
+        their crowd's.
+
+    Examples
+    --------
+    >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), people=9.0, crowds=4.0)
+    array([[0.5],
+           [3.5]])
+    """
+    apart = min(_APART, math.sqrt(people / crowds)) if crowds > 0 else 1.0
+    return np.asarray(middle + apart * (means - middle))
+
+
+def label_rows(
+    drawn: DrawnItems,
     order: NDArray[np.int64],
     classes: Dealt,
-    labels: _Labels,
+    labels: CrowdLabels,
+    scale: RatingScale,
     step: float | None,
 ) -> Iterator[Records]:
-    """Yield the rows in the order in which they are published."""
+    """Yield the rows of classes in some order, with their labels."""
     lengths = np.diff(drawn.indptr)[order]
     block_of = (np.cumsum(lengths) - lengths) // _BLOCK_LABELS
     cuts = [0, *(np.flatnonzero(np.diff(block_of)) + 1).tolist(), order.size]
@@ -333,7 +273,7 @@ def _blocks(
         indices = np.empty(indptr[-1], np.int32)
         values = np.empty(indptr[-1])
         _label(rows, classes.crowd_of, *drawn, *labels, indptr, indices, values)
-        yield Records(classes.sizes[rows], indptr, indices, ratings.scale.round(values, step))
+        yield Records(classes.sizes[rows], indptr, indices, scale.round(values, step))
 
 
 @compiled()

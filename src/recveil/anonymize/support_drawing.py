@@ -8,7 +8,8 @@ So the release counts each item nearly as often as the ratings did.
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import get_num_threads
@@ -23,7 +24,7 @@ Floats = NDArray[np.float32]
 
 # How often rows and items are fitted in turn, at most; how far one of them moves at most, in log
 # odds; and what is near enough.
-_SWEEPS, _LONGEST, _NEAR = 10, 1.5, 1e-4
+SWEEPS, _LONGEST, NEAR = 10, 1.5, 1e-4
 # Log odds beyond this are as good as sure.
 _SURE = 30.0
 # Cells of a tile of classes times items: it stays in the cache.
@@ -49,6 +50,17 @@ class Choices(NamedTuple):
     of_rows: Floats
     of_items: Floats
 
+    @classmethod
+    def of(cls, rows: NDArray[Any], slopes: NDArray[Any]) -> Self:
+        """Return those of nothing but rows and slopes."""
+        # Of the slopes' transpose the rows are what is multiplied.
+        return cls(
+            np.asarray(rows, np.float32),
+            np.asarray(slopes, np.float32, order="F"),
+            np.zeros(len(rows), np.float32),
+            np.zeros(len(slopes), np.float32),
+        )
+
     def tiles(self) -> Iterator[slice]:
         """Cut the classes into tiles, which do not depend on the number of threads."""
         height = max(1, _TILE_CELLS // len(self.slopes))
@@ -65,6 +77,21 @@ class Choices(NamedTuple):
         np.exp(odds, out=odds)
         odds += 1
         return np.reciprocal(odds, out=odds)
+
+    def steps_of_rows(self, tile: slice, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far some rows are to move towards so many items in each."""
+        likely = self.likely(tile)
+        expected = likely.sum(axis=1, dtype=np.float64)
+        return newton_step(
+            lengths[tile] - expected, expected - np.einsum("ci,ci->c", likely, likely)
+        )
+
+    def sums_of_items(self, tile: slice, weights: Floats) -> NDArray[np.float64]:
+        """Return how many people of some rows have each item, and how that varies."""
+        likely = self.likely(tile)
+        people = weights[tile] @ likely
+        np.multiply(likely, likely, out=likely)
+        return np.array([people, people - weights[tile] @ likely], np.float64)
 
     def _facts(self) -> dict[str, object]:
         return {"classes": len(self.rows), "items": len(self.slopes)}
@@ -104,43 +131,53 @@ def fit_choices(
     >>> likely.sum(axis=1).round(2), (5 * likely.sum(axis=0)).round(1)
     (array([1., 2.], dtype=float32), array([9., 3., 3.], dtype=float32))
     """
-    choices = Choices(
-        np.asarray(rows, np.float32),
-        np.asarray(slopes, np.float32, order="F"),  # the transpose's rows are what is multiplied
-        np.zeros(len(rows), np.float32),
-        np.zeros(len(slopes), np.float32),
-    )
+    choices = Choices.of(rows, slopes)
     weights = sizes.astype(np.float32)
-
-    def of_rows(tile: slice) -> NDArray[np.float64]:
-        likely = choices.likely(tile)
-        expected = likely.sum(axis=1, dtype=np.float64)
-        return _step(lengths[tile] - expected, expected - np.einsum("ci,ci->c", likely, likely))
-
-    def of_items(tile: slice) -> NDArray[np.float64]:
-        likely = choices.likely(tile)
-        people = weights[tile] @ likely
-        np.multiply(likely, likely, out=likely)
-        return np.array([people, people - weights[tile] @ likely], np.float64)
-
     tiles = list(choices.tiles())
     with pool(get_num_threads()) as workers, one_thread():
-        for _ in range(_SWEEPS):
-            rows_moved = np.concatenate(list(workers.map(of_rows, tiles)))
+        for _ in range(SWEEPS):
+            steps = workers.map(partial(choices.steps_of_rows, lengths=lengths), tiles)
+            rows_moved = np.concatenate(list(steps))
             choices.of_rows[:] += rows_moved
             sums = np.zeros((2, len(slopes)))
-            for part in workers.map(of_items, tiles):  # all at once, they are tiles times items
+            # All at once, they are tiles times items.
+            for part in workers.map(partial(choices.sums_of_items, weights=weights), tiles):
                 sums += part
             people, vary = sums
-            items_moved = _step(totals - people, vary)
+            items_moved = newton_step(totals - people, vary)
             choices.of_items[:] += items_moved
-            if max(np.abs(rows_moved).max(), np.abs(items_moved).max()) < _NEAR:
+            if max(np.abs(rows_moved).max(), np.abs(items_moved).max()) < NEAR:
                 break
     return choices
 
 
-def _step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Newton's step in log odds towards what is missing."""
+def fit_rows(choices: Choices, lengths: NDArray[np.float64]) -> None:
+    """Move rows alone, from where they are, until they are as long as they shall be.
+
+    Examples
+    --------
+    >>> choices = Choices.of(np.ones((1, 1)), np.zeros((4, 1)))
+    >>> fit_rows(choices, np.array([1.0]))
+    >>> choices.likely(slice(0, 1)).round(2)
+    array([[0.25, 0.25, 0.25, 0.25]], dtype=float32)
+    """
+    with one_thread():
+        for tile in choices.tiles():
+            for _ in range(2 * SWEEPS):
+                moved = choices.steps_of_rows(tile, lengths)
+                choices.of_rows[tile] += moved
+                if np.abs(moved).max() < NEAR:
+                    break
+
+
+def newton_step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Newton's step in log odds towards what is missing.
+
+    Examples
+    --------
+    >>> newton_step(np.array([1.0, 9.0]), np.array([2.0, 2.0]))
+    array([0.5, 1.5])
+    """
     return np.clip(missing / np.maximum(vary, 1e-6), -_LONGEST, _LONGEST)
 
 

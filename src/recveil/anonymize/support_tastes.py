@@ -6,6 +6,7 @@ group rated it. Nothing here looks at fewer people than a group has, but the pla
 form the groups.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class GroupTastes(NamedTuple):
 
     def regressors(self, groups: NDArray[np.int64], activity: Numbers) -> Numbers:
         """Return what `slopes` multiplies, for rows of some groups and numbers of ratings."""
-        spread = (_log(activity) - self.activity_mean) / self.activity_spread
+        spread = (log_activity(activity) - self.activity_mean) / self.activity_spread
         return np.hstack([np.ones((groups.size, 1)), self.places[groups], spread[:, None]])
 
     def drawn(
@@ -112,17 +113,37 @@ def place_people(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
     >>> bool(np.allclose(places[0], places[1])), bool(np.allclose(places[0], places[2]))
     (True, False)
     """
+    chosen = weigh_choices(ratings, ratings.support)
+    rank = min(rank, *chosen.shape)
+    with one_thread():  # a product split over threads rounds differently
+        left, lengths, _ = randomized_svd(chosen, rank, n_iter=6, random_state=seed % 2**32)
+    return np.asarray(left * lengths, np.float32)
+
+
+def weigh_choices(ratings: Ratings, support: NDArray[Any]) -> sparse.csr_array:
+    """Return what people chose as rows of unit length, before popular items count less in them.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Everybody has at least one.
+    support : ndarray of int, shape (n_items,)
+        How many people rated each item, be they these or more.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1], [7, 8], [5, 5])
+    >>> (weigh_choices(ratings, np.array([1, 16])).toarray() ** 2).round(3)
+    array([[0.5  , 0.125]])
+    """
     chosen = ratings.csr.astype(np.float64)
     scale = ratings.scale
     liked = chosen.data >= scale.low + _LIKED_FROM * scale.range
     chosen.data = np.where(liked, 1.0, _OF_RATED)
     lengths = np.sqrt(np.add.reduceat(chosen.data**2, ratings.indptr[:-1]))
     chosen.data /= np.repeat(lengths, ratings.activity)
-    chosen.data *= np.maximum(ratings.support, 1.0)[chosen.indices] ** _POPULARITY
-    rank = min(rank, *chosen.shape)
-    with one_thread():  # a product split over threads rounds differently
-        left, lengths, _ = randomized_svd(chosen, rank, n_iter=6, random_state=seed % 2**32)
-    return np.asarray(left * lengths, np.float32)
+    chosen.data *= np.maximum(support, 1.0)[chosen.indices] ** _POPULARITY
+    return chosen
 
 
 def learn_tastes(
@@ -164,11 +185,11 @@ def learn_tastes(
     apart[apart < 1e-9] = 1.0
     centred = (coordinates - coordinates.mean(axis=0, dtype=np.float64)) / apart
     places = (member @ centred) / sizes[:, None]
-    logs = _log(activity)
+    logs = log_activity(activity)
     mean, spread = float(logs.mean()), float(logs.std()) or 1.0
     tastes = GroupTastes(
         places=places,
-        within=_root(centred - places[labels]),
+        within=root_of_covariance(_covariance(centred - places[labels])),
         activity_mean=mean,
         activity_spread=spread,
         items=items,
@@ -182,14 +203,32 @@ def learn_tastes(
     return tastes._replace(slopes=fit_log_odds(known, counts, sizes))
 
 
-def _log(activity: NDArray[Any]) -> Numbers:
-    """Return logarithms of numbers of ratings; who has none counts as having one."""
+def log_activity(activity: NDArray[Any]) -> Numbers:
+    """Return logarithms of numbers of ratings; who has none counts as having one.
+
+    Examples
+    --------
+    >>> log_activity(np.array([0, 1]))
+    array([0., 0.])
+    """
     return np.log(np.maximum(activity, 1), dtype=np.float64)
 
 
-def _root(apart: Numbers) -> Numbers:
-    """Return the symmetric root of the covariance of rows whose mean is 0."""
-    squares, directions = np.linalg.eigh(apart.T @ apart / len(apart))
+def _covariance(apart: Numbers) -> Numbers:
+    """Return the covariance of rows whose mean is 0."""
+    return np.asarray(apart.T @ apart / len(apart))
+
+
+def root_of_covariance(covariance: Numbers) -> Numbers:
+    """Return the symmetric root of a covariance.
+
+    Examples
+    --------
+    >>> root_of_covariance(np.diag([4.0, 9.0]))
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    squares, directions = np.linalg.eigh(covariance)
     return np.asarray((directions * np.sqrt(np.maximum(squares, 0))) @ directions.T)
 
 
@@ -216,38 +255,64 @@ def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) 
     array([[0.]])
     """
     n_items, n = counts.shape[1], regressors.shape[1]
-    first, second = np.triu_indices(n)
-    # Single precision will do for the curvature: it says how to step, the slope says where to.
-    pairs = (regressors[:, first] * regressors[:, second]).astype(np.float32)
+    pairs = _pairs(regressors)
     raters, sums = np.asarray(counts.sum(axis=0), np.float64), counts.T @ regressors
+    people = float(sizes.sum())
+
+    def expected(weights: Numbers, _: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+        found, upper = _expected(regressors, pairs, sizes, weights)
+        return found, square_of(upper, n)
 
     def fit(start: int) -> Numbers:
         tile = slice(start, start + _TILE_ITEMS)
-        return _fit_tile(regressors, pairs, sizes, raters[tile], sums[tile])
+        return fit_by_newton(raters[tile], sums[tile], people, expected)
 
     with pool(get_num_threads()) as workers, one_thread():
         return np.vstack(list(workers.map(fit, range(0, n_items, _TILE_ITEMS))))
 
 
-def _fit_tile(
-    regressors: Numbers,
-    pairs: NDArray[np.float32],
-    sizes: Numbers,
+def fit_by_newton(
     raters: Numbers,
     sums: Numbers,
+    n_people: float,
+    expected: Callable[[Numbers, NDArray[np.int64]], tuple[Numbers, Numbers]],
 ) -> Numbers:
-    """Fit some items at once by Newton's method, each until it is near enough."""
-    n = regressors.shape[1]
+    """Fit items by Newton's method, each until it is near enough.
+
+    Parameters
+    ----------
+    raters : ndarray of float64, shape (n_items,)
+        How many people rated each item.
+    sums : ndarray of float64, shape (n_items, n)
+        What the regressors of these people add up to.
+    n_people : float
+    expected : callable
+        Takes the weights of some items, and which these are. Returns what the regressors of the
+        raters add up to whom these weights expect, and how that moves with each of them.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, n)
+
+    Examples
+    --------
+    >>> def expected(weights, items):  # of forty people, whatever their tastes
+    ...     likely = 1 / (1 + np.exp(-weights))
+    ...     return 40 * likely, 40 * (likely * (1 - likely))[:, :, None]
+    >>> fit_by_newton(np.array([10.0]), np.array([[10.0]]), 40.0, expected).round(3)
+    array([[-1.099]])
+    """
+    n = sums.shape[1]
     start = np.zeros(sums.shape)
-    start[:, 0] = np.log((raters + 0.5) / (sizes.sum() - raters + 0.5))
+    start[:, 0] = np.log((raters + 0.5) / (n_people - raters + 0.5))
     # The first weight is nearly free: an item is as popular as it is.
     pull = np.full(n, _PULL)
     pull[0] = 1e-3
     weights = start.copy()
     left = np.arange(raters.size)
     for _ in range(_STEPS):
-        expected, curved = _expected(regressors, pairs, sizes, weights[left])
-        slope = sums[left] - expected - pull * (weights[left] - start[left])
+        found, curved = expected(weights[left], left)
+        slope = sums[left] - found - pull * (weights[left] - start[left])
         curved[:, np.arange(n), np.arange(n)] += pull
         step = np.linalg.solve(curved, slope[:, :, None])[:, :, 0]
         length = np.linalg.norm(step, axis=1, keepdims=True)
@@ -258,15 +323,65 @@ def _fit_tile(
     return weights
 
 
+def expected_raters(regressors: Numbers, sizes: Numbers, weights: Numbers) -> Numbers:
+    """Return what raters whom some weights expect add up to, and the upper half of how that moves.
+
+    Parameters
+    ----------
+    regressors : ndarray of float64, shape (n_groups, n)
+    sizes : ndarray of float64, shape (n_groups,)
+    weights : ndarray of float64, shape (n_items, n)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, n + n * (n + 1) / 2)
+
+    Examples
+    --------
+    >>> expected_raters(np.ones((2, 1)), np.array([20.0, 20.0]), np.zeros((1, 1)))
+    array([[20., 10.]])
+    """
+    pairs = _pairs(regressors)
+    tiles = range(0, len(weights), _TILE_ITEMS)
+    with one_thread():
+        found = [
+            np.hstack(_expected(regressors, pairs, sizes, weights[at : at + _TILE_ITEMS]))
+            for at in tiles
+        ]
+    return np.vstack(found)
+
+
+def _pairs(regressors: Numbers) -> NDArray[np.float32]:
+    """Return the products of all pairs of regressors."""
+    first, second = np.triu_indices(regressors.shape[1])
+    # Single precision will do for the curvature: it says how to step, the slope says where to.
+    return (regressors[:, first] * regressors[:, second]).astype(np.float32)
+
+
+def square_of(upper: Numbers, n: int) -> Numbers:
+    """Return symmetric matrices by their upper halves.
+
+    Examples
+    --------
+    >>> square_of(np.array([[1.0, 2.0, 3.0]]), 2)
+    array([[[1., 2.],
+            [2., 3.]]])
+    """
+    first, second = np.triu_indices(n)
+    whole = np.empty((len(upper), n, n))
+    whole[:, first, second] = whole[:, second, first] = upper
+    return whole
+
+
 def _expected(
     regressors: Numbers, pairs: NDArray[np.float32], sizes: Numbers, weights: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return what the raters that some weights expect add up to, and how that moves with them.
+    """Return the sums of `fit_by_newton`, and the upper half of how they move.
 
     Returns
     -------
     sums : ndarray of float64, shape (n_items, n)
-    curved : ndarray of float64, shape (n_items, n, n)
+    upper : ndarray of float64, shape (n_items, n * (n + 1) / 2)
     """
     n_items, n = weights.shape
     sums, upper = np.zeros((n_items, n)), np.zeros((n_items, pairs.shape[1]))
@@ -282,7 +397,4 @@ def _expected(
         np.subtract(1, likely, out=likely)
         people *= likely
         upper += people.astype(np.float32).T @ pairs[some]
-    first, second = np.triu_indices(n)
-    curved = np.empty((n_items, n, n))
-    curved[:, first, second] = curved[:, second, first] = upper
-    return sums, curved
+    return sums, upper

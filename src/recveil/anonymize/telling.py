@@ -1,6 +1,9 @@
 """Telling: what the owner of a release is told of it when it is made."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from recveil.ratings import Ratings
 from recveil.ratings.likes import in_likes
@@ -241,18 +244,32 @@ def tell_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
         behind = np.repeat(block.sizes, np.diff(block.indptr))
         # Hidden items stand in another order, and not all of them need to be published.
         people += np.bincount(at[block.indices], weights=behind, minlength=ratings.n_items)
-    off = np.abs(people - ratings.support)[ratings.support > 0]
+    return told_of_sparse(release, people, ratings.support)
+
+
+def told_of_sparse(release: Sides, people: NDArray[Any], support: NDArray[Any]) -> list[str]:
+    """Say it without a look at the ratings.
+
+    Parameters
+    ----------
+    release : Sides
+    people : ndarray, shape (n_items,)
+        How many people the release says rated each item.
+    support : ndarray of int, shape (n_items,)
+        How many did.
+    """
+    off = np.abs(people - support)[support > 0]
     k = release.published.claim.k
-    left_out = (ratings.support > 0) & (ratings.support < k)
-    share = ratings.support[left_out].sum() / ratings.support.sum()
-    settings = release.published.settings
+    left_out = (support > 0) & (support < k)
+    share = support[left_out].sum() / support.sum()
+    settings, is_unary = release.published.settings, release.published.scale.unary
     drawn = "No rating is published: items were drawn, and labels are predictions."
-    if ratings.is_unary:
+    if is_unary:
         drawn = "Nobody's likes are published: the items of a row were drawn."
     return [
         f"{drawn} The rows count each item {off.mean():.1f} people too often or too rarely "
         f"on average, and {off.max():.0f} at most.",
-        *(in_likes(each, ratings.is_unary) for each in _left_out(int(left_out.sum()), share, k)),
+        *(in_likes(each, is_unary) for each in _left_out(int(left_out.sum()), share, k)),
         *method_of(settings).undone_by(settings),
     ]
 
