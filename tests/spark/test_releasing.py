@@ -114,7 +114,6 @@ def test_likes_are_drawn_too(frame, tmp_path):
     ("options", "said"),
     [
         ({"k": 5, "method": "words"}, "method 'words': not by Spark yet"),
-        ({"k": 5, "method": "sparse"}, "method 'sparse': not by Spark yet"),
         ({"epsilon": 3.0, "file_format": "csv"}, "file format 'csv': not by Spark"),
         ({"epsilon": 3.0, "hide_items": True}, "hide_items"),
         ({"epsilon": 3.0, "time": "when"}, "--time: not for a table that Spark reads"),

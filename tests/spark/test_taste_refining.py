@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from people_here import PeopleHere
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
@@ -10,24 +11,6 @@ from recveil.spark.taste_factors import LEAST_PULL, OWN_PULL, RatedItems, TasteF
 from recveil.spark.taste_refining import _bends, _slopes, refine_factors
 
 RATINGS = make_ratings(120, 30, 1500, seed=2, scale=RatingScale(1, 5, 1))
-
-
-def some_of(ratings, first, last):
-    own = slice(ratings.indptr[first], ratings.indptr[last])
-    indptr = ratings.indptr[first : last + 1] - ratings.indptr[first]
-    cells = ratings.indices[own], ratings.values[own]
-    return Ratings(ratings.users[first:last], ratings.items, indptr, *cells, None, ratings.scale)
-
-
-class AllHere:
-    """People of one process, in two tasks."""
-
-    def __init__(self, ratings):
-        self.scale, self.n_items = ratings.scale, ratings.n_items
-        self.halves = [some_of(ratings, 0, 50), some_of(ratings, 50, 120)]
-
-    def add_up(self, sums, *known):
-        return sum(sums(half, *known) for half in self.halves)
 
 
 @pytest.fixture
@@ -55,7 +38,7 @@ def told(known, items):
 
 
 def test_each_move_lowers_errors_and_pulls(known, items, monkeypatch):
-    people, values = AllHere(RATINGS), [told(known, items)]
+    people, values = PeopleHere(RATINGS), [told(known, items)]
     monkeypatch.setattr(taste_refining, "REFINED", 1)
     for _ in range(30):
         known = refine_factors(people, items, known)
@@ -88,7 +71,7 @@ def test_the_scale_changes_nothing(known, items):
     )
     same = TasteFactors.of((known.offset - 1) * 25, known.factors[:, :-1], wide)
     of_wide = items._replace(offset=(items.offset - 1) * 25, mean=(items.mean - 1) * 25)
-    here = refine_factors(AllHere(RATINGS), items, known)
-    there = refine_factors(AllHere(ratings), of_wide, same)
+    here = refine_factors(PeopleHere(RATINGS), items, known)
+    there = refine_factors(PeopleHere(ratings), of_wide, same)
     assert np.allclose(there.factors, here.factors * 25, atol=1e-2)
     assert np.allclose(there.offset, (here.offset - 1) * 25, atol=1e-2)

@@ -104,7 +104,7 @@ class CoRatedMaking:
             secret,
         )
         used = partial(_used, lake)
-        by = GroupsByExecutors(people, numbered, lambda: groups, rows, used)
+        by = GroupsByExecutors(people, numbered, lambda: groups, rows, used=used)
         private = Private(np.empty(0), Groups.of_nobody(), self._seed)
 
         def told() -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.anonymize.base import rounded
@@ -11,16 +12,20 @@ from recveil.anonymize.corated_rows import CoRatedRows, Protect
 from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
 from recveil.brief import brief
 from recveil.ratings import Ratings
+from recveil.release.as_given import GivenCounts
 from recveil.release.groups import Groups
 from recveil.release.records import Records
 from recveil.release.sides import Published
-from recveil.spark.spread_people import SpreadPeople, Whole
+from recveil.spark.spread_groups import refuse_small
+from recveil.spark.spread_people import SpreadPeople, Whole, ratings_of
 from recveil.spark.taste_factors import TasteFactors
 
 # Where a scale has no steps, ratings are added up in whole steps of so small a part of it.
 _STEPS = 1 << 20
-# Labels that are dealt anew are so by a stream of its own.
-_DEALT = 31
+# Labels that are dealt anew are so by a stream of its own, and so is in which order the people of a
+# group stand.
+_DEALT, _MEMBERS = 31, 21
+_IN_ORDER = [("key", "ascending"), ("number", "ascending")]
 
 
 class GroupRows(Protocol):
@@ -42,12 +47,43 @@ class GroupRows(Protocol):
     def are_shared(self) -> bool:
         """Whether a group has one row, and not each of its people their own."""
 
-    @property
-    def show_ratings(self) -> bool:
-        """Whether labels may be ratings as they were given, which are counted then."""
-
-    def of(self, ratings: Ratings, groups: Groups, part: int) -> Iterator[Records]:
+    def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> "PartRows":
         """Make the rows of the groups of a part, of whom nobody is in another one."""
+
+
+class PartRows(NamedTuple):
+    """The rows of a part, in published order.
+
+    Attributes
+    ----------
+    blocks : iterator of Records
+    given : list of int
+        The numbers of `GivenCounts`, of rows whose labels may be ratings as they were given.
+    """
+
+    blocks: Iterator[Records]
+    given: list[int]
+
+
+def in_published_order(
+    table: pa.Table, part: int, secret: tuple[int, ...]
+) -> tuple[pa.Table, Groups]:
+    """Put the people of a part in published order; return them, and their groups."""
+    table = table.sort_by(_IN_ORDER)
+    luck = np.random.default_rng([*secret, _MEMBERS, part]).random(table.num_rows)
+    table = table.take(np.lexsort((luck, table["key"].to_numpy())))
+    keys = table["key"].to_numpy()
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1, [keys.size]])
+    return table, Groups(np.arange(keys.size), starts.astype(np.int64))
+
+
+def _people_of(
+    table: pa.Table, part: int, secret: tuple[int, ...], published: Published, k: int
+) -> tuple[Ratings, Groups]:
+    """Return the ratings of the people of a part, and the groups that they are in."""
+    table, groups = in_published_order(table, part, secret)
+    refuse_small(groups.sizes, k)
+    return ratings_of(table, published.scale, published.items.size), groups
 
 
 @brief
@@ -77,22 +113,25 @@ class SharedRows(NamedTuple):
         """They are."""
         return True
 
-    @property
-    def show_ratings(self) -> bool:
-        """Simple ones may: of an item that one person alone rated, the mean is their rating."""
-        return self.homogenize == "simple"
+    def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
+        """Make the rows of the groups of a part, of whom nobody is in another one.
 
-    def of(self, ratings: Ratings, groups: Groups, part: int) -> Iterator[Records]:
-        """Make the rows of the groups of a part, of whom nobody is in another one."""
-        del part  # nothing is drawn
+        Labels of simple ones may be ratings as they were given, which are counted: of an item that
+        one person alone rated, the mean is their rating.
+        """
+        ratings, groups = _people_of(table, part, secret, self.published, self.k)
         if self.known is None:
-            blocks = homogenize_simple(ratings, groups)
-        else:
-            padding = self.known.padding(self.known.of_people(ratings), ratings.scale)
-            all_items = np.arange(ratings.n_items, dtype=np.int32)
-            blocks = homogenize_padded(ratings, padding, groups, rated=all_items)
+            held = list(self._rounded(homogenize_simple(ratings, groups)))
+            given = GivenCounts.of(ratings, groups, held, self.step)
+            return PartRows(iter(held), given.numbers.tolist())
+        padding = self.known.padding(self.known.of_people(ratings), ratings.scale)
+        all_items = np.arange(ratings.n_items, dtype=np.int32)
+        padded = homogenize_padded(ratings, padding, groups, rated=all_items)
+        return PartRows(self._rounded(padded), [])
+
+    def _rounded(self, blocks: Iterator[Records]) -> Iterator[Records]:
         for block in blocks:
-            labels = rounded(block.values, ratings.scale, self.step)
+            labels = rounded(block.values, self.published.scale, self.step)
             yield Records(block.sizes, block.indptr, block.indices, labels)
 
     def _facts(self) -> dict[str, object]:
@@ -130,13 +169,12 @@ class FilledRows(NamedTuple):
         """Not even where they are equal: k-coRating gives each person a record."""
         return False
 
-    @property
-    def show_ratings(self) -> bool:
-        """They may, but it is said of all of them, and none is counted."""
-        return False
+    def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
+        """Make the rows of the groups of a part, of whom nobody is in another one.
 
-    def of(self, ratings: Ratings, groups: Groups, part: int) -> Iterator[Records]:
-        """Make the rows of the groups of a part, of whom nobody is in another one."""
+        That labels are ratings as they were given is said of all of them, and none is counted.
+        """
+        ratings, groups = _people_of(table, part, secret, self.published, self.k)
         rng = np.random.default_rng([*self.secret, _DEALT, part])
         rows = CoRatedRows.of(
             ratings,
@@ -146,11 +184,49 @@ class FilledRows(NamedTuple):
             protect=self.protect,
             seed=int(rng.integers(2**62)),
         )
-        for first, last in rows.blocks():
-            yield rows.rows(first, last)
+        return PartRows((rows.rows(first, last) for first, last in rows.blocks()), [])
 
     def _facts(self) -> dict[str, object]:
         return {"": "filled", "k": self.k}
+
+
+@brief
+class ClassRows(NamedTuple):
+    """One row for each class, drawn from the tastes of its crowd; see `crowd_rows`.
+
+    Attributes
+    ----------
+    published : Published
+        Without what only the driver calls.
+    step : float or None
+        That of the labels.
+    k : int
+    """
+
+    published: Published
+    step: float | None
+    k: int
+
+    @property
+    def are_shared(self) -> bool:
+        """They are."""
+        return True
+
+    def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
+        """Put the rows of the classes of a part in published order."""
+        del part, secret  # nothing more is drawn
+        table = table.sort_by("key").combine_chunks()
+        sizes = table["people"].to_numpy()
+        refuse_small(sizes, self.k)
+        items, labels = (table[name].combine_chunks() for name in ("items", "labels"))
+        starts = items.offsets.to_numpy().astype(np.int64)
+        block = Records(
+            sizes, starts - starts[0], items.flatten().to_numpy(), labels.flatten().to_numpy()
+        )
+        return PartRows(iter([block]), [])
+
+    def _facts(self) -> dict[str, object]:
+        return {"": "drawn", "k": self.k}
 
 
 @brief

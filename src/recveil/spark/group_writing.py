@@ -23,17 +23,16 @@ from recveil.publish.folder import Written
 from recveil.publish.tables import evenly, rating_writer, tables
 from recveil.release.as_given import AsGiven, GivenCounts
 from recveil.release.class_list import class_list
-from recveil.release.groups import Groups
 from recveil.release.manifest import CLASSES, FileEntry, part_name
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Published, Sides
 from recveil.release.who_is_who import PARTS
-from recveil.spark.group_rows import GroupRows
+from recveil.spark.group_rows import GroupRows, in_published_order
 from recveil.spark.part_writing import UNFINISHED, put_into, remove_unfinished
 from recveil.spark.people_numbers import NumberedPeople, partition_number
 from recveil.spark.rechecking import check_by_executors
-from recveil.spark.spread_groups import SpreadGroups, of_table, refuse_small
-from recveil.spark.spread_people import SpreadPeople, ratings_of
+from recveil.spark.spread_groups import SpreadGroups, of_table
+from recveil.spark.spread_people import SpreadPeople
 from recveil.verify import Verification
 
 if TYPE_CHECKING:
@@ -45,9 +44,6 @@ _WRITTEN = (
     "given array<long>, digest binary, people long"
 )
 _TOLD = ("part", "records", "labels", "seen", "sha256", "bytes", "given")
-_IN_ORDER = [("key", "ascending"), ("number", "ascending")]
-# In which order the people of a group stand is drawn, by a stream of its own.
-_MEMBERS = 21
 
 
 class GroupsByExecutors:
@@ -61,6 +57,9 @@ class GroupsByExecutors:
     groups : callable
         Gathers their groups, once it is certain that they will be written.
     rows : GroupRows
+    rows_of : callable, optional
+        Returns what rows are made of, a frame with the column `part`, once groups are known; if not
+        given, these are the rows of people.
     used : callable, optional
         Takes the number of labels, and returns the settings that the owner is to have.
     """
@@ -71,12 +70,14 @@ class GroupsByExecutors:
         numbered: NumberedPeople,
         groups: Callable[[], SpreadGroups],
         rows: GroupRows,
+        rows_of: Callable[[], "DataFrame"] | None = None,
         used: Callable[[int], dict[str, Any]] | None = None,
     ) -> None:
         self._people = people
         self._numbered = numbered
         self._gather = groups
         self._rows = rows
+        self._rows_of = rows_of or self._rows_of_people
         self._groups: SpreadGroups | None = None
         self._used = used
         self.given: AsGiven | None = None
@@ -105,22 +106,20 @@ class GroupsByExecutors:
             _write_part,
             rows=rows,
             in_groups=in_groups,
-            scale=self._people.scale,
             parts=groups.parts,
             firsts=self._firsts(in_groups=in_groups),
             secret=groups.secret,
             keys=item_keys(rows.published.items),
             folder=str(folder),
         )
-        joined = self._numbered.frame.join(groups.frame, "number")
-        found = self._people.keep(joined.groupBy("part").applyInArrow(work, _WRITTEN))
+        found = self._people.keep(self._rows_of().groupBy("part").applyInArrow(work, _WRITTEN))
         told = found.where("digest is null").select(*_TOLD).toArrow().to_pylist()
         told.sort(key=lambda row: row["part"])
         self._refuse_missing(told, in_groups=in_groups)
         counts = _write_classes(found.where("digest is not null"), folder)
         remove_unfinished(folder)
         self.n_labels = sum(row["labels"] for row in told)
-        if rows.show_ratings:
+        if told[0]["given"]:
             numbers = np.sum([row["given"] for row in told], axis=0)
             self.given = GivenCounts(numbers, (rows.step or 0.0) / 2).shares()
         seen = _all_seen(told, rows.published.items.size)
@@ -136,6 +135,9 @@ class GroupsByExecutors:
             },
             items=rows.published.items[seen].tolist(),
         )
+
+    def _rows_of_people(self) -> "DataFrame":
+        return self._numbered.frame.join(self.groups.frame, "number")
 
     def _firsts(self, *, in_groups: bool) -> NDArray[np.int64]:
         """Return how many records stand before each part."""
@@ -190,21 +192,10 @@ def _no_blocks() -> Iterator[Records]:
     raise RecveilError("these rows are made by executors; read the folder with Release.read")
 
 
-def _grouped(table: pa.Table, part: int, secret: tuple[int, ...]) -> tuple[pa.Table, Groups]:
-    """Put the people of a part in published order; return them, and their groups."""
-    table = table.sort_by(_IN_ORDER)
-    luck = np.random.default_rng([*secret, _MEMBERS, part]).random(table.num_rows)
-    table = table.take(np.lexsort((luck, table["key"].to_numpy())))
-    keys = table["key"].to_numpy()
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1, [keys.size]])
-    return table, Groups(np.arange(keys.size), starts.astype(np.int64))
-
-
 def _write_part(
     table: pa.Table,
     rows: GroupRows,
     in_groups: bool,
-    scale: Any,
     parts: NDArray[np.int64],
     firsts: NDArray[np.int64],
     secret: tuple[int, ...],
@@ -213,18 +204,11 @@ def _write_part(
 ) -> pa.Table:
     """Write one part, and tell what stands there, and the class of each group."""
     part = int(np.searchsorted(parts, table["part"][0].as_py()))
-    table, groups = _grouped(table, part, secret)
-    refuse_small(groups.sizes, rows.k)
-    ratings = ratings_of(table, scale, rows.published.items.size)
-    seen = np.zeros(ratings.n_items, bool)
+    blocks, given = rows.of(table, part, secret)
+    seen = np.zeros(rows.published.items.size, bool)
     classes: Counter[bytes] = Counter()
     counts = {"records": 0, "labels": 0}
-    about, blocks = rows.published.claim.about, rows.of(ratings, groups, part)
-    given: list[int] = []
-    if rows.show_ratings:
-        held = list(blocks)
-        given = GivenCounts.of(ratings, groups, held, rows.step).numbers.tolist()
-        blocks = iter(held)
+    about = rows.published.claim.about
 
     def noted() -> Iterator[Records]:
         for block in blocks:
@@ -320,7 +304,7 @@ def _write_who(
 ) -> pa.Table:
     """Write who is behind the records of a part, of which each group may have one."""
     part = int(np.searchsorted(parts, table["part"][0].as_py()))
-    table, groups = _grouped(table, part, secret)
+    table, groups = in_published_order(table, part, secret)
     first = int(firsts[part])
     n_records = groups.sizes.size if in_one else groups.members.size
     names = np.array(published.pseudonyms(first, first + n_records), dtype=object)

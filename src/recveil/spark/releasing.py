@@ -22,6 +22,7 @@ from recveil.release.method import Method
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import all_methods
 from recveil.release.sides import FileFormat, Layout, Sides
+from recveil.release.sparse_words import SPARSE
 from recveil.release.synthetic_words import SYNTHETIC
 from recveil.spark.corated_making import CoRatedMaking
 from recveil.spark.drawn_making import DrawnMaking
@@ -29,6 +30,7 @@ from recveil.spark.group_making import GroupMaking
 from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
 from recveil.spark.making import Making
 from recveil.spark.spark_session import errors_told, spark_session
+from recveil.spark.sparse_making import SparseMaking
 from recveil.spark.spread_people import SpreadPeople
 from recveil.verify import Verification
 
@@ -112,8 +114,8 @@ def anonymize(
         session is taken.
     **options
         Those of the method (epsilon, delta, people, catalogue, rating_grid; with k, homogenize and
-        round_labels, or round_fills and protect), and user, item, rating, likes and scale; for a
-        file that is read here, all those of reading.
+        round_labels, or round_fills and protect, or crowd), and user, item, rating, likes and
+        scale; for a file that is read here, all those of reading.
 
     Returns
     -------
@@ -182,6 +184,7 @@ _MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] 
     SYNTHETIC.name: DrawnMaking,
     PREDICTIVE.name: GroupMaking,
     K_CORATING.name: CoRatedMaking,
+    SPARSE.name: SparseMaking,
 }
 
 

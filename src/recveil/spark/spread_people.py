@@ -93,17 +93,22 @@ class SpreadPeople:
         two by two, in executors, until one of each is left. Whole numbers: the result is that of
         one machine, to the last bit.
         """
-        spark = self.frame.sparkSession
-        tasks = min(
-            self.frame.rdd.getNumPartitions(), _TASKS_A_CORE * spark.sparkContext.defaultParallelism
-        )
         work = partial(_sums_of, scale=self.scale, n_items=self.n_items, sums=sums, known=known)
-        people = self.frame.select("items", "ratings").coalesce(tasks)
-        pieces = people.mapInArrow(work, _PIECES).rdd.map(_by_place).reduceByKey(_added, tasks)
-        return _put_together(pieces.collect())
+        return added_up(self.frame.select("items", "ratings"), work)
 
     def __repr__(self) -> str:
         return f"SpreadPeople({self.n_people:,} people, {self.n_items:,} items)"
+
+
+def added_up(
+    frame: "DataFrame", work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+) -> Whole:
+    """Return what tasks yield of the rows of a frame, one array `in_pieces` each, added up."""
+    cores = frame.sparkSession.sparkContext.defaultParallelism
+    tasks = min(frame.rdd.getNumPartitions(), _TASKS_A_CORE * cores)
+    pieces = frame.coalesce(tasks).mapInArrow(work, _PIECES)
+    found = pieces.rdd.map(_by_place).reduceByKey(_added, tasks)
+    return _put_together(found.collect())
 
 
 def spread_people(lake: Lake, asked: AskedItems) -> SpreadPeople:
@@ -255,14 +260,14 @@ def _sums_of(
         else:
             total += found
     if total is not None:
-        yield from _in_pieces(total)
+        yield from in_pieces(total)
 
 
 # A piece of a sum: where it begins, and its numbers.
 _Piece = tuple[str, bytes]
 
 
-def _in_pieces(total: Whole) -> Iterator[pa.RecordBatch]:
+def in_pieces(total: Whole) -> Iterator[pa.RecordBatch]:
     """Cut a sum up, as a large one would fill the memory of Java; what is 0 is left out."""
     shape, numbers = json.dumps(total.shape), total.reshape(-1)
     for first in range(0, max(numbers.size, 1), _NUMBERS_OF_A_PIECE):

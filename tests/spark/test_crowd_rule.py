@@ -1,0 +1,121 @@
+"""Given the same crowds, what rows are drawn by is what the local engine learns."""
+
+import numpy as np
+import pytest
+from crowds_here import SECRET, CrowdsHere
+from people_here import PeopleHere
+
+from recveil.anonymize.support_drawing import fit_choices
+from recveil.anonymize.support_tastes import learn_tastes
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.spark.chosen_tastes import learn_chosen
+from recveil.spark.crowd_rule import learn_rule
+from recveil.spark.taste_factors import TasteFactors
+
+STARS = RatingScale(1, 5, 1)
+RATINGS = make_ratings(260, 50, 5_000, seed=3, scale=STARS)
+KEPT = np.arange(50, dtype=np.int32), np.empty(0, np.int32)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return learn_chosen(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def known():
+    rng = np.random.default_rng(0)
+    offset = rng.uniform(2, 4, 50).astype(np.float32)
+    return TasteFactors.of(offset, rng.normal(size=(50, 4)), STARS)
+
+
+@pytest.fixture(scope="module")
+def crowds(chosen, known):
+    return CrowdsHere(RATINGS, chosen, known, KEPT)
+
+
+@pytest.fixture(scope="module")
+def rule(crowds, chosen, known):
+    return learn_rule(PeopleHere(RATINGS), crowds, chosen, known, KEPT[0], SECRET)
+
+
+@pytest.fixture(scope="module")
+def crowd_of(crowds):
+    """The crowd of each person, those of the second bin after those of the first."""
+    labels, before = np.empty(RATINGS.n_users, np.int64), 0
+    for found, members in zip(crowds.bins, crowds.members, strict=True):
+        crowd_of_key = dict(zip(found.keys.tolist(), found.crowd_of.tolist(), strict=True))
+        own = [before + crowd_of_key[key] for key in members["key"].to_pylist()]
+        labels[members["number"].to_numpy()] = own
+        before += found.sizes.size
+    return labels
+
+
+def test_tastes_are_those_that_the_local_engine_learns(rule, crowds, chosen, crowd_of):
+    places = chosen.of_people(RATINGS)
+    here = learn_tastes(RATINGS, places, crowd_of, KEPT[0], RATINGS.activity)
+    there = np.vstack([rule.tastes_of(found).places for found in crowds.bins])
+    assert np.allclose(there, here.places, atol=1e-4)
+    assert np.allclose(rule.tastes.within, here.within, atol=1e-4)
+    assert np.isclose(rule.tastes.activity_mean, here.activity_mean, atol=1e-4)
+    assert np.isclose(rule.tastes.activity_spread, here.activity_spread, atol=1e-4)
+    assert np.allclose(rule.tastes.slopes, here.slopes, atol=1e-3)
+
+
+def test_choices_are_those_that_the_local_engine_fits(rule, crowds):
+    found = [rule.choices(each) for each in crowds.bins]
+    sizes = np.concatenate([each.class_sizes for each in crowds.bins])
+    lengths = np.concatenate([each.lengths[:, 0] for each in crowds.bins])
+    here = fit_choices(
+        np.vstack([each.rows for each in found]),
+        rule.tastes.slopes,
+        lengths,
+        RATINGS.support.astype(float),
+        sizes.astype(float),
+    ).likely(slice(None))
+    there = np.vstack([each.likely(slice(None)) for each in found])
+    assert np.allclose(there, here, atol=2e-3)
+    assert np.allclose(there.sum(axis=1), lengths, atol=0.01)
+    assert np.allclose(sizes @ there, RATINGS.support, atol=0.05)
+    assert np.array_equal(rule.choices(crowds.bins[0]).rows, found[0].rows)
+
+
+def test_labels_are_as_far_apart_as_people(rule, crowds, known, crowd_of):
+    """By the means of what `Padding` predicts, as the local engine has them."""
+    factors = known.of_people(RATINGS).astype(float)
+    placed = known.padding(factors.astype(np.float32), STARS).coordinates().astype(float)
+    sizes = np.bincount(crowd_of)
+    sums = np.array([np.bincount(crowd_of, weights=one) for one in placed.T])
+    apart = min(2.0, np.sqrt((placed**2).sum() / (sums**2 / sizes).sum()))
+    means = np.array([np.bincount(crowd_of, weights=one) for one in factors.T]).T / sizes[:, None]
+    middle = factors.mean(axis=0)
+    there = np.vstack([rule.labels(each, 50).of_crowds for each in crowds.bins])
+    assert np.allclose(there, middle + apart * (means - middle), atol=1e-3)
+    assert np.array_equal(rule.labels(crowds.bins[0], 50).of_items, known.factors)
+
+
+def test_tasks_change_no_bit(rule, crowds, chosen, known):
+    class Turned:
+        def add_up(self, sums, *known):
+            return sum(sums(found, *known) for found in crowds.bins[::-1])
+
+    people = PeopleHere(RATINGS, cut=200)
+    again = learn_rule(people, Turned(), chosen, known, KEPT[0], SECRET)
+    assert np.array_equal(again.of_items, rule.of_items)
+    assert np.array_equal(again.tastes.slopes, rule.tastes.slopes)
+    assert np.array_equal(again.tastes.within, rule.tastes.within)
+    assert np.array_equal(again.stretched, rule.stretched)
+
+
+def test_people_who_all_chose_the_same_are_no_error():
+    users, items = np.divmod(np.arange(360), 6)
+    equal = Ratings.from_columns(users, items, 1.0 + (users + items) % 5, scale=STARS)
+    kept = np.arange(6, dtype=np.int32), np.empty(0, np.int32)
+    people = PeopleHere(equal)
+    found = learn_chosen(people, equal.support, np.random.default_rng(0))
+    bins = CrowdsHere(equal, found, None, kept, cuts=(0,))
+    rule = learn_rule(people, bins, found, None, kept[0], SECRET)
+    assert np.isfinite(rule.tastes.slopes).all()
+    assert rule.choices(bins.bins[0]).likely(slice(None)).min() > 0.9
+    assert rule.labels(bins.bins[0], 6).offset.tolist() == [1] * 6

@@ -1,0 +1,82 @@
+"""Whoever comes into a bin, crowds have twenty people, and classes k; nobody is told of alone."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from crowds_here import SECRET, CrowdsHere, bin_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from people_here import PeopleHere
+
+from recveil.anonymize.rare_items import activity_on
+from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
+from recveil.spark.chosen_tastes import learn_chosen
+from recveil.spark.spread_crowds import Crowds, _gathered
+
+STARS = RatingScale(1, 5, 1)
+RATINGS = make_ratings(260, 50, 4_000, seed=3, scale=STARS)
+KEPT = np.arange(45, dtype=np.int32), np.arange(45, 50, dtype=np.int32)
+CHOSEN = learn_chosen(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
+
+
+def gathered(first, last, k=5, least=20, number=3, secret=SECRET):
+    table = bin_of(RATINGS, number, first, last)
+    return _gathered(table, STARS, CHOSEN, None, KEPT, k, least, secret, 4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(60, 260), k=st.integers(2, 60), crowd=st.integers(20, 60))
+def test_every_class_has_k_and_every_crowd_twenty(n, k, crowd):
+    found = gathered(0, n, k, max(k, crowd))
+    members, crowds = found.slice(0, n), Crowds.unpacked(found["crowds"][n].as_py())
+    assert members["crowds"].null_count == n
+    keys, sizes = np.unique(members["key"].to_numpy(), return_counts=True)
+    assert sizes.min() >= k
+    assert crowds.sizes.min() >= max(k, crowd)
+    assert crowds.sizes.sum() == crowds.class_sizes.sum() == n
+    order = np.argsort(crowds.keys)
+    assert np.array_equal(crowds.keys[order], keys)
+    assert np.array_equal(crowds.class_sizes[order], sizes)
+    assert sorted(members["number"].to_pylist()) == list(range(n))
+    parts = members["part"].to_numpy()
+    assert (np.diff(parts[np.argsort(members["key"].to_numpy())]) >= 0).all()
+
+
+def test_what_is_told_of_crowds_adds_up():
+    crowds = Crowds.unpacked(gathered(0, 260)["crowds"][-1].as_py())
+    counts = crowds.counted(45).toarray()
+    assert np.array_equal(counts.sum(axis=0), RATINGS.support[:45])
+    places = CHOSEN.of_people(RATINGS)
+    assert np.allclose(crowds.sizes @ crowds.places, places.sum(axis=0), atol=1e-3)
+    activity = activity_on(RATINGS, KEPT)
+    assert np.allclose(crowds.class_sizes @ crowds.lengths, activity.sum(axis=0))
+    logs = np.log(np.maximum(activity[:, 0], 1)).sum()
+    assert np.isclose(crowds.sizes @ np.log(crowds.usual), logs)
+    assert crowds.factors.shape == (crowds.sizes.size, 0)
+
+
+def test_the_order_of_rows_changes_nothing_and_the_secret_does():
+    table = bin_of(RATINGS, 3, 0, 120)
+    turned = table.take(pa.array(np.arange(120)[::-1]))
+    one, again, other = (
+        _gathered(each, STARS, CHOSEN, None, KEPT, 5, 20, secret, 4)
+        for each, secret in ((table, SECRET), (turned, SECRET), (table, (1, 3)))
+    )
+    assert one.slice(0, 120).equals(again.slice(0, 120))
+    told = [Crowds.unpacked(each["crowds"][-1].as_py()) for each in (one, again)]
+    for here, there in zip(*told, strict=True):
+        assert np.array_equal(here, there)
+    assert not one["key"].equals(other["key"])
+
+
+def test_sums_are_those_of_all_bins():
+    bins = CrowdsHere(RATINGS, CHOSEN, None, KEPT, cuts=(0, 80, 170))
+    assert bins.add_up(lambda crowds: crowds.sizes.sum()) == 260
+    assert [int(crowds.number) for crowds in bins.bins] == [0, 1, 2]
+
+
+def test_too_few_people_for_a_crowd_are_an_error():
+    with pytest.raises(RecveilError, match="19 people came into one crowd, of at least 20"):
+        gathered(0, 19)
