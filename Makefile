@@ -71,7 +71,8 @@ test-lowest: $(READY)  ## Tests with the oldest versions that pyproject.toml all
 	$(PYTHON) -m venv --clear .venv-lowest
 	$(BIN)/python .ci/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/lowest.txt --editable ".[dev]"
-	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/compiled .venv-lowest/bin/pytest $(or $(TESTS),tests)
+	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/compiled \
+		.venv-lowest/bin/pytest -n 2 --dist worksteal $(or $(TESTS),tests)
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16

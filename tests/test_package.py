@@ -31,12 +31,16 @@ def third_party(file: Path) -> set[str]:
     return found - sys.stdlib_module_names - {"recveil"}
 
 
-def declared() -> set[str]:
+def required() -> set[str]:
+    """Return the packages that a user's install asks for, with all extras that are for users."""
     extras = PROJECT["optional-dependencies"]
     entries = PROJECT["dependencies"] + extras["databases"] + extras["excel"]
     entries += extras["spark"] + extras["workbench"]
-    names = [re.match(r"[\w-]+", entry).group() for entry in entries]
-    return {MODULES.get(name, name.replace("-", "_")) for name in names}
+    return {re.match(r"[\w-]+", entry).group() for entry in entries}
+
+
+def declared() -> set[str]:
+    return {MODULES.get(name, name.replace("-", "_")) for name in required()}
 
 
 def test_the_version_is_that_of_the_installed_package():
@@ -63,6 +67,15 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
         assert not missing, f"{file.name} imports {missing}, which pyproject.toml does not declare"
         imported |= third_party(file)
     assert imported == declared()
+
+
+def test_the_oldest_version_of_everything_required_can_be_tested():
+    command = [sys.executable, ROOT / ".ci" / "lowest.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    pinned = dict(line.split("==") for line in done.stdout.splitlines())
+    assert set(pinned) >= required()
+    entries = PROJECT["optional-dependencies"]["spark"]
+    assert f"pyspark[sql]>={pinned['pyspark']},<5" in entries  # extras and upper bounds are no part
 
 
 NAMES = [name for name in recveil.__all__ if name != "__version__"]
