@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recveil
+from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.memory import MemoryLimitError, memory_limited
 from recveil.publish import convert
-from recveil.ratings.dictionaries import cast_each, in_turn, tidied, written_out
+from recveil.ratings import Ratings
+from recveil.ratings.dictionaries import cast_each, in_turn, missing_rows, tidied, written_out
 from recveil.ratings.plain_types import plain_column, python_values
 from recveil.verify import verify
 
@@ -156,3 +158,22 @@ def test_nothing_else_writes_out_what_a_dictionary_holds():
     root = Path(recveil.__file__).parent
     found = {file.name for file in root.rglob("*.py") if "dictionary_decode(" in file.read_text()}
     assert found == {"dictionaries.py"}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["ann", None]),
+        pa.DictionaryArray.from_arrays([0, None], ["ann"]),
+        pa.DictionaryArray.from_arrays([0, 1], ["ann", None]),
+        pa.DictionaryArray.from_arrays([0, 0], pa.nulls(1)),
+        pa.DictionaryArray.from_arrays(pa.nulls(2, pa.int8()), pa.nulls(0)),
+    ],
+    ids=["no dictionary", "gap", "value of gaps", "nothing but gaps", "no values"],
+)
+def test_what_is_missing_is_told_wherever_the_gap_stands(column):
+    column = pa.chunked_array([column])
+    assert missing_rows(column).to_pylist() == [value is None for value in column.to_pylist()]
+    table = pa.table({"user": column, "item": [7, 8], "rating": [3, 4]})
+    with pytest.raises(RecveilError, match=r"^row [01]: the user is missing; drop the row"):
+        Ratings.from_frame(table)

@@ -36,6 +36,7 @@ ODD = {
     ).dictionary_encode(),
     "dictionary of bytes": pa.array([b"\xff", b"b"]).dictionary_encode(),
     "dictionary with a gap": pa.DictionaryArray.from_arrays([0, 1], [None, "x"]),
+    "dictionary of gaps": pa.DictionaryArray.from_arrays([0, 0], pa.nulls(1)),
     "dictionary of decimals": pa.array([Decimal("1.5"), None]).dictionary_encode(),
     "view of text": pa.array(["a", "b"], pa.string_view()),
     "view of bytes": pa.array([b"\xff", b"b"], pa.binary_view()),

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
+from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.instants import sort_keys
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -105,7 +106,7 @@ def dates_of(
 
 def _numbers_of(column: pa.ChunkedArray, time_format: str | None) -> tuple[NDArray[np.int64], int]:
     """Return the times as whole numbers, and how many of them a second has."""
-    present = column.filter(pc.is_valid(column))
+    present = column.filter(pc.invert(missing_rows(column)))
     keys = sort_keys(present, np.arange(len(present)), "row {}".format, time_format)
     size = float(np.abs(keys).max())
     if size < _LEAST_SECONDS and (keys >= 10**7).all():

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
@@ -18,6 +17,7 @@ from recveil.ratings.columns import (
     parse_ratings,
 )
 from recveil.ratings.dates import one_date_each
+from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.feedback import are_likes, option_of, take_feedback
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
@@ -208,7 +208,7 @@ def _days(
 ) -> _Found:
     if column is None or not (times.wanted or times.deciding):
         return _Found()
-    gone = pc.is_null(column).to_numpy()
+    gone = missing_rows(column).to_numpy()
     n_gone = int(gone.sum())
     some_gone = 0 < n_gone < gone.size
     if some_gone and times.strict and times.wanted:

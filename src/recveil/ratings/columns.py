@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, named_twice, quoted
-from recveil.ratings.dictionaries import cast_each, in_turn, tidied
+from recveil.ratings.dictionaries import cast_each, in_turn, missing_rows, tidied
 
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
@@ -376,7 +376,7 @@ def refuse_missing(column: pa.ChunkedArray, problem: str, locate: Locate) -> Non
     if pa.types.is_dictionary(column.type):
         parts += [chunk.dictionary for chunk in column.chunks]
     if any(part.null_count for part in parts):  # else there is nothing to look for, row by row
-        refuse_first(pc.is_null(column), problem, locate)
+        refuse_first(missing_rows(column), problem, locate)
 
 
 def refuse_first(refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate) -> None:

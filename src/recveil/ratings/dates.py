@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, named_twice, quoted
 from recveil.ratings.columns import Feedback, find_columns, is_text
+from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.times import parse_days, whole_days
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
@@ -223,7 +224,9 @@ def _is_of_something_else(name: str) -> bool:
 def why_no_times(column: pa.ChunkedArray) -> str:
     """Say why the rows of a column that are not empty hold no times; empty if they do."""
     try:
-        return parse_days(column.filter(pc.is_valid(column)), lambda _: "one row").problem
+        return parse_days(
+            column.filter(pc.invert(missing_rows(column))), lambda _: "one row"
+        ).problem
     except RecveilError as error:
         return str(error).partition(";")[0]
 

@@ -82,6 +82,30 @@ def _cast_values(column: pa.ChunkedArray, kind: pa.DataType, safe: bool) -> pa.C
     return pa.chunked_array(cast, kind)
 
 
+def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Say which rows hold nothing, or a number that stands for nothing in the dictionary.
+
+    Arrow is not asked for this of a dictionary: up to version 23 it looks at the numbers alone, and
+    26 crashes where the dictionary holds values of the type null.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+
+    Examples
+    --------
+    >>> gap = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", None])
+    >>> missing_rows(pa.chunked_array([gap])).to_pylist()
+    [False, True, True]
+    """
+    if not pa.types.is_dictionary(column.type):
+        return pc.is_null(column)
+    chunks = [
+        each.dictionary.is_null().take(each.indices).fill_null(True) for each in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.bool_())
+
+
 def in_turn(column: pa.ChunkedArray) -> Iterator[Any]:
     """Yield a column's values, few of which are held at a time.
 
