@@ -38,7 +38,9 @@ _HEAD = """\
 # recveil takes this file where it is called recveil.toml and stands in the folder in which a verb
 # runs, or is named with --config; each run says which options it took from here. Options marked
 # "With --config alone" are refused in a file that nobody named.
-# Take the # away before what you need. No secret belongs in here.
+# Take the # away before what you need. What several verbs take alike is told below the first of
+# them, and named below the others: copy its line to each verb that is to take it.
+# No secret belongs in here.
 """
 _WIDTH = 96
 
@@ -342,29 +344,39 @@ def settings_text(known: Known) -> str:
     --------
     >>> from recveil.cli.convert import convert
     >>> from recveil.cli.known_options import options_by_verb
-    >>> print(settings_text(options_by_verb([convert])).splitlines()[6])
+    >>> print(settings_text(options_by_verb([convert])).splitlines()[8])
     [convert]
     """
-    parts = [_HEAD]
+    parts: list[str] = [_HEAD]
+    first: dict[str, str] = {}  # the verb below which something is told
     for verb, options in known.items():
-        lines = "\n\n".join(_told(option) for option in options if not option.is_secret)
-        parts.append(f"[{verb}]\n{lines}\n")
+        own, alike = [], dict[str, list[str]]()
+        for option in (each for each in options if not each.is_secret):
+            told = _told(option)
+            if first.setdefault(told, verb) == verb:
+                own.append(told)
+            else:
+                alike.setdefault(first[told], []).append(option.name)
+        own += [_commented(f"As in [{one}]: {', '.join(names)}.") for one, names in alike.items()]
+        parts.append(f"[{verb}]\n" + "\n\n".join(own) + "\n")
     return "\n".join(parts)
+
+
+def _commented(text: str) -> str:
+    lines = textwrap.wrap(text, _WIDTH - len("# "), break_on_hyphens=False)
+    return "\n".join(f"# {line}" for line in lines)
 
 
 def _told(option: KnownOption) -> str:
     """Return an option's help and its line, which is not in force."""
     alone = "" if option.counts_found else " With --config alone."
-    told = textwrap.wrap(
-        f"{option.help}{alone}", _WIDTH, initial_indent="# ", subsequent_indent="# "
-    )
     if option.default:
         line = f"# {option.name} = {option.default}"
         line += f"  # {option.expected}" if option.choices else ""
     else:
         about = f": {option.metavar}" if option.metavar else ""
         line = f"# {option.name} = ...  # {option.expected}{about}"
-    return "\n".join([*told, line])
+    return f"{_commented(option.help + alone)}\n{line}"
 
 
 def taken_in_words(path: Path, taken: Mapping[str, Any]) -> str:
