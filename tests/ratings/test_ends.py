@@ -1,6 +1,7 @@
 """The ends of a scale that nobody named are somebody's ratings."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
@@ -113,10 +114,44 @@ def test_dropping_needs_a_scale_and_leaves_something():
         Ratings.from_frame(frame, scale=RatingScale(10, 20, 1), drop_off_scale=True)
 
 
+@pytest.mark.parametrize("rated", [("4", "2"), ("love", "hate")], ids=["numbers", "words"])
+@pytest.mark.parametrize("header", ["user,item,rating\n", "rating,user,item\n"])
+def test_rows_without_a_rating_are_left_out_and_counted_apart(tmp_path, rated, header):
+    rows = [("1", "7", ""), ("1", "8", rated[0]), ("2", "9", "99"), ("2", "7", rated[1])]
+    rows = [row if header.startswith("user") else (row[2], *row[:2]) for row in rows]
+    (tmp_path / "r.csv").write_text(header + "".join(f"{','.join(row)}\n" for row in rows))
+    scale = RatingScale(1, 5, 1) if rated[0] == "4" else RatingScale.of_words("hate,love")
+    with pytest.raises(RecveilError, match="line 2: the rating is missing; fill it in"):
+        understand(tmp_path / "r.csv", scale=scale)
+    found = understand(tmp_path / "r.csv", scale=scale, drop_off_scale=True)
+    assert found.ratings.n_ratings == 2
+    assert (found.unrated_dropped, found.off_scale_dropped) == (1, 1)
+    assert found.to_dict()["unrated_dropped"] == 1
+    (note,) = [note for note in found.notes if "no rating in it" in note]
+    assert note == (
+        "1 row was left out, because there is no rating in it (drop_off_scale, --drop-off-scale)."
+    )
+
+
+@pytest.mark.parametrize("gone", [None, float("nan")])
+def test_of_a_frame_nothing_is_no_rating_and_nan_is_none_either(gone):
+    frame = pa.table({"user": [1, 1, 2], "item": [7, 8, 7], "rating": pa.array([4.0, gone, 2.0])})
+    with pytest.warns(UserWarning, match="1 row was left out"):
+        found = Ratings.from_frame(frame, scale=RatingScale(1, 5, 1), drop_off_scale=True)
+    assert found.n_ratings == 2
+
+
+def test_a_table_in_which_nothing_is_rated_is_refused_all_the_same():
+    nothing = pa.array([None, None], pa.float64())
+    frame = pa.table({"user": [1, 2], "item": [7, 7], "rating": nothing})
+    with pytest.raises(RecveilError, match="row 0: the rating is missing"):
+        Ratings.from_frame(frame, scale=RatingScale(1, 5, 1), drop_off_scale=True)
+
+
 def test_places_in_errors_count_dropped_rows(tmp_path):
     path = tmp_path / "r.csv"
-    path.write_text("user,item,rating\n1,7,99\n1,8,4\n2,9,99\n,7,3\n")
-    with pytest.raises(RecveilError, match="line 5: the user is missing"):
+    path.write_text("user,item,rating\n1,7,99\n1,8,\n1,8,4\n2,9,99\n,7,3\n")
+    with pytest.raises(RecveilError, match="line 6: the user is missing"):
         understand(path, scale=RatingScale(1, 5, 1), drop_off_scale=True)
 
 

@@ -65,7 +65,8 @@ DropOffScale = Annotated[
     typer.Option(
         "--drop-off-scale",
         rich_help_panel=_INPUT,
-        help="Leave out ratings that are not on the scale that --scale names, and say how many.",
+        help="Leave out rows without a rating, and ratings that are not on the scale that --scale "
+        "names; say how many.",
     ),
 ]
 

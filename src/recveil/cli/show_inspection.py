@@ -177,7 +177,11 @@ def _show_dropped(console: Console, found: "Inspection") -> None:
         console.print(f"\n[bold]Left out[/]: no row; nobody {does} an item twice")
         return
     did = "liked" if found.ratings.is_unary else "rated"
-    words = {"duplicate": f"the same user {did} the item already", "off scale": "not on the scale"}
+    words = {
+        "duplicate": f"the same user {did} the item already",
+        "off scale": "not on the scale",
+        "no rating": "no rating in it",
+    }
     told = "; ".join(f"{n:,} ({words[why]})" for why, n in found.dropped.items())
     console.print(f"\n[bold]Left out[/] rows: {told}")
 

@@ -131,6 +131,7 @@ class Inspection:
         rows = {
             "duplicate": self.reading.duplicates_dropped,
             "off scale": self.reading.off_scale_dropped,
+            "no rating": self.reading.unrated_dropped,
         }
         return {why: n for why, n in rows.items() if n}
 

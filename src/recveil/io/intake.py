@@ -229,7 +229,8 @@ def read_ratings(
         What to do if a user rates an item more than once: raise, keep the latest rating (that of
         the last row, where there are no times), or take the mean.
     drop_off_scale : bool
-        Leave out what is not on the given `scale`, rather than raise.
+        Leave out rows without a rating, and ratings that are not on the given `scale`, rather than
+        raise.
     times : bool
         Whether to read the times, if there are any. Where no column is called times, or the one
         that is holds none, one that beyond doubt holds dates is taken. Of a column that is not
@@ -386,6 +387,7 @@ def _read(
         counted=how.feedback.counts == "log",
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
+        unrated_dropped=built.unrated_dropped,
         notes=(
             *told,
             *tell_ids(built.users, built.items),

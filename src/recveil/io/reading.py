@@ -67,6 +67,8 @@ class Reading:
         The name of the file's format, a key of `FORMATS`, or "wide"; empty for what is no file.
     counted : bool
         Whether the ratings are levels of counts.
+    unrated_dropped : int
+        Rows that are not among the ratings, because there was no rating in them.
     """
 
     ratings: Ratings
@@ -80,6 +82,7 @@ class Reading:
     layout: tuple[str, ...] = ()
     format: str = ""
     counted: bool = False
+    unrated_dropped: int = 0
 
     @property
     def has_header(self) -> bool:
@@ -126,6 +129,7 @@ class Reading:
             "scale_given": self.scale_given,
             "duplicates_dropped": self.duplicates_dropped,
             "off_scale_dropped": self.off_scale_dropped,
+            "unrated_dropped": self.unrated_dropped,
             "notes": list(self.notes),
         }
 

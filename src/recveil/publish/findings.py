@@ -90,8 +90,7 @@ def read_findings(
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
             risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
             origin = _origin(told["data"], column_names=column_names)
-            if dropped := 0 if is_differential else int(told["data"]["off_scale_dropped"]):
-                origin.append(f"Rows left out, as they were off the scale: {dropped:,}.")
+            origin += [] if is_differential else _left_out(told["data"])
         _refuse_another(audit, "audit", sha256, manifest, name)
         if release.get("same_ratings") is False:
             raise RecveilError(
@@ -152,6 +151,15 @@ def _ground(told: dict[str, Any], manifest: Manifest) -> str:
     if told["made_anew"]:
         return _MADE_ANEW.format(share=told["split"], what=what)
     return _JUDGED.format(cells=told["test_cells"], what=what)
+
+
+def _left_out(data: dict[str, Any]) -> list[str]:
+    """Say how many rows were left out; older audits count none without a rating."""
+    counts = {
+        "they were off the scale": int(data["off_scale_dropped"]),
+        "they held no rating": int(data.get("unrated_dropped", 0)),
+    }
+    return [f"Rows left out, as {why}: {dropped:,}." for why, dropped in counts.items() if dropped]
 
 
 def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:

@@ -47,6 +47,8 @@ class Built(NamedTuple):
     why_likes : str
         If nobody said that they are likes, why they were taken for them: the beginning of a
         sentence.
+    unrated_dropped : int
+        Rows that were dropped with them, because they have no rating.
     """
 
     users: NDArray[Any]
@@ -58,6 +60,7 @@ class Built(NamedTuple):
     by_time: bool
     time_problem: str
     why_likes: str = ""
+    unrated_dropped: int = 0
 
 
 def build(
@@ -160,6 +163,8 @@ def _build(
     refuse_no_scale(scale)
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # now somebody names it
+    unrated = _drop_unrated(columns) if drop_off_scale else None
+    locate = _skipping(unrated, locate)
     off_scale = _drop_off_scale(columns, scale, feedback, locate) if drop_off_scale else None
     locate = _skipping(off_scale, locate)
     users, user_of = encode_labels(columns.pop("user"), "user", locate)
@@ -196,11 +201,13 @@ def _build(
         scale = RatingScale.infer(rows.values)
     elif duplicates == "mean":
         rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
-    n_off_scale = 0 if off_scale is None else off_scale.size
+    n_off_scale, n_unrated = (0 if gone is None else gone.size for gone in (off_scale, unrated))
     by_time = dropped > 0 and instants is not None and not instants.problem
     if instants is not None:
         problem = problem or instants.problem
-    return Built(users, items, rows, scale, dropped, n_off_scale, by_time, problem, why_likes)
+    return Built(
+        *(users, items, rows, scale, dropped, n_off_scale, by_time, problem, why_likes, n_unrated)
+    )
 
 
 def _days(
@@ -279,6 +286,11 @@ def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_
             f"{dropped:,} {_rows(dropped)} left out, because somebody "
             f"{'liked' if unary else 'rated'} an item more than once; {kept}{option}."
         )
+    if dropped := built.unrated_dropped:
+        notes.append(
+            f"{dropped:,} {_rows(dropped)} left out, because there is no rating in "
+            f"{'it' if dropped == 1 else 'them'} (drop_off_scale, --drop-off-scale)."
+        )
     if (dropped := built.off_scale_dropped) and feedback.is_said:
         notes.append(
             f"{dropped:,} {_rows(dropped)} left out, because of a rating of 0, or less "
@@ -294,6 +306,26 @@ def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_
 
 def _rows(number: int) -> str:
     return "row was" if number == 1 else "rows were"
+
+
+def _drop_unrated(columns: dict[str, pa.ChunkedArray]) -> NDArray[np.int64]:
+    """Take the rows out that have no rating, unless none has any; return their positions."""
+    if "rating" not in columns:
+        return np.empty(0, np.int64)
+    column = columns["rating"]
+    is_number = pa.types.is_floating(column.type)
+    gone = pc.is_null(column, nan_is_null=is_number).to_numpy()
+    if gone.all():  # which is refused, or said to be likes
+        return np.empty(0, np.int64)
+    _keep(columns, ~gone)
+    return np.flatnonzero(gone)
+
+
+def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
+    """Leave some rows alone in all columns."""
+    if not rows.all():
+        kept = pa.array(rows)
+        columns |= {name: column.filter(kept) for name, column in columns.items()}
 
 
 def _drop_off_scale(
@@ -321,9 +353,7 @@ def _drop_off_scale(
             f"drop_off_scale (--drop-off-scale) would leave nothing; check "
             f"{'scale (--scale)' if scale is None else option_of(scale)}"
         )
-    if not on_scale.all():
-        kept = pa.array(on_scale)
-        columns |= {name: column.filter(kept) for name, column in columns.items()}
+    _keep(columns, on_scale)
     return np.flatnonzero(~on_scale)
 
 

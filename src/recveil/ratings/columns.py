@@ -52,7 +52,10 @@ COUNTED = (
 # A table of so many columns, none of them known, is more likely a row for each user.
 WIDE = 20
 _ROWS_AT_ONCE, _LOOKED_AT = 1 << 20, 1_000
-MISSING_RATING = "the rating is missing; drop the row or fill it in"
+MISSING_RATING = (
+    "the rating is missing; fill it in, or leave such rows out with drop_off_scale "
+    "(--drop-off-scale)"
+)
 _NO_NUMBER = "is not a number; mend or drop the row"
 # What to do about ratings that are words.
 _OF_WORDS = (

@@ -169,7 +169,7 @@ class Ratings:
             of the last row, where there are no times), or take the mean (rounded to a given
             scale's step).
         drop_off_scale : bool
-            Leave out what is not on the given `scale`, rather than raise.
+            Leave out rows without a rating, or with one off the given `scale`, rather than raise.
         locate : callable, optional
             Turns a row's position into the place that an error names; by its number if not given.
 
