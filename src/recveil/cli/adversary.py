@@ -20,22 +20,29 @@ Preset = Annotated[
         metavar="NAME",
         autocompletion=one_of(presets),
         rich_help_panel=_ADVERSARY,
-        help="colleague, public-profile, paper, film-buff, bystander, insider; repeatable.",
+        help="A ready-made adversary: colleague, public-profile, paper, film-buff, bystander,"
+        " likes, likes-16 or insider (--explain says what each knows). Can be given "
+        "several times.",
     ),
 ]
 Known = Annotated[
     int | None,
-    typer.Option(rich_help_panel=_ADVERSARY, help="Ratings that they think they know."),
+    typer.Option(
+        rich_help_panel=_ADVERSARY,
+        help="How many of a person's ratings the adversary thinks they know.",
+    ),
 ]
 Right = Annotated[
-    int | None, typer.Option(rich_help_panel=_ADVERSARY, help="How many of them are right.")
+    int | None,
+    typer.Option(rich_help_panel=_ADVERSARY, help="How many of these ratings are right."),
 ]
 WrongKind = Annotated[
     Literal["value", "item"] | None,
     typer.Option(
         metavar="KIND",
         rich_help_panel=_ADVERSARY,
-        help="Wrong entries: value (of a rated item) or item (that was not rated).",
+        help="What is wrong about the others: value, the rating of an item that was rated; "
+        "item, the item, which was not rated.",
     ),
 ]
 RatingError = Annotated[
@@ -43,7 +50,8 @@ RatingError = Annotated[
     typer.Option(
         metavar="POINTS|any",
         rich_help_panel=_ADVERSARY,
-        help="Ratings are off by up to so much; any: they know none.",
+        help="By how many points a known rating may be off; any: only the items are known, no"
+        " ratings.",
     ),
 ]
 DateError = Annotated[
@@ -51,20 +59,21 @@ DateError = Annotated[
     typer.Option(
         metavar="DAYS|none",
         rich_help_panel=_ADVERSARY,
-        help="Dates are off by up to so much; none: they know none.",
+        help="By how many days a known date may be off; none: no dates are known.",
     ),
 ]
 OutsideTop = Annotated[
     int | None,
     typer.Option(
-        rich_help_panel=_ADVERSARY, help="They know only items outside the so many most rated."
+        rich_help_panel=_ADVERSARY, help="The adversary knows none of this many most rated items."
     ),
 ]
 ActivityError = Annotated[
     float | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="They know the target's number of ratings up to this share (0.5: 50 %).",
+        help="The adversary knows how many ratings the person gave, to within this share "
+        "(0.5: 50 %).",
     ),
 ]
 

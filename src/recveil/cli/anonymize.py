@@ -21,14 +21,16 @@ def anonymize(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Folder to be published; OUTPUT.private stays with you."
+            "--output",
+            "-o",
+            help="The folder to be published; OUTPUT.private, beside it, stays with you.",
         ),
     ],
     k: Annotated[
         int | None,
         typer.Option(
-            help="Promise: so many people at least share each row; see --privacy-levels. Or see "
-            "--epsilon."
+            help="The promise: at least this many people share each row. --privacy-levels "
+            "gives people a k of their own; --epsilon promises something else."
         ),
     ] = None,
     layout: Annotated[
@@ -36,8 +38,9 @@ def anonymize(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="users: one row a user; groups: one row a group with its size; model: what people "
-            "are drawn from; auto: groups for padded.",
+            help="users: one row for each user; groups: one row for each group, with its "
+            "size; model: the model that people are drawn from; auto: groups for padded "
+            "rows and words, else users.",
         ),
     ] = "auto",
     file_format: Annotated[
@@ -45,20 +48,24 @@ def anonymize(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Format of the published ratings: parquet, csv.",
+            help="Format of the published ratings: parquet or csv.",
         ),
     ] = "parquet",
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Makes the run repeatable; drawn afresh if not given."),
+        typer.Option(
+            min=0,
+            help="Random seed: the same one gives the same release. A new one"
+            " is drawn if not given.",
+        ),
     ] = None,
     hide_items: Annotated[
         bool,
         typer.Option(
             "--hide-items",
             rich_help_panel="Output",
-            help="Publish pseudonyms for items, too; audit --release says how many can be named "
-            "again.",
+            help="Publish pseudonyms in place of the items' ids, too; audit --release says "
+            "how many can be named again.",
         ),
     ] = False,
     force: Force = False,
@@ -68,15 +75,16 @@ def anonymize(
         typer.Option(
             metavar="DIR",
             rich_help_panel="Output",
-            help="An earlier release elsewhere; warns if it holds some of the same people.",
+            help="An earlier release that lies elsewhere: warns if it holds some of the same "
+            "people.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Say how many groups there would be, how large and how long it would be; write "
-            "nothing.",
+            help="Only say how many groups there would be, how large the release and how long"
+            " the work; write nothing.",
         ),
     ] = False,
     engine: options.Engine = "local",
@@ -85,7 +93,7 @@ def anonymize(
     json: Json = None,
     **more: Any,
 ) -> None:
-    """Hide everybody in a group of at least k people (or publish drawn ones), and verify it.
+    """Hide everybody in a group of at least k people, or publish invented ones; verify the files.
 
     Writes OUTPUT, to be published, and OUTPUT.private, to be kept secret.
 

@@ -21,58 +21,73 @@ def audit(
     source: options.Source,
     release: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Attack this release of the same people, too."),
+        typer.Option(metavar="DIR", help="Look for the people in this release of the table, too."),
     ] = None,
     against: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="With --release: another release of the same people; what do both tell together?",
+            help="With --release: another release of the same people; says what both tell "
+            "together.",
         ),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a page with verdict and curves; - prints it."),
+        typer.Option(
+            metavar="FILE",
+            help="Write a page with the verdict, all figures and charts; - prints it.",
+        ),
     ] = None,
     aux: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Real outside knowledge: target, item[, rating][, date]."
+            metavar="FILE",
+            help="A file of what you know from elsewhere about people "
+            "(target, item[, rating][, date]): says which record fits "
+            "each of them best.",
         ),
     ] = None,
     catalogue: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Other people's ratings with the items' own ids: names the items that --release "
-            "hides.",
+            help="If --release hides its items: other people's ratings, with the items' own "
+            "ids, by which to name them again.",
         ),
     ] = None,
     shadows: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="With --release: make N more such releases, of halves of the people (32, say), "
-            "and tell by them who is in one. Takes as long as N releases.",
+            help="With --release: measure how well somebody tells who is in it, by N more "
+            "such releases of halves of the people (32, say). Takes as long as making N "
+            "releases.",
         ),
     ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write everybody's risk to FILE (private, never inside a release; - prints it); "
-            "with --release and no FILE, it goes to DIR.private/risk.csv.",
+            help="Write how easily each person is found to FILE (private, never inside a "
+            "release; - prints it). With --release and no FILE, it goes to "
+            "DIR.private/risk.csv.",
         ),
     ] = None,
     targets: Annotated[
-        str, typer.Option(metavar="N|all", help="How many people each adversary looks for.")
+        str,
+        typer.Option(
+            metavar="N|all",
+            help="How many people each adversary looks for, "
+            "drawn at random; all looks for everybody.",
+        ),
     ] = "1000",
     draws: Annotated[
-        int, typer.Option(min=1, help="How often knowledge is drawn for each of them.")
+        int,
+        typer.Option(min=1, help="How many times to draw at random what is known of each person."),
     ] = 1,
     seed: Annotated[int, options.seed_of("audit")] = 0,
     curves: Annotated[
-        bool, typer.Option(help="Compute the curves and everybody's risk, too.")
+        bool, typer.Option(help="Also compute the charts of the page and everybody's risk.")
     ] = True,
     engine: options.Engine = "local",
     master: options.Master = None,

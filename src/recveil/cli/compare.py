@@ -29,7 +29,8 @@ def compare(
         typer.Option(
             "--output",
             "-o",
-            help="A folder for the page, the table and the cells, readable by you alone.",
+            help="The folder for the page, the table and all finished settings; you alone can"
+            " read it.",
         ),
     ],
     methods: Annotated[
@@ -37,17 +38,26 @@ def compare(
         typer.Option(
             metavar="all|NAME,NAME...",
             autocompletion=some_of(compared_methods),
-            help="Methods; docs/cli.md lists their names.",
+            help="Which methods to try; docs/cli.md lists their names.",
         ),
     ] = "all",
     ks: Annotated[
-        str, typer.Option("--k", metavar="K,K...", help="Smallest groups to try.")
+        str,
+        typer.Option(
+            "--k", metavar="K,K...", help="Which k to try: how many people at least share a row."
+        ),
     ] = "2,3,5,10,20,50",
     split: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of everybody's ratings held out.")
+        float,
+        typer.Option(
+            metavar="SHARE", help="The share of everybody's ratings that is held out, to judge by."
+        ),
     ] = 0.2,
     targets: Annotated[
-        int, typer.Option(metavar="N", help="How many people each adversary looks for.")
+        int,
+        typer.Option(
+            metavar="N", help="How many people each adversary looks for; they are drawn at random."
+        ),
     ] = 1_000,
     seed: Annotated[int, options.seed_of("comparison")] = 0,
     max_risk: Annotated[
@@ -55,8 +65,8 @@ def compare(
         typer.Option(
             metavar="SHARE",
             rich_help_panel=_LIMITS,
-            help="Name the setting that keeps most with at most this risk: this share of "
-            "the people found, if --risk says nothing else.",
+            help="Name the setting that keeps most at no more than this risk: the share of "
+            "the people who are found, unless --risk says otherwise.",
         ),
     ] = None,
     min_k: Annotated[
@@ -64,7 +74,7 @@ def compare(
         typer.Option(
             metavar="K",
             rich_help_panel=_LIMITS,
-            help="Name the setting that keeps most with at least so many people on each row.",
+            help="Name the setting that keeps most with at least this many people on each row.",
         ),
     ] = None,
     worth: Annotated[
@@ -74,7 +84,8 @@ def compare(
             metavar="ratings|lists|both",
             autocompletion=one_of(lambda: ("ratings", "lists", "both")),
             rich_help_panel=_LIMITS,
-            help="What the setting is chosen for; with both, the smaller of two shares counts.",
+            help="What the release is to be good for: predicted ratings, lists of recommended"
+            " items, or both (the one that keeps less counts).",
         ),
     ] = "both",
     risk: Annotated[
@@ -83,17 +94,20 @@ def compare(
             metavar="person|group|membership|links|shadows",
             autocompletion=one_of(lambda: ("person", "group", "membership", "links", "shadows")),
             rich_help_panel=_LIMITS,
-            help="What the risk is: the share of the people found, of those whose group is found, "
-            "of the members recognized, of the links between people and items told, or of the "
-            "members recognized with shadow releases (the default with --shadows; else person).",
+            help="Which risk counts. person (default): the share of the people who are found;"
+            " group: whose group is found; membership: who are recognized as being in "
+            "the data; links: of the pairs of person and item that are told; shadows "
+            "(default with --shadows): who are recognized by comparison with other "
+            "releases.",
         ),
     ] = None,
     shadows: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Of each setting make N more releases, of halves of the people (32, say), and "
-            "tell by them who is in one: a risk that all methods share.",
+            help="For each setting make N more releases, of halves of the people (32, say), "
+            "and measure by them how well somebody tells who is in one: a risk that all "
+            "methods share.",
         ),
     ] = None,
     allow_large: options.AllowLarge = False,

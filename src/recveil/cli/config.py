@@ -21,10 +21,10 @@ def config(
     force: Force = False,
     **more: Any,
 ) -> None:
-    """Write a file with all options of all verbs, and what each does; none of them is in force.
+    """Write a file with every option of every verb, commented out, and what each does.
 
-    Verbs that run in its folder take from it what you then put into force, and say so; what says
-    more than how a table is to be read counts only where --config names the file.
+    A verb that runs in the file's folder takes from it the options whose # you took away, and says
+    so. Those that say more than how values are written count only if --config names the file.
 
     Example: `recveil config`
     """

@@ -116,8 +116,8 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         metavar="FILE",
         is_eager=True,
         callback=read,
-        help=f"Take options that are not typed from this file; from {FILE}, if the folder has one, "
-        "those that say how its values are written.",
+        help=f"A file of options, for those that are not typed (recveil config writes one). If not "
+        f"given, {FILE} in this folder says how values are written, and nothing else.",
     )
     signature = inspect.signature(verb)
 

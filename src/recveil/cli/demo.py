@@ -18,13 +18,13 @@ def demo(
         typer.Option(
             "--output",
             "-o",
-            help="Where the release goes whose rows are shared; the drawn people go to "
+            help="The folder for the release whose rows are shared; the drawn people go to "
             "OUTPUT-drawn.",
         ),
     ] = Path("recveil-demo"),
-    k: Annotated[int, typer.Option(help="Smallest group of people who share one row.")] = 5,
+    k: Annotated[int, typer.Option(help="At least this many people share each row.")] = 5,
     epsilon: Annotated[
-        float, typer.Option(help="What is promised of drawn people; less is safer.")
+        float, typer.Option(help="What is promised for the drawn people; less is safer.")
     ] = 3.0,
     seed: Annotated[int, options.seed_of("demo")] = 0,
     force: Force = False,

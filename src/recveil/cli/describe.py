@@ -13,42 +13,43 @@ def describe(
     release: Annotated[Path, typer.Argument(help="A release folder; it stays as it is.")],
     output: Annotated[
         Path,
-        typer.Argument(help="What to write, beside the folder: croissant.json or card.md, say."),
+        typer.Argument(
+            help="The file to write, beside the folder, such as croissant.json or card.md."
+        ),
     ],
     card: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The publisher's words, as TOML: title, publisher, contact, licence, date and "
-            "more.",
+            help="What the publisher says of the release, as TOML: title, publisher, contact,"
+            " licence, date and more.",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What recveil audit --release --json found in this release, to be told, too.",
+            help="What recveil audit --release --json wrote about this release: is told, too.",
         ),
     ] = None,
     evaluation: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What recveil evaluate --release --json said this release is worth, to be told, "
-            "too.",
+            help="What recveil evaluate --release --json wrote about this release: is told, too.",
         ),
     ] = None,
     column_names: Annotated[
         bool,
         typer.Option(
             "--column-names",
-            help="With --audit: tell what your table calls its columns, too.",
+            help="With --audit: also tell how the columns of your table are called.",
         ),
     ] = False,
     force: Force = False,
     json: Json = None,
 ) -> None:
-    """Describe a release for data portals: in Croissant, or as a page (.md), in a file beside it.
+    """Describe a release for data portals, as Croissant, or for people, as a page (.md).
 
     The release is verified first, and not described if it does not hold.
 

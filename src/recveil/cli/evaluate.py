@@ -26,13 +26,17 @@ def evaluate(
     train: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=_GROUND, help="The file that the release was made from."
+            metavar="FILE",
+            rich_help_panel=_GROUND,
+            help="The ratings that the release was made from.",
         ),
     ] = None,
     test: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=_GROUND, help="Other ratings of the same people."
+            metavar="FILE",
+            rich_help_panel=_GROUND,
+            help="Other ratings of the same people, to judge by.",
         ),
     ] = None,
     split: Annotated[
@@ -40,25 +44,29 @@ def evaluate(
         typer.Option(
             metavar="SHARE",
             rich_help_panel=_GROUND,
-            help="Hold so much of SOURCE out, and judge a release of the rest that is made like "
-            "DIR.",
+            help="Hold out this share of SOURCE to judge by, and judge a release that is made"
+            " of the rest with the settings of DIR.",
         ),
     ] = None,
     null_rule: Annotated[
         Literal["zero", "lowest", "skip", "item_mean"],
         typer.Option(
             metavar="RULE",
-            help="What a cell counts as that a row lacks: zero, lowest, skip, item_mean.",
+            help="What to take for the rating of an item that a row lacks: zero, the lowest "
+            "of the scale, the item's mean (item_mean), or skip the item.",
         ),
     ] = "zero",
     targets: Annotated[
-        int, typer.Option(min=1, help="How many people each adversary looks for.")
+        int,
+        typer.Option(
+            min=1, help="How many people each adversary looks for; they are drawn at random."
+        ),
     ] = 1_000,
     with_membership: Annotated[
         bool,
         typer.Option(
             "--membership/--no-membership",
-            help="Measure whether an adversary can tell who was in the data.",
+            help="Measure how well an adversary can tell who was in the data.",
         ),
     ] = True,
     liked: options.Liked = None,

@@ -20,7 +20,12 @@ def generate(
     seed: Annotated[int, options.seed_of("ratings")] = 0,
     scale: Annotated[
         str | None,
-        typer.Option(metavar="LOW:HIGH:STEP", help="The rating scale; 1:5:1 if not given."),
+        typer.Option(
+            metavar="LOW:HIGH:STEP",
+            help="The lowest and the highest rating, and "
+            "the step between ratings; 1:5:1 if not "
+            "given.",
+        ),
     ] = None,
     format: Annotated[
         str | None,

@@ -17,8 +17,8 @@ def inspect(
             min=0,
             max=20,
             metavar="N",
-            help="How many rows to show as they stand, which are private: 3 on a terminal and 0 "
-            "elsewhere, if not given.",
+            help="How many of the first rows to show, which are private; if not given, 3 on a"
+            " terminal and none elsewhere.",
         ),
     ] = None,
     json: Json = None,

@@ -15,8 +15,8 @@ MaxMemory = Annotated[
         "--max-memory",
         metavar="SIZE",
         rich_help_panel="Input",
-        help="The most memory that reading a file may take, such as 4GB; half of the machine's "
-        "if not given.",
+        help="The most memory that reading a file may take, such as 4GB; half of what the "
+        "machine has if not given.",
     ),
 ]
 

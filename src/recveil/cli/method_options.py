@@ -22,8 +22,18 @@ def with_method_options(verb: Verb) -> Verb:
 
 
 def _method_help() -> str:
-    told = [f"{method.name}: {method.description}" for method in _writing()]
-    return f"{'; '.join(told)}."
+    usual = next((method for method in _writing() if not method.asked_by), None)
+    told = [
+        f"{method.name}{_taken_by(method, usual)}: {method.description}" for method in _writing()
+    ]
+    return f"How people are hidden. {'; '.join(told)}."
+
+
+def _taken_by(method: Method, usual: Method | None) -> str:
+    """Say by which option a method is taken if nobody names one."""
+    if method.asked_by:
+        return f" (with --{method.asked_by})"
+    return " (default with --k)" if method is usual else ""
 
 
 def declared_options() -> Declared:

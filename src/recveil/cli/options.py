@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 _INPUT = "Input"
 SOURCE = (
-    "A file of ratings, packed or not, a folder of parts, or an address, such as sqlite:///shop.db "
-    "or s3://bucket/ratings.csv; - reads standard input."
+    "A file of ratings (compressed or not), a folder of such files, or an address such as "
+    "sqlite:///shop.db or s3://bucket/ratings.csv; - reads standard input."
 )
 TARGET = (
-    "What to write: .parquet, .csv or .inter, or a new folder for recbole and lenskit; - writes to "
-    "standard output."
+    "The file to write: .parquet, .csv or .inter, or a new folder for recbole and lenskit; - "
+    "writes to standard output."
 )
 TARGET_FORMAT = (
-    "parquet, csv, inter, surprise, recbole or lenskit; by the ending if not given, csv for -."
+    "parquet, csv, inter, surprise, recbole or lenskit; if not given, the ending of the name "
+    "decides (csv for -)."
 )
 
 
@@ -39,8 +40,9 @@ Format = Annotated[
         metavar="NAME",
         autocompletion=one_of(formats),
         rich_help_panel=_INPUT,
-        help="Format of the input; found by looking if not given. One of: movielens-tab, "
-        "movielens-colons, csv, tsv, csv-plain, space, inter, netflix, json, parquet, arrow.",
+        help="Format of the input; recognized by its content if not given. One of: "
+        "movielens-tab, movielens-colons, csv, tsv, csv-plain, space, inter, netflix, "
+        "json, parquet, arrow.",
     ),
 ]
 Scale = Annotated[
@@ -48,7 +50,8 @@ Scale = Annotated[
     typer.Option(
         metavar="LOW:HIGH:STEP",
         rich_help_panel=_INPUT,
-        help="The rating scale, such as 1:5:1; inferred if not given.",
+        help="The lowest and the highest possible rating, and the step between ratings, such "
+        "as 1:5:1; read off the table if not given.",
     ),
 ]
 Duplicates = Annotated[
@@ -56,8 +59,8 @@ Duplicates = Annotated[
     typer.Option(
         rich_help_panel=_INPUT,
         metavar="HOW",
-        help="What to do if a user rates an item more than once: error, last (the latest, where "
-        "there are times), mean.",
+        help="If a user rated an item more than once: error refuses the table, last keeps the"
+        " latest rating (without times, that of the last line), mean averages them.",
     ),
 ]
 DropOffScale = Annotated[
@@ -65,8 +68,8 @@ DropOffScale = Annotated[
     typer.Option(
         "--drop-off-scale",
         rich_help_panel=_INPUT,
-        help="Leave out rows without a rating, and ratings that are not on the scale that --scale "
-        "names; say how many.",
+        help="Leave out rows without a rating, and ratings that are not on the scale that "
+        "--scale names, and say how many.",
     ),
 ]
 
@@ -76,7 +79,7 @@ def _column(what: str) -> Any:
     return typer.Option(
         metavar="NAME|PLACE",
         rich_help_panel=_INPUT,
-        help=f"The {what} column: its name, or its place, from 1 on.",
+        help=f"Which column holds the {what}s: its name, or its place, counted from 1.",
     )
 
 
@@ -89,7 +92,8 @@ TimeFormat = Annotated[
     typer.Option(
         metavar="FORMAT",
         rich_help_panel=_INPUT,
-        help="How times are written that are neither ISO dates nor Unix times, such as %d/%m/%Y.",
+        help="How times are written if they are neither ISO dates nor Unix times: %d/%m/%Y "
+        "for 31/12/2025, say.",
     ),
 ]
 Delimiter = Annotated[
@@ -97,7 +101,8 @@ Delimiter = Annotated[
     typer.Option(
         metavar="CHARACTER",
         rich_help_panel=_INPUT,
-        help="What stands between columns, such as ';', '::' or tab; found by looking if certain.",
+        help="What separates the columns, such as ';', '::' or tab; recognized if not given, "
+        "and asked for if in doubt.",
     ),
 ]
 Decimal = Annotated[
@@ -105,7 +110,8 @@ Decimal = Annotated[
     typer.Option(
         metavar="MARK",
         rich_help_panel=_INPUT,
-        help="What stands before the decimals of ratings: , or .; found by looking if certain.",
+        help="The decimal mark of ratings: , or .; recognized if not given, and asked for if "
+        "in doubt.",
     ),
 ]
 Wide = Annotated[
@@ -113,7 +119,7 @@ Wide = Annotated[
     typer.Option(
         "--wide",
         rich_help_panel=_INPUT,
-        help="The table is a matrix: a row for each user, a column for each item.",
+        help="The table is a matrix: one row for each user, one column for each item.",
     ),
 ]
 Null = Annotated[
@@ -121,7 +127,7 @@ Null = Annotated[
     typer.Option(
         metavar="VALUE",
         rich_help_panel=_INPUT,
-        help="What stands in a matrix for no rating, such as 99; an empty cell always does.",
+        help="In a matrix, a value that means no rating, such as 99; an empty cell always does.",
     ),
 ]
 Query = Annotated[
@@ -129,7 +135,7 @@ Query = Annotated[
     typer.Option(
         metavar="SELECT",
         rich_help_panel=_INPUT,
-        help="The ratings in a database: the rows of this query.",
+        help="In a database: read the rows of this query as the ratings.",
     ),
 ]
 Table = Annotated[
@@ -137,7 +143,7 @@ Table = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=_INPUT,
-        help="The ratings in a database: all rows of this table or view.",
+        help="In a database: read all rows of this table or view as the ratings.",
     ),
 ]
 Sheet = Annotated[
@@ -145,7 +151,7 @@ Sheet = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=_INPUT,
-        help="The sheet of a workbook that holds the ratings, if several could.",
+        help="In a workbook: the sheet that holds the ratings, if several could.",
     ),
 ]
 Likes = Annotated[
@@ -153,7 +159,8 @@ Likes = Annotated[
     typer.Option(
         "--likes",
         rich_help_panel=_INPUT,
-        help="Each row is a like, whatever its rating; so is a table that has none.",
+        help="Take each row for a like, whatever its rating; rows of a table without ratings "
+        "are taken so anyway.",
     ),
 ]
 Counts = Annotated[
@@ -161,8 +168,8 @@ Counts = Annotated[
     typer.Option(
         metavar="HOW",
         rich_help_panel=_INPUT,
-        help="The ratings count how often, or how long: log makes levels of 1 to 7, likes whether "
-        "at all.",
+        help="The ratings are counts of plays, minutes and the like: log turns them into "
+        "levels from 1 to 7, likes into likes.",
     ),
 ]
 Order = Annotated[
@@ -170,8 +177,8 @@ Order = Annotated[
     typer.Option(
         metavar="WORDS",
         rich_help_panel=_INPUT,
-        help="The ratings are words: all of them, from the lowest to the highest, such as "
-        "hate,dislike,like,love.",
+        help="The ratings are words with an order: name all, from the lowest to the highest, "
+        "such as hate,dislike,like,love.",
     ),
 ]
 Words = Annotated[
@@ -179,16 +186,16 @@ Words = Annotated[
     typer.Option(
         metavar="WORDS",
         rich_help_panel=_INPUT,
-        help="The ratings are words without an order: all of them, such as up,down, or all for "
-        "those in the table.",
+        help="The ratings are words without an order: name all, such as up,down, or type all "
+        "to take those in the table.",
     ),
 ]
 Liked = Annotated[
     str | None,
     typer.Option(
         metavar="WORDS",
-        help="Of words without an order: those that mean that somebody liked the item, such as "
-        "up,love. Then lists are judged, too.",
+        help="With --words: the words that mean that somebody liked the item, such as "
+        "up,love. Then lists of recommended items are judged, too.",
     ),
 ]
 Json = Annotated[
@@ -196,7 +203,7 @@ Json = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        help="Write the result as JSON; - prints it and nothing else.",
+        help="Write the result as JSON to this file; - prints it and nothing else.",
     ),
 ]
 Engine = Annotated[
@@ -204,7 +211,8 @@ Engine = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel="Spark",
-        help="What works: local, this process; spark, executors where the data is.",
+        help="Where the work is done: local, in this process; spark, on a Spark cluster, "
+        "where the data is.",
     ),
 ]
 Master = Annotated[
@@ -212,23 +220,28 @@ Master = Annotated[
     typer.Option(
         metavar="URL",
         rich_help_panel="Spark",
-        help="With --engine spark, where it runs: local[4], spark://host:7077; as Spark is "
-        "configured if not given.",
+        help="With --engine spark: where Spark runs, such as local[4] or spark://host:7077; "
+        "as it is configured if not given.",
     ),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Say below the result what its words mean.")
+    bool, typer.Option("--explain", help="Explain below the result what its words mean.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an older one at that place.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace what an earlier run wrote to the same place.")
+]
 AllowLarge = Annotated[
     bool,
-    typer.Option("--allow-large", help="Write more than 100 labels for each rating, too."),
+    typer.Option(
+        "--allow-large",
+        help="Allow a release of more than 100 published ratings for each real one.",
+    ),
 ]
 
 
 def seed_of(what: str) -> Any:
     """Return the option for the seed of something that is the same each time if not told so."""
-    return typer.Option(min=0, help=f"The same seed gives the same {what}.")
+    return typer.Option(min=0, help=f"Random seed: the same one gives the same {what}.")
 
 
 def refuse_idle_master(engine: str, master: str | None) -> None:

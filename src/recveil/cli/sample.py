@@ -13,11 +13,13 @@ def sample(
     release: Annotated[
         Path, typer.Argument(help="A release that was written with --layout model.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is drawn.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for the drawn people.")
+    ],
     people: Annotated[int, typer.Option(min=1, metavar="N", help="How many people to draw.")],
     file_format: Annotated[
         Literal["parquet", "csv"],
-        typer.Option(metavar="NAME", help="Format of the ratings: parquet, csv."),
+        typer.Option(metavar="NAME", help="Format of the ratings: parquet or csv."),
     ] = "parquet",
     seed: Annotated[int | None, options.seed_of("people")] = None,
     force: Force = False,

@@ -21,27 +21,30 @@ def verify(
     ],
     k: Annotated[
         int | None,
-        typer.Option(help="People that must share each row; a release brings its own k."),
+        typer.Option(help="How many people must share each row; a release names its own k."),
     ] = None,
     b: Annotated[
-        int | None, typer.Option("--b", help="Items in a set, for --l: 1, 2 or 3.")
+        int | None, typer.Option("--b", help="With --l: how many items make a set, 1, 2 or 3.")
     ] = None,
     l: Annotated[  # noqa: E741
         int | None,
-        typer.Option("--l", help="Different rows in which every set of b items must stand."),
+        typer.Option("--l", help="In how many different rows every set of --b items must stand."),
     ] = None,
     claim: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             autocompletion=one_of(claims),
-            help="What to check: identical-rows, or co-rated (the same items, whatever the "
-            "ratings); a release brings its own.",
+            help="What people must share: identical-rows, or co-rated (the same items, "
+            "whatever the ratings); a release names its own.",
         ),
     ] = None,
     links: Annotated[
         bool,
-        typer.Option("--links", help="Say how sure a row makes it that a member rated an item."),
+        typer.Option(
+            "--links",
+            help="Say how sure a published row makes it that a person behind it rated an item.",
+        ),
     ] = False,
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
@@ -50,7 +53,7 @@ def verify(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The private folder of the release: look whether something of it stands there.",
+            help="The release's private folder: checks that nothing of it stands in the release.",
         ),
     ] = None,
     engine: options.Engine = "local",

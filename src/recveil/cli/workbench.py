@@ -14,11 +14,14 @@ def workbench(
     port: Annotated[
         int,
         typer.Option(
-            min=0, max=65_535, metavar="N", help="Where to listen, on this machine alone; 0: any."
+            min=0,
+            max=65_535,
+            metavar="N",
+            help="The port to listen on, on this machine alone; 0 takes any that is free.",
         ),
     ] = 0,
     open_browser: Annotated[
-        bool, typer.Option(help="Show the page in a browser, beside printing its address.")
+        bool, typer.Option(help="Open the page in a browser; its address is printed anyway.")
     ] = True,
 ) -> None:
     """Open a page on this machine, in which a table becomes a release that its owner understands.

@@ -103,20 +103,21 @@ K_CORATING = Method(
         Option(
             name="grouping",
             choices=CO_RATED_GROUPINGS,
-            help="gecom (default), supports, or one of the first.",
+            help="gecom (default), supports, or one of those named first.",
         ),
         Option(
             name="fill",
             choices=FILLS,
             panel=_PANEL,
-            help="What is filled in: item-mean (default), random, funk-svd, similarity, trust.",
+            help="How invented ratings are made: item-mean (default), random, funk-svd, "
+            "similarity, trust.",
         ),
         Option(
             name="trust",
             metavar="FILE",
             panel=_PANEL,
-            help="Whom people say they trust, for --fill trust: lines of truster, trustee and "
-            "value; worked out from the ratings if not given.",
+            help="For --fill trust: a file of whom people say they trust, in lines of "
+            "truster, trustee and value; worked out from the ratings if not given.",
         ),
         Option(
             name="round_fills",
@@ -124,15 +125,17 @@ K_CORATING = Method(
             flag="--round-fills/--no-round",
             metavar=None,
             panel=_PANEL,
-            help="Round what is filled in to the scale (default); otherwise it gives itself away.",
+            help="Round invented ratings to the scale (default); those that are not rounded "
+            "give themselves away.",
         ),
         Option(
             name="protect",
             choices=("none", "labels", "mean", "shuffle"),
             metavar="HOW",
             panel=_PANEL,
-            help="Labels: none (real ratings stay; default), mean of the group (or: labels), "
-            "shuffle (dealt anew within the group).",
+            help="What becomes of real ratings: none (default), they stay; mean (or labels), "
+            "they become the group's mean; shuffle, they are dealt anew within the "
+            "group.",
         ),
     ),
     variants=(

@@ -122,8 +122,9 @@ PREDICTIVE = Method(
     options=(
         Option(
             name="homogenize",
-            help="padded (default): average predictions and ratings, full rows; simple: average "
-            "the ratings of those who rated, sparse rows.",
+            help="What the row of a group holds: padded (default), all items, with averages "
+            "of ratings and predictions; simple, the items that somebody rated, with "
+            "averages of their ratings.",
             choices=("padded", "simple"),
             metavar="HOW",
         ),
@@ -137,29 +138,31 @@ PREDICTIVE = Method(
         ),
         Option(
             name="predictor",
-            help="What fills the empty cells: funk-svd (default), item-mean.",
+            help="What predicts the ratings that are missing: funk-svd (default), item-mean.",
             choices=PREDICTOR_NAMES,
         ),
         Option(
             name="round_labels",
             flag="--round",
             metavar="GRID",
-            help="Grid of the labels: tenth (of the scale's step; default), scale, none, or a "
-            "step.",
+            help="How finely published ratings are rounded: tenth (of the scale's step; "
+            "default), scale, none, or a step.",
         ),
         Option(
             name="labels",
             choices=("rated", "model"),
             metavar="HOW",
-            help="What padded rows average: rated (default): ratings, and predictions where there "
-            "are none; model: predictions alone, so that no rating stands out.",
+            help="What padded rows are averages of: rated (default), ratings, and predictions"
+            " where there are none; model, predictions alone, so that no rating stands "
+            "out.",
         ),
         Option(
             name="privacy_levels",
             metavar="FILE|RULE",
             panel=_PROMISE,
-            help="A k for each user: a file with the columns user_id,k (others get --k), or a "
-            "rule such as 'activity<50:10,else:5'. A user of level 1 may stand alone.",
+            help="A k for each user: a file with the columns user_id,k (others get --k), or a"
+            " rule such as 'activity<50:10,else:5'. A user with k = 1 may stand alone, "
+            "unprotected.",
         ),
         Option(
             name="b",
@@ -167,7 +170,7 @@ PREDICTIVE = Method(
             metavar=None,
             panel=_PROMISE,
             default=1,
-            help="Items in a set, for --l: 1, 2 or 3.",
+            help="With --l: how many items make a set, 1, 2 or 3.",
         ),
         Option(
             name="l",
@@ -175,7 +178,8 @@ PREDICTIVE = Method(
             metavar=None,
             panel=_PROMISE,
             default=1,
-            help="Diversity: every set of b items in a row stands in at least l different rows.",
+            help="Diversity: every set of --b items that stands in a row stands in at least "
+            "this many different rows.",
         ),
     ),
     variants=(

@@ -84,8 +84,8 @@ SPARSE = Method(
             kind=int,
             metavar=None,
             panel="Sparse rows",
-            help="At least so many people of similar tastes are gathered, and rows are drawn from "
-            "what they choose: 20 (default) to 256, and never fewer than k.",
+            help="Each row is drawn from what at least this many people of similar tastes "
+            "chose: 20 (default) to 256, and never fewer than k.",
         ),
     ),
     variants=(

@@ -115,36 +115,40 @@ SYNTHETIC = Method(
         Option(
             name="epsilon",
             metavar="E|none",
-            help="Differential privacy for whole people: draw synthetic people from sums with "
-            "noise; less is safer (1 strong, 10 weak). none: exact sums, nothing promised.",
+            help="Another promise than k, differential privacy for whole people: what is "
+            "published are invented people, drawn from sums with noise. Less is safer (1"
+            " is strong, 10 is weak). none: no noise, and no promise.",
             panel="Synthetic people",
         ),
         Option(
             name="delta",
             kind=float,
             metavar=None,
-            help="Probability that the promise of epsilon does not cover; 1e-6 if not given.",
+            help="The small probability that the promise of --epsilon does not cover; 1e-6 if"
+            " not given.",
             panel="Synthetic people",
         ),
         Option(
             name="people",
             kind=int,
             metavar="N",
-            help="How many people to draw; as many as there are, counted with noise, if not given.",
+            help="How many people to draw; if not given, as many as there are, counted with noise.",
             panel="Synthetic people",
         ),
         Option(
             name="catalogue",
             metavar="FILE|as-rated",
-            help="The public list of items, one id a line; as-rated if everybody may know which "
-            "items were rated at all; chosen with noise if not given, and rare ones are left out.",
+            help="A public list of items, one id on each line; as-rated if everybody may know"
+            " which items were rated at all. If not given, items are chosen with noise, "
+            "and rare ones left out.",
             panel="Synthetic people",
         ),
         Option(
             name="rating_grid",
             choices=("tenths", "whole"),
             flag="--ratings",
-            help="Drawn ratings in tenths (default), or on the scale itself: tenths, whole.",
+            help="How finely drawn ratings are rounded: tenths (default), or whole, to the "
+            "scale itself.",
             panel="Synthetic people",
         ),
     ),

@@ -43,15 +43,15 @@ WORDS = Method(
     options=(
         Option(
             name="homogenize",
-            help="of words without an order: commonest (default), the word with the largest share "
-            "in the group; shares, one drawn by the shares.",
+            help="commonest (default), the word with the largest share in the group; shares, "
+            "a word drawn by its share.",
             choices=("commonest", "shares"),
             metavar="HOW",
         ),
         Option(
             name="grouping",
             choices=GROUPING_NAMES,
-            help="k-gather (default), or another of the first.",
+            help="k-gather (default), or another of those named first.",
         ),
     ),
     variants=(
