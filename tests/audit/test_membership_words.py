@@ -6,6 +6,7 @@ import pytest
 
 from recveil.attack import Interval, Membership
 from recveil.audit.membership_words import describe_members, members_told
+from recveil.audit.statement import sentences_of
 from recveil.release.registry import all_variants, undone_of
 
 REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not tell|nothing new")
@@ -13,7 +14,7 @@ REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not t
 
 def told_of(auc):
     found = Membership(auc, members=90, outsiders=90, skipped=0, tpr_at_5=auc, null_auc=auc)
-    return " ".join(describe_members(found, {"8": found, "all": found}, None))
+    return " ".join(sentences_of(describe_members(found, {"8": found, "all": found}, None)))
 
 
 @pytest.mark.parametrize(

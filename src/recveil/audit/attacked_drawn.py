@@ -9,6 +9,7 @@ from recveil.attack.drawn_people import Resemblance, infer_tastes, tell_nearest
 from recveil.attack.members import KNOWN
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.shadowing import FROM_A_MODEL
+from recveil.audit.statement import Statement
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -90,10 +91,15 @@ class AttackedDrawn(AttackedRelease):
             )
         return f"In the release no record is anybody's; {told}; {_promise(self.manifest)}."
 
-    def verdict(self) -> list[str]:
-        """Say in plain words what does not apply, what was found, and what it means."""
+    def told(self) -> list[Statement]:
+        """Return what does not apply, what was found, and what it means."""
         drawn = [_FROM_MODEL] if self.manifest.layout == "model" else []
-        told = [*self.does_not_apply(), *drawn, *self.warnings(), *self.about_membership()]
+        first = [Statement(each) for each in (*self.does_not_apply(), *drawn, *self.warnings())]
+        return [*first, *self.about_membership(), *map(Statement, self._of_drawn_people())]
+
+    def _of_drawn_people(self) -> list[str]:
+        """Say what the promise allows, what drawn people tell, and what undoes such releases."""
+        told = []
         if bounds := bounds_of(self.manifest.claim):
             told.append(
                 f"Whatever anybody knows and does, the promise allows at most AUC "

@@ -14,6 +14,7 @@ from recveil.attack.fill_classifier import too_large
 from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, judge_fills, measure_fills
 from recveil.attack.shadow import tell_fills_by_shadow
 from recveil.attack.statistics import no_better, percent
+from recveil.audit.statement import FigureRow, Statement, in_short, sentences_of
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -73,9 +74,13 @@ class Content:
 
     def sentences(self) -> list[str]:
         """Say in plain words what was found."""
+        return sentences_of(self.told())
+
+    def told(self) -> list[Statement]:
+        """Return what was found, in plain words and as rows of a table."""
         # Who knows nobody, and who knows most.
         ends = dict.fromkeys((0, len(self.fills) - 1)) if self.fills else {}
-        told = [_of_fills(self.fills[end]) for end in ends]
+        told = [Statement(_of_fills(self.fills[end])) for end in ends]
         if self.companions is not None and self.companions.told.trials:
             told.append(_of_companions(self.companions))
         if self.behind is not None and self.behind.one_rating.trials:
@@ -224,21 +229,26 @@ def _of_fills(told: FillsTold) -> str:
     )
 
 
-def _of_companions(companions: Companions) -> str:
+def _of_companions(companions: Companions) -> Statement:
     told, right, stranger = companions.told, companions.right, companions.stranger
     surely = f", and {percent(right)} of what is told so is right" if right.trials else ""
     by_chance = f", and of a stranger {percent(stranger)} are told so by chance"
     near = f" to within {companions.within:g}" if companions.within else ""
-    return (
+    sentence = (
         f"Whoever knows the ratings of all others in a person's group is told "
         f"{percent(told)} of the person's ratings for sure{near}"
         f"{surely}{no_better(told, stranger.rate, 'is told of a stranger')}; who takes the row's "
         f"labels for the ratings is right for {percent(companions.by_row)}"
         f"{by_chance if stranger.trials else ''}."
     )
+    by_chance = f"strangers {in_short(stranger)}" if stranger.trials else ""
+    rows = [FigureRow(f"told for sure by the others{near}", in_short(told), by_chance)]
+    rows += [FigureRow("- right of what is told so", in_short(right))] if right.trials else []
+    rows.append(FigureRow("- right if labels are believed", in_short(companions.by_row)))
+    return Statement(sentence, tuple(rows), "")
 
 
-def _of_labels(behind: BehindLabels) -> str:
+def _of_labels(behind: BehindLabels) -> Statement:
     one, distinct = behind.one_rating, behind.distinct
     can = ""
     if behind.can_stand is not None:
@@ -248,9 +258,16 @@ def _of_labels(behind: BehindLabels) -> str:
         sampled = (
             f" That is of {behind.records:,} of {behind.of_records:,} records, drawn at random."
         )
-    return (
+    sentence = (
         f"Behind a label stand the ratings of those in the group who rated the item: on average "
         f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and in "
         f"{percent(one)} of the labels one only{can}."
         f"{sampled}"
     )
+    could = "" if behind.can_stand is None else f"as it tells, {behind.can_stand.mean:.1f}"
+    rows = (
+        FigureRow("different ones behind a label", in_short(distinct, 1, 1), could),
+        FigureRow("- labels with one behind them", in_short(one)),
+    )
+    remark = f"Behind labels was looked for in{sampled.removeprefix(' That is of')}"
+    return Statement(sentence, rows, remark if sampled else "")

@@ -6,9 +6,14 @@ from recveil.attack import Membership
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.statistics import FEWEST, Interval, no_better
+from recveil.audit.statement import FigureRow, Statement, in_short
 
 # By this, a method's words say how well members were told from others.
 _AREA = "area under the curve"
+_NO_EVIDENCE = (
+    "That likings are hardly guessed better of who is in the data is no evidence that nothing is "
+    "told."
+)
 
 
 def describe_members(
@@ -18,7 +23,7 @@ def describe_members(
     *,
     likes: bool = False,
     shadows: Interval | None = None,
-) -> list[str]:
+) -> list[Statement]:
     """Say how well members are told from strangers, by how much is known of them.
 
     Parameters
@@ -36,32 +41,72 @@ def describe_members(
     Examples
     --------
     >>> few = Membership(Interval(0.28, 0.0, 0.68, 11), members=9, outsiders=2, skipped=6)
-    >>> for sentence in describe_members(few, {"8": few}, None):
-    ...     print(sentence)
+    >>> for told in describe_members(few, {"8": few}, None):
+    ...     print(told.sentence)
     Whether they can tell who was in the data at all is not told: too few people to tell (9 \
 members and 2 strangers; it takes 20 of each), which reassures nobody.
     The same by who knows exact ratings, by scores of one release, too: by 8 ratings not told (9 \
 members, 2 strangers).
     """
     if strongest.is_told:
-        told = [describe_membership(strongest.auc, shadows=shadows)]
-        told.append(
+        control = (
             f"That is of {strongest.members:,} members and {strongest.outsiders:,} strangers; with "
             f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
         )
-    else:
         told = [
+            Statement(describe_membership(strongest.auc, shadows=shadows)),
+            Statement(control, (_row("who is in the data", strongest),), ""),
+        ]
+    else:
+        few = (
             f"Whether they can tell who was in the data at all is not told: too few people to tell "
             f"({strongest.members:,} members and {strongest.outsiders:,} strangers; it takes "
             f"{FEWEST} of each), which reassures nobody."
-        ]
+        )
+        told = [Statement(few)]
     what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
     measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
     if measured:
-        told.append(f"The same by who knows {whose}, by scores of one release, too: by {measured}.")
+        sentence = f"The same by who knows {whose}, by scores of one release, too: by {measured}."
+        rows = [row for known, found in by_known.items() for row in _rows(f"{known} {what}", found)]
+        told.append(Statement(sentence, tuple(rows), ""))
     if attributes is not None:
-        told.append(describe_attributes(attributes))
+        told.append(_of_attributes(attributes))
     return told
+
+
+def _row(what: str, found: Membership) -> FigureRow:
+    """Return the area, beside the control, and of how many people it is."""
+    what = f"{what}, {found.members:,} + {found.outsiders:,}"
+    if not found.is_told:
+        return FigureRow(what, "not told")
+    area, lot = (f"AUC {in_short(each, 2, 1)}" for each in (found.auc, found.null_auc))
+    return FigureRow(what, area, f"by lot {lot.removeprefix('AUC ')}")
+
+
+def _rows(known: str, found: Membership) -> list[FigureRow]:
+    """Return the area, and how many are recognized, for who knows so much of everybody."""
+    area = _row(f"- by {known}", found)
+    if not found.is_told:
+        return [area]
+    recognized = in_short(found.tpr_at_5, 0)
+    return [area, FigureRow("- found, with 5 % mistaken", recognized, "blind guess 5%")]
+
+
+def _of_attributes(told: Attributes) -> Statement:
+    """Say what is told of members' likings; of too few people, in a sentence alone."""
+    sentence = describe_attributes(told)
+    members, strangers, excess = told.members, told.strangers, told.excess
+    if min(members.trials, strangers.trials) < FEWEST:
+        return Statement(sentence)
+    guessed = FigureRow(
+        f"likings guessed, {members.trials:,} + {strangers.trials:,}",
+        f"{members.mean:.1%}",
+        f"strangers {strangers.mean:.1%}",
+    )
+    by_it = FigureRow("- points by being in the data", in_short(excess).replace("%", ""))
+    remark = "" if excess.low > 0 else _NO_EVIDENCE
+    return Statement(sentence, (guessed, by_it), remark)
 
 
 def members_told(undone: Iterable[str]) -> list[str]:

@@ -43,6 +43,34 @@ MEANINGS = {
     "where both are found",
     "AUC": "how well a score tells people who were in the data from others: 0.5 is a blind guess, "
     "1 is always right; that one score does not tell is no evidence that none does",
+    # What else a release tells.
+    "read off rows of who is found": "of the ratings that the adversary did not know, of people "
+    "whose group is found: the share that stands in the row exactly",
+    "ratings published as given": "the share of all ratings that the release shows exactly; where "
+    "nobody else in the group rated the item, its label is the one rating",
+    "labels that are exact ratings": "the share of the labels that are the rating of everybody "
+    "behind them who rated the item",
+    "usual": "the baseline: how often an item's commonest rating is right, whoever rated it",
+    "told for sure by the others": "the share of a person's ratings that the others in the group, "
+    "who know their own, work out from the row",
+    "right if labels are believed": "the share of a person's ratings that are the row's labels",
+    "different ones behind a label": "how many different ratings were given by those behind a "
+    "label, on average",
+    "as it tells": "how many ratings could stand behind a label, as far as it tells",
+    "pairs of row and item told": "the share of the pairs of a row and an item that somebody "
+    "behind the row rated, which a fit of all rows marks, with 95 % of its marks right",
+    "lone ratings worked out": "of the ratings that one person alone in a group gave, the share "
+    "that is marked so and worked out exactly",
+    "popularity": "the baseline: what is told by how many people rated each item, and nothing else",
+    "who is in the data": "how well people whose ratings were used are told from others, so many + "
+    "so many, by scores that look at one release: by the strongest adversary, and by whoever knows "
+    "8, 16 or all of somebody's ratings exactly",
+    "with 5 % mistaken": "the share of the people in the data who are recognized while 5 % of the "
+    "others are taken for such",
+    "by lot": "the control: the same if it is drawn by lot who counts as being in the data",
+    "likings guessed": "how often it is guessed rightly whether somebody liked an item more than "
+    "most do, of so many people in the data + so many who are not",
+    "strangers": "the control: the same of people who are not in the data, or not in the group",
     # What is promised.
     "published rows": "what is published: a row of one person, or of a group",
     "different rows": "how many rows there are if identical ones count once",
@@ -122,15 +150,28 @@ def explain(words: Iterable[str]) -> None:
         console.print(f"[bold]{escape(word)}[/]: {escape(MEANINGS[word])}.")
 
 
+# Of figures beside whom adversaries find; what they are called may go on with how many people.
+_OF_ROWS = (
+    *("read off rows of who is found", "ratings published as given"),
+    *("labels that are exact ratings", "usual", "told for sure by the others"),
+    *("right if labels are believed", "different ones behind a label", "as it tells"),
+    *("pairs of row and item told", "lone ratings worked out", "popularity", "who is in the data"),
+    *("with 5 % mistaken", "by lot", "likings guessed", "strangers"),
+)
+
+
 def words_of_release(told: dict[str, Any]) -> Iterator[str]:
     """Yield the words of what was found in a release, as an audit and an evaluation tell it.
 
     Examples
     --------
-    >>> list(words_of_release({"attacks": [], "verdict": ["AUC 0.97 (0.96 to 0.99)"]}))
-    ['AUC']
+    >>> told = {"attacks": [], "headline": "AUC 0.97 (0.96 to 0.99)", "remarks": []}
+    >>> list(words_of_release({**told, "rows": [{"what": "likings guessed, 90 + 90"}]}))
+    ['AUC', 'likings guessed']
     """
     if told["attacks"]:
         yield from ("looked for", *told["columns"].values())
-    if any("AUC" in sentence for sentence in told["verdict"]):
+    cells = [cell for row in told["rows"] for cell in row.values()]
+    if any("AUC" in text for text in (told["headline"], *told["remarks"], *cells)):
         yield "AUC"
+    yield from (word for word in _OF_ROWS if any(word in cell for cell in cells))

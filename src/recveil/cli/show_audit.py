@@ -8,28 +8,32 @@ from rich.markup import escape
 from rich.table import Table
 
 from recveil.cli.meanings import explain, words_of_release
-from recveil.release.claim import claim_kind
-
-# Their share of all who were asked for is 0, which would look like safety.
-_NOBODY = "nobody could be looked for"
+from recveil.cli.show_found import NOBODY, show_found, show_told
+from recveil.cli.tables import fitting, narrow, share
 
 
 def show_audit(plain: dict[str, Any], *, is_explained: bool = False) -> None:
-    """Print the verdicts, the tables, the warnings, and, if asked, what the words mean."""
+    """Print the verdicts, the tables, the warnings, and, if asked, what the words mean.
+
+    Of an audit of a release, the page and the JSON object have the figures of the raw table; its
+    verdict is what the release is compared with.
+    """
     console = Console()
-    if plain["release"] is not None:
+    release = plain["release"]
+    if release is not None:
         # What is to be signed comes first; the raw table is what it is compared with.
-        _show_release(console, plain["release"])
+        _show_release(console, release)
         console.print("\n[bold]Before: the table with names removed[/]")
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
-    _show_attacks(console, plain["attacks"])
+    if release is None:
+        _show_attacks(console, plain["attacks"])
+        _show_measures(console, plain["graph_attacks"], plain["deanonymized"])
+    elif not release["attacks"]:  # else it stands beside these
+        console.print(f"A blind guess finds {plain['attacks'][0]['baseline']:.2%}.")
     _show_notes(console, plain["attacks"])
-    _show_measures(console, plain["graph_attacks"], plain["deanonymized"])
     for suspects in plain["suspects"]:
         _show_suspects(console, suspects)
-    for check in plain["checks"]:
-        mark = "[green]holds[/]" if check["holds"] else "[red]FAILS[/]"
-        console.print(f"{mark}  {escape(check['name'])}: {escape(check['found'])}")
+    _show_checks(console, plain["checks"])
     for warning in plain["warnings"]:
         if warning not in plain["data"]["notes"]:  # those were told with what was read
             console.print(f"[red]warning[/]  {escape(warning)}")
@@ -42,26 +46,43 @@ def show_audit(plain: dict[str, Any], *, is_explained: bool = False) -> None:
 
 def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     """Print who found how many people in the table with the names removed."""
-    table = Table("adversary", "found", "stands out", "wrong match", "bits", "control")
-    for attack in attacks:
-        if not attack["targets_attacked"]:
-            table.add_row(escape(attack["name"]), _NOBODY)
-            continue
-        bits = attack["likelihood_bits"]
-        table.add_row(
-            escape(attack["name"]),
-            _share(attack["found"]),
-            _share(attack["success"]),
-            _share(attack["wrong_match"]),
-            "" if bits is None else f"{bits:.1f}",
-            _share(attack["control"]),
-        )
-    console.print(table)
+    console.print(fitting(console, lambda between: _of_adversaries(attacks, between)))
     trials = attacks[0]
     console.print(
         f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
         f"guess finds {trials['baseline']:.2%}. Attacks: {', '.join(trials['by_attack'])}."
     )
+
+
+def _of_adversaries(attacks: list[dict[str, Any]], between: str) -> Table:
+    table = narrow("adversary", "found", "stands out", "wrong match", "bits", "control")
+    for attack in attacks:
+        if not attack["targets_attacked"]:
+            table.add_row(escape(attack["name"]), NOBODY)
+            continue
+        bits = attack["likelihood_bits"]
+        table.add_row(
+            escape(attack["name"]),
+            share(attack["found"], between),
+            share(attack["success"], between),
+            share(attack["wrong_match"], between),
+            "" if bits is None else f"{bits:.1f}",
+            share(attack["control"], between),
+        )
+    return table
+
+
+def _show_checks(console: Console, checks: list[dict[str, Any]]) -> None:
+    """Print whether the attack itself works, and each check that fails."""
+    held = sum(check["holds"] for check in checks)
+    if held:
+        console.print(
+            f"[green]holds[/]  {held} of {len(checks)} checks of the attack itself; "
+            f"recveil selftest shows them."
+        )
+    for check in checks:
+        if not check["holds"]:
+            console.print(f"[red]FAILS[/]  {escape(check['name'])}: {escape(check['found'])}")
 
 
 def _show_notes(console: Console, attacks: list[dict[str, Any]]) -> None:
@@ -87,8 +108,10 @@ def _words_of(plain: dict[str, Any]) -> Iterator[str]:
     if release is not None:
         yield from words_of_release(release)
         if release["against"] is not None:
-            yield from ("both rows found", "person by one", "person by both")
-    yield from ("found", "stands out", "wrong match", "bits", "control", "blind guess")
+            yield from ("both rows found", "person by one", "person by both", "control")
+        yield from ("found", "blind guess")
+    else:
+        yield from ("found", "stands out", "wrong match", "bits", "control", "blind guess")
     if plain["suspects"]:
         yield "eccentricity"
 
@@ -136,57 +159,21 @@ def _show_suspects(console: Console, suspects: dict[str, Any]) -> None:
 def _show_release(console: Console, release: dict[str, Any]) -> None:
     """Print what was found in the release, the verdict first."""
     console.print(f"[bold]{escape(release['headline'])}[/]")
-    names = release["columns"]
-    rates = (names["group_found"], names["person_found"], names["bound"])
-    table = Table("against the release", "looked for", *rates)
-    # Nothing is proven of people whose records share their items alone.
-    is_proven = claim_kind(release["claim"]).is_bound
-    for attack in release["attacks"]:
-        if not attack["targets_attacked"]:
-            table.add_row(escape(attack["name"]), _NOBODY)
-            continue
-        bound = attack["bound"] if is_proven else 1.0
-        table.add_row(
-            escape(attack["name"]),
-            f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
-            _share(attack["group_found"]),
-            _share(_capped(attack["person_found"], bound)),
-            f"{attack['bound']:.1%}",
-        )
-    if release["attacks"]:  # else no record is anybody's, and the sentences say so
-        console.print(table)
+    show_found(console, release, "against the release")
     if release["against"] is not None:
         _show_against(console, release["against"])
-    for sentence in release["verdict"]:
-        console.print(escape(sentence))
+    show_told(console, release)
 
 
 def _show_against(console: Console, against: dict[str, Any]) -> None:
     """Print who finds somebody in both releases."""
+    console.print(fitting(console, lambda between: _of_both(against, between)))
+
+
+def _of_both(against: dict[str, Any], between: str) -> Table:
     names = ("both rows found", "person by one", "person by both", "control")
-    table = Table(f"together with {escape(against['name'])}", *names)
+    table = narrow(f"together with {escape(against['name'])}", *names)
     rates = ("both", "person_in_one", "person_in_both", "stranger")
     for found in against["finding"]:
-        table.add_row(escape(found["name"]), *(_share(found[rate]) for rate in rates))
-    console.print(table)
-
-
-def _capped(interval: dict[str, Any], bound: float) -> dict[str, Any]:
-    """End an interval at the bound, which is proven.
-
-    Examples
-    --------
-    >>> _capped({"rate": 0.09, "low": 0.07, "high": 0.11}, bound=0.1)
-    {'rate': 0.09, 'low': 0.07, 'high': 0.1}
-    """
-    if interval["rate"] is None:
-        return interval
-    return {**interval, "high": max(interval["rate"], min(interval["high"], bound))}
-
-
-def _share(interval: dict[str, Any]) -> str:
-    """Put the interval under the rate, so that the table fits a narrow terminal."""
-    if interval["rate"] is None:
-        return ""  # of nobody
-    low, high = 100 * interval["low"], 100 * interval["high"]
-    return f"{interval['rate']:.1%}\n[dim]{low:.1f}–{high:.1f}[/]"
+        table.add_row(escape(found["name"]), *(share(found[rate], between) for rate in rates))
+    return table

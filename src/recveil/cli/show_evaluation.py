@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from recveil.cli.meanings import explain, words_of_release
+from recveil.cli.show_found import show_found, show_told
 from recveil.evaluate.headline import headline, predicts, say_best, what_of
 from recveil.ratings.likes import in_likes
 
@@ -176,10 +177,9 @@ def show_disclosure(
     """Print what adversaries still find in the release."""
     if disclosure is None:
         return
-    if disclosure["attacks"]:
-        _show_found(console, disclosure)
-    for sentence in disclosure["verdict"]:
-        console.print(escape(sentence))
+    console.print(escape(disclosure["headline"]))
+    show_found(console, disclosure)
+    show_told(console, disclosure)
     if disclosure["links"] is not None:
         links = disclosure["links"]
         told = (
@@ -188,25 +188,6 @@ def show_disclosure(
             f"if people rate independently of each other."
         )
         console.print(in_likes(told, is_unary))
-
-
-def _show_found(console: Console, disclosure: dict[str, Any]) -> None:
-    """Print whom each adversary finds."""
-    names = disclosure["columns"]
-    rates = (names["group_found"], names["person_found"], names["bound"])
-    table = Table("adversary", "looked for", *rates)
-    for attack in disclosure["attacks"]:
-        if not attack["targets_attacked"]:  # a share of 0 would look like safety
-            table.add_row(escape(attack["name"]), "nobody could be looked for")
-            continue
-        table.add_row(
-            escape(attack["name"]),
-            f"{attack['targets_attacked']:,} of {attack['targets_requested']:,}",
-            _share(attack["group_found"]["rate"]),
-            _share(attack["person_found"]["rate"]),
-            _share(attack["bound"]),
-        )
-    console.print(table)
 
 
 def show_notes(console: Console, plain: dict[str, Any]) -> None:

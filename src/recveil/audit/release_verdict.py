@@ -1,0 +1,239 @@
+"""Release verdict: what adversaries found in a release, in plain words, and as rows of a table."""
+
+from recveil.attack import Adversary, ReleaseAttack
+from recveil.attack.hidden_items import describe_hidden_items
+from recveil.attack.statistics import no_better, percent
+from recveil.attack.told_cells import ToldCells, describe_cells
+from recveil.audit.found_in_release import FoundInRelease
+from recveil.audit.given_words import describe_as_given
+from recveil.audit.membership_words import members_told
+from recveil.audit.statement import FigureRow, Statement, in_short
+from recveil.audit.verdict import COVERAGE
+
+
+def headline(published: FoundInRelease) -> str:
+    """Say in one sentence how many are found in a release, and what is promised."""
+    worst, attack = _strongest(published)
+    if attack.skipped == attack.requested:
+        return "Nobody could be looked for in the release, which shows nothing."
+    person = attack.person_found
+    promise = f"the promise is at most {attack.bound:.1%}"
+    about = published.manifest.claim.about
+    if not about.is_bound:
+        promise = about.unpromised
+    elif published.unprotected:
+        promise = _alone(published.unprotected)
+    together = published.against.headline() if published.against else ""
+    still = _groups_found(published)
+    blind = f", no more than by a blind guess{still}" if person.rate <= attack.baseline else ""
+    ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
+    sentence = (
+        f"In the release, {person.rate:.1%} of the people are found ({ends}"
+        f"{_among_attacked(published, attack)}) by “{worst.name}”{blind}; {promise}."
+    )
+    return f"{sentence} {together}".rstrip()
+
+
+def tell_release(
+    published: FoundInRelease, warnings: list[str], of_members: list[Statement]
+) -> list[Statement]:
+    """Return what was found in a release, and what it means.
+
+    Parameters
+    ----------
+    published : FoundInRelease
+    warnings : list of str
+        What was not measured.
+    of_members : list of Statement
+        What is said of who is in the data.
+    """
+    worst, attack = _strongest(published)
+    told = []
+    if attack.skipped < attack.requested:
+        told.append(_found(published, worst, attack))
+    told += [Statement(warning) for warning in warnings]
+    told += _of_cells(published, attack)
+    if published.hidden_items is not None:
+        told += [Statement(each) for each in describe_hidden_items(published.hidden_items)]
+    told += _undone(published)
+    told += of_members
+    if published.against is not None:
+        told += [Statement(each) for each in published.against.verdict()]
+    return told
+
+
+def _of_cells(published: FoundInRelease, attack: ReleaseAttack) -> list[Statement]:
+    """Return what the cells of a release tell of ratings."""
+    told, given, content = [], published.as_given, published.content
+    # Where labels are rounded off ratings, hardly one stands there exactly, and that reassures.
+    if attack.exact.rate > 0 and not (given and given.is_rounded_off):
+        told.append(_exact(published, attack))
+    if given is not None:
+        behind = None if content is None else content.behind
+        told += describe_as_given(given, published.lone_share, behind)
+    return told if content is None else told + content.told()
+
+
+def _undone(published: FoundInRelease) -> list[Statement]:
+    """Return what undoes releases of the method: as measured here, or else elsewhere."""
+    method, settings = published.manifest.known_method, published.manifest.settings
+    undone = () if method is None else method.undone_by(settings)
+    if published.residual is not None:  # which says more than what others measured
+        return [_of_fit(published.residual), *map(Statement, members_told(undone))]
+    # What was measured elsewhere can hold only where the same can be tried.
+    unfitted = [published.unfitted] if undone and published.unfitted else undone
+    return [Statement(each) for each in unfitted]
+
+
+def _of_fit(told: ToldCells) -> Statement:
+    """Return what a fit of all rows tells; where that is nothing new, in a sentence alone."""
+    sentence, lone = describe_cells(told), told.lone_exact
+    popular = told.popularity_recall_at_95
+    if not told.recall_at_95.trials or no_better(told.recall_at_95, popular, ""):
+        return Statement(sentence)
+    rows = [
+        FigureRow("pairs of row and item told", in_short(told.recall_at_95), _popularity(popular))
+    ]
+    if lone.trials:
+        beside = _popularity(told.popularity_lone_exact)
+        rows.append(FigureRow("- lone ratings worked out", in_short(lone), beside))
+        rows.append(FigureRow("- if known to be lone", f"{told.lone_known.rate:.1%}"))
+    looked = ""
+    if told.records < told.of_records:
+        looked = (
+            f" It looked at {told.records:,} of {told.of_records:,} records, drawn at random, so "
+            f"that its figures are lower bounds, and so is how many people it finds."
+        )
+    remark = f"Who rated what is not hidden: a smooth fit of all rows tells it.{looked}"
+    return Statement(sentence, tuple(rows), f"{remark} Better fits may tell more.")
+
+
+def _popularity(share: float) -> str:
+    return f"popularity {share:.1%}"
+
+
+def _strongest(published: FoundInRelease) -> tuple[Adversary, ReleaseAttack]:
+    return max(published.attacks, key=lambda pair: pair[1].person_found.rate)
+
+
+def _high(published: FoundInRelease, attack: ReleaseAttack) -> float:
+    """Return the interval's upper end; it does not reach above what is proven."""
+    person = attack.person_found
+    if published.manifest.claim.about.is_bound:
+        return max(person.rate, min(person.high, attack.bound))
+    return person.high
+
+
+def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -> Statement:
+    """Say how many people the strongest adversary finds, and what is promised."""
+    remark = None
+    person, group = attack.person_found, attack.group_found
+    claim = published.manifest.claim
+    if claim.about.one_person_each:
+        found = f"of {attack.requested:,} people the very record of"
+        if struck := attack.attack.partition(", without ")[2]:
+            found = f"{found.removesuffix(' of')}, with {struck} struck out, of"
+    else:
+        found = (
+            f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
+            f"person in it, by a blind pick among the group, of"
+        )
+    if not claim.about.is_bound:
+        promise = _no_promise(published)
+    elif published.unprotected is not None:
+        promise = _promise_of_levels(published)
+    else:
+        promise = (
+            f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
+        )
+        # The rest stands in the headline, and in the table of adversaries.
+        remark = (
+            None
+            if _blindly(published, attack)
+            else f"Better attacks may find more, up to the promised {attack.bound:.1%}."
+        )
+    ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
+    sentence = (
+        f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({ends}"
+        f"{_among_attacked(published, attack)}){_blindly(published, attack)}; {promise}"
+    )
+    return Statement(sentence, (), remark)
+
+
+def _among_attacked(published: FoundInRelease, attack: ReleaseAttack) -> str:
+    """Say the rate of those who could be looked for, where many could not."""
+    attacked = attack.requested - attack.skipped
+    if attacked >= COVERAGE * attack.requested:
+        return ""
+    rate = attack.person_found.rate * attack.requested / attacked
+    what = "likes" if published.manifest.scale.unary else "ratings"
+    return f"; {rate:.1%} of the {attacked:,} with enough {what}"
+
+
+def _blindly(published: FoundInRelease, attack: ReleaseAttack) -> str:
+    """Say that no more are found than by a blind guess among all people, if so.
+
+    Among the k people of a group anybody finds few. Whose group is found is told what its row says.
+    """
+    still = _groups_found(published)
+    about = "" if still else "the release"
+    found = no_better(attack.person_found, attack.baseline, "a blind guess finds", about)
+    return found and found + still
+
+
+def _groups_found(published: FoundInRelease) -> str:
+    """Say how many groups are found, if more than by always naming the largest; else nothing."""
+    attacks = [attack for _, attack in published.attacks]
+    best = max(attacks, key=lambda attack: attack.group_found.low - attack.group_baseline)
+    if best.group_found.low <= best.group_baseline:
+        return ""
+    return (
+        f"; still, the group of {best.group_found.rate:.1%} is found, by always naming the largest "
+        f"{best.group_baseline:.1%}, which does tell what its row says"
+    )
+
+
+def _alone(unprotected: int | None) -> str:
+    if unprotected == 1:
+        return "1 person stands alone and is not protected"
+    return f"{unprotected:,} people stand alone and are not protected"
+
+
+def _promise_of_levels(published: FoundInRelease) -> str:
+    """Say whom privacy levels protect: an average over people is promised to nobody."""
+    alone, lowest = _alone(published.unprotected), published.lowest_level
+    if lowest is None:
+        return f"{alone}, and nobody is promised more."
+    return (
+        f"{alone}; whoever looks for one of the others finds them with at most 1/{lowest} = "
+        f"{1 / lowest:.1%}. Better attacks may find more, up to all of those who stand alone."
+    )
+
+
+def _exact(published: FoundInRelease, attack: ReleaseAttack) -> Statement:
+    """Say how many ratings that were not known the adversary reads off."""
+    group, row = "group", "the group's row"
+    if published.manifest.claim.about.one_person_each:
+        group, row = "record", "it"
+    method = published.manifest.known_method
+    rows = (FigureRow("read off rows of who is found", in_short(attack.exact)),)
+    if published.manifest.scale.unary:
+        likes = (
+            f"Of the unknown likes of those whose {group} was found, {percent(attack.exact)} "
+            f"stand in {row}."
+        )
+        return Statement(likes, rows, "")
+    more = "" if method is None else method.about_exact
+    sentence = (
+        f"Of the unknown ratings of those whose {group} was found, {percent(attack.exact)} stand "
+        f"in {row} exactly as they were given.{more}"
+    )
+    return Statement(sentence, () if more else rows, None if more else "")
+
+
+def _no_promise(published: FoundInRelease) -> str:
+    """Say what a release does not promise whose claim bounds no rate."""
+    manifest, method = published.manifest, published.manifest.known_method
+    if method is None:
+        return f"{manifest.claim.about.unpromised}. Better attacks may find more."
+    return method.after_rates(manifest.settings, manifest.claim)
