@@ -219,9 +219,9 @@ def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK)
     assert "…" not in out
-    lines = [line for line in out.splitlines() if line[0] in "┏┃┡│└"]
-    assert len(lines) > 20
-    assert all(line[-1] in "┓┃┩│┘" and len(line) <= 80 for line in lines)
+    lines = out.splitlines()
+    assert sum("│" in line for line in lines) > 6
+    assert all(len(line) <= 80 for line in lines)
 
 
 class TestHeadline:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from recveil.cli.sentences import tell
+from recveil.cli.tables import narrow
 from recveil.errors import printable
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def show_verification(result: "Verification", name: str) -> None:
     else:
         _show_first(console, result, name)
     one, rows = about.shared_short
-    table = Table(
+    table = narrow(
         *("people", "published rows", f"different {rows}", f"fewest people on a {one}", "compared")
     )
     numbers = (result.users, result.records, result.classes, result.k_achieved)
@@ -248,7 +248,7 @@ def _show_drawn(console: Console, result: "Verification", name: str) -> None:
             f"[bold green]holds[/]  {escape(name)}: no row is anybody's; nothing is promised about "
             f"who is in the data."
         )
-    table = Table("layout", "drawn people", "compared")
+    table = narrow("layout", "drawn people", "compared")
     table.add_row(result.layout, f"{result.users:,}", escape(_names(result.compared)))
     console.print(table)
     console.print(claim_kind(result.claim).caution)
@@ -276,7 +276,8 @@ def _show_violations(console: Console, result: "Verification") -> None:
         return
     n_violations = len(result.violations)
     title = "1 violation" if n_violations == 1 else f"{n_violations:,} violations"
-    first = Table("where", "user_id", "problem", title=title)
+    first = narrow("where", "user_id", "problem")
+    first.title = title
     for violation in result.violations[:_SHOWN]:
         first.add_row(
             escape(violation.where), escape(violation.user_id or ""), escape(violation.problem)

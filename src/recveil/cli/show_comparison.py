@@ -5,9 +5,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from recveil.cli.meanings import explain
+from recveil.cli.tables import narrow
 from recveil.compare import Axis, Comparison, Row, Share, axis_named, percent, shares_of
 from recveil.compare.worth import judges_lists, judges_ratings
 
@@ -18,14 +18,19 @@ _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "words": "what is told rightly"}
 def show_comparison(
     comparison: Comparison, plain: dict[str, Any], *, is_explained: bool = False
 ) -> None:
-    """Print the table of settings, the warnings, the answer, and, if asked, the words."""
+    """Print the answer, the table of settings, the warnings, and, if asked, the words.
+
+    Where nobody asked for one setting, those to be taken for each risk stand below the table.
+    """
     console = Console()
+    if plain["answer"]:
+        console.print(f"[bold]{escape(plain['answer']['advice'])}[/]")
     _show_settings(console, comparison, plain["frontier"])
     for warning in plain["warnings"]:
         if warning not in plain["data"]["notes"]:  # those were told with what was read
             console.print(f"[red]warning[/]  {escape(warning)}")
     if plain["answer"]:
-        _show_answer(console, plain["answer"])
+        _show_reasons(console, plain["answer"])
     else:
         _show_ladder(console, plain["ladder"])
     if is_explained:
@@ -46,7 +51,7 @@ def _words_of(comparison: Comparison, frontier: list[str]) -> Iterator[str]:
 
 def _show_settings(console: Console, comparison: Comparison, frontier: list[str]) -> None:
     """Print what was measured, a row for each setting."""
-    table, axis = Table(), axis_named(comparison.risk)
+    table, axis = narrow(), axis_named(comparison.risk)
     widths = {"setting": 14, "promises": 11}  # with the others, that fits into 80 columns
     kept = _kept_heads(comparison.rows)
     for name in ("setting", "promises", *_risk_heads(axis), *kept.values()):
@@ -130,13 +135,12 @@ def _asked_risk(row: Row, axis: Axis) -> list[str]:
     ]
 
 
-def _show_answer(console: Console, answer: dict[str, Any]) -> None:
-    """Print the setting to take, and what speaks against it."""
-    console.print(f"[bold]{escape(answer['advice'])}[/]")
+def _show_reasons(console: Console, answer: dict[str, Any]) -> None:
+    """Print why the setting is to be taken, and what speaks against it."""
     if answer["advice"] != answer["sentence"]:
-        console.print(f"  {escape(answer['sentence'])}")
+        console.print(escape(answer["sentence"]))
     for caveat in answer["caveats"]:
-        console.print(f"  {escape(caveat)}")
+        console.print(escape(caveat))
 
 
 def _show_ladder(console: Console, ladder: list[dict[str, Any]]) -> None:

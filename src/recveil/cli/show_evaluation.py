@@ -5,10 +5,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from recveil.cli.meanings import explain, words_of_release
 from recveil.cli.show_found import show_found, show_told
+from recveil.cli.tables import narrow
 from recveil.evaluate.headline import headline, predicts, say_best, what_of
 from recveil.ratings.likes import in_likes
 
@@ -16,8 +16,8 @@ from recveil.ratings.likes import in_likes
 def show_evaluation(plain: dict[str, Any], *, is_explained: bool = False) -> None:
     """Print the headline, the tables, the notes, and, if asked, what the words mean."""
     console = Console()
-    say_ground(console, plain)
     console.print(f"[bold]{escape(headline(plain))}[/]")
+    say_ground(console, plain)
     _show_recipient(console, plain)
     _show_deviations(console, plain)
     _show_fidelity(console, plain)
@@ -76,8 +76,8 @@ def say_ground(console: Console, plain: dict[str, Any]) -> None:
 def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
     """Print how well recommenders learn from the release, and from the raw ratings."""
     told = plain["recipient"]
-    table = Table()
-    table.add_column("recommender", min_width=14)  # with the others, that fits into 80 columns
+    table = narrow("recommender")
+    table.columns[0].min_width = 14  # with the others, that fits into 80 columns
     rates = predicts(told)
     measures = {"RMSE": "rmse"} if rates else {}
     measures |= {"nDCG": "ndcg@10", "recall": "recall@10"}
@@ -121,7 +121,7 @@ def _show_deviations(console: Console, plain: dict[str, Any]) -> None:
     target, similar = plain["target_deviation"], plain["similar_user_deviation"]
     if target is None:
         return
-    table = Table("held-out ratings against", "RMSE of labels\npresent", "share\nabsent")
+    table = narrow("held-out ratings against", "RMSE of labels\npresent", "share\nabsent")
     table.add_column(f"RMSE, absent by\nrule “{target['null_rule']}”")
     table.add_column("MAE so")
     for name, found in (("one's own row", target), ("the most similar row", similar)):
@@ -162,7 +162,7 @@ _OF_RATINGS = (
 def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
     """Print how far the whole table moved."""
     rates = predicts(plain["recipient"])
-    table = Table(f"the release against the raw {'ratings' if rates else 'likes'}", "")
+    table = narrow(f"the release against the raw {'ratings' if rates else 'likes'}", "")
     for name, words in _FIDELITY.items():
         if rates:
             table.add_row(words, _number(plain["fidelity"][name]))

@@ -5,18 +5,18 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from recveil.cli.meanings import words_of_release
 from recveil.cli.show_evaluation import say_ground, show_disclosure, show_meanings, show_notes
+from recveil.cli.tables import narrow
 from recveil.evaluate.headline import headline
 
 
 def show_words(plain: dict[str, Any], *, is_explained: bool = False) -> None:
     """Print the headline, the tables, the notes, and, if asked, what the words mean."""
     console = Console()
-    say_ground(console, plain)
     console.print(f"[bold]{escape(headline(plain))}[/]")
+    say_ground(console, plain)
     _show_tellers(console, plain)
     _show_rows(console, plain["words_told"])
     if plain["liked"] is not None:
@@ -39,7 +39,7 @@ def _words_of(plain: dict[str, Any]) -> Iterator[str]:
 def _show_tellers(console: Console, plain: dict[str, Any]) -> None:
     """Print how many words each teller tells rightly, from the raw words and from the release."""
     told = plain["recipient"]
-    table = Table("words told rightly by", "from raw words", "from the release")
+    table = narrow("words told rightly by", "from raw words", "from the release")
     for name, sides in told["tellers"].items():
         takers = [side for side in ("raw", "release") if name == told[side]["recommender"]]
         chosen = "both" if len(takers) > 1 else "".join(takers)
@@ -62,7 +62,7 @@ def _show_rows(console: Console, told: dict[str, Any] | None) -> None:
         "the item's commonest word": "commonest",
         "the difference": "gain",
     }
-    table = Table("people's held-out words are in", "share")
+    table = narrow("people's held-out words are in", "share")
     for words, name in rows.items():
         table.add_row(words, _share(told[name], "mean"))
     console.print(table)
@@ -72,7 +72,7 @@ def _show_rows(console: Console, told: dict[str, Any] | None) -> None:
 def _show_lists(console: Console, plain: dict[str, Any]) -> None:
     """Print how good lists of liked items are."""
     told = plain["recipient"]["lists"]
-    table = Table("lists of liked items", "by", "nDCG@10", "recall@10")
+    table = narrow("lists of liked items", "by", "nDCG@10", "recall@10")
     named = {
         "raw words, the best": told["best_raw"],
         "the release": told["release"],
