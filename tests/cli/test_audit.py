@@ -52,6 +52,27 @@ def test_who_could_look_for_nobody_found_no_share_of_them(capsys):
     assert page.count("nobody could be looked for") == len(found["attacks"]) - len(able)
 
 
+def test_measures_of_the_papers_are_told_where_they_find_more(capsys, monkeypatch):
+    """The page has all of them; on the terminal none may be missing that alarms."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
+    found = audit(ratings, targets=40, curves=False).to_dict()
+    show_audit(found)
+    most = max(attack["found"]["rate"] for attack in found["attacks"])
+    shares = [graph["alone"]["rate"] for graph in found["graph_attacks"]]
+    assert shares
+    is_more = max(shares) > most
+    assert ("by the papers' own measures" in capsys.readouterr().out) >= is_more
+    for attack in found["attacks"]:
+        attack["found"] = {"rate": 0.01, "low": 0.0, "high": 0.02, "trials": 40}
+    show_audit(found)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "papers' own" in line]
+    for graph in found["graph_attacks"]:
+        what = f"{graph['attack']} with {graph['known']} items {graph['alone']['rate']:.1%}"
+        assert (what in line) == (graph["alone"]["rate"] > 0.01)
+    assert "a record half like theirs" in line
+
+
 def test_json_keeps_its_contract(run):
     options = ("--known", 8, "--right", 6, "--date-error", 14, "--targets", "all", "--json", "-")
     code, out, err = run("audit", "ratings.csv", "--no-curves", *options)

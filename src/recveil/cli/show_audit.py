@@ -27,9 +27,9 @@ def show_audit(plain: dict[str, Any], *, is_explained: bool = False) -> None:
     console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
     if release is None:
         _show_attacks(console, plain["attacks"])
-        _show_measures(console, plain["graph_attacks"], plain["deanonymized"])
     elif not release["attacks"]:  # else it stands beside these
         console.print(f"A blind guess finds {plain['attacks'][0]['baseline']:.2%}.")
+    _show_measures(console, plain)
     _show_notes(console, plain["attacks"])
     for suspects in plain["suspects"]:
         _show_suspects(console, suspects)
@@ -116,31 +116,30 @@ def _words_of(plain: dict[str, Any]) -> Iterator[str]:
         yield "eccentricity"
 
 
-def _show_measures(
-    console: Console, graphs: list[dict[str, Any]], deanonymized: list[dict[str, Any]]
-) -> None:
-    """Print the papers' own measures: exact agreement, and similar records."""
-    told = "; ".join(
-        f"{attack['attack']} with {attack['known']} items {attack['alone']['rate']:.1%}"
-        for attack in graphs
-        if attack["alone"]["rate"] is not None
-    )
-    if told:
-        blind = graphs[0]["baseline"]
-        console.print(
-            f"The only match, by exact agreement (Chang et al.): {told}; a blind guess finds "
-            f"{blind:.2%}."
+def _show_measures(console: Console, plain: dict[str, Any]) -> None:
+    """Print the papers' own measures where they find more than the attacks; the page has all."""
+    found = {each["name"]: each["found"]["rate"] or 0.0 for each in plain["attacks"]}
+    most = max(found.values())
+    measured = [
+        (f"{each['attack']} with {each['known']} items", each["alone"], most)
+        for each in plain["graph_attacks"]
+    ]
+    measured += [
+        (
+            f"“{each['adversary']}”, a record half like theirs",
+            each["omega"],
+            found[each["adversary"]],
         )
-    shares = [entry for entry in deanonymized if entry["theta"] == 0.5]
-    told = "; ".join(
-        f"{escape(entry['adversary'])} {entry['omega']['rate']:.1%}"
-        for entry in shares
-        if entry["omega"]["rate"] is not None
-    )
-    if told:
-        console.print(
-            f"Named a record at least half like the person's (Narayanan & Shmatikov): {told}."
-        )
+        for each in plain["deanonymized"]
+        if each["theta"] == 0.5
+    ]
+    more = [
+        f"{escape(what)} {share(told, ' ')}"
+        for what, told, by_attacks in measured
+        if told["rate"] is not None and told["rate"] > by_attacks
+    ]
+    if more:
+        console.print(f"More are found by the papers' own measures: {'; '.join(more)}.")
 
 
 def _show_suspects(console: Console, suspects: dict[str, Any]) -> None:
