@@ -48,6 +48,7 @@ members and 2 strangers; it takes 20 of each), which reassures nobody.
     The same by who knows exact ratings, by scores of one release, too: by 8 ratings not told (9 \
 members, 2 strangers).
     """
+    of_strongest = _row("who is in the data", strongest)
     if strongest.is_told:
         control = (
             f"That is of {strongest.members:,} members and {strongest.outsiders:,} strangers; with "
@@ -55,7 +56,7 @@ members, 2 strangers).
         )
         told = [
             Statement(describe_membership(strongest.auc, shadows=shadows)),
-            Statement(control, (_row("who is in the data", strongest),), ""),
+            Statement(control, (of_strongest,), ""),
         ]
     else:
         few = (
@@ -63,7 +64,7 @@ members, 2 strangers).
             f"({strongest.members:,} members and {strongest.outsiders:,} strangers; it takes "
             f"{FEWEST} of each), which reassures nobody."
         )
-        told = [Statement(few)]
+        told = [Statement(few, (of_strongest,), few)]
     what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
     measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
     if measured:
