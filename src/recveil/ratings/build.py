@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
@@ -313,8 +314,10 @@ def _drop_unrated(columns: dict[str, pa.ChunkedArray]) -> NDArray[np.int64]:
     if "rating" not in columns:
         return np.empty(0, np.int64)
     column = columns["rating"]
-    is_number = pa.types.is_floating(column.type)
-    gone = pc.is_null(column, nan_is_null=is_number).to_numpy()
+    if pa.types.is_floating(column.type):
+        gone = pc.is_null(column, nan_is_null=True).to_numpy()
+    else:
+        gone = missing_rows(column).to_numpy()
     if gone.all():  # which is refused, or said to be likes
         return np.empty(0, np.int64)
     _keep(columns, ~gone)
