@@ -27,6 +27,11 @@ def test_the_last_cause_is_told():
     assert _in_our_words(text).startswith("Spark: java.io.IOException: No space left")
 
 
+def test_what_java_says_is_told_and_not_what_was_called():
+    text = "An error occurred while calling None.x.JavaSparkContext.\n: java.io.Y: no /logs\n\tat x"
+    assert _in_our_words(text) == "Spark: java.io.Y: no /logs; mend that, and run it again"
+
+
 def test_what_is_lost_again_and_again_is_told_but_for_a_full_disk():
     text = "Job aborted\norg.apache.spark.shuffle.FetchFailedException\nCaused by: java.nio: /x\n"
     assert "lost again and again" in _in_our_words(text)

@@ -182,7 +182,8 @@ def _in_our_words(text: str) -> str:
             "machines stay up, and that nobody tidies their disks (SPARK_LOCAL_DIRS); run it again"
         )
     said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
-    # The last cause tells more than which task of which stage it was.
+    # The last cause tells more than which task of which stage it was, or what was called.
     causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]
+    causes = causes or [line.removeprefix(": ") for line in said if line.startswith(": ")]
     first = shortened((causes or said)[-1 if causes else 0].rstrip(" ."), _LONGEST)
     return f"Spark: {first}; mend that, and run it again"
