@@ -1,17 +1,30 @@
-"""What a release of drawn people will take by Spark, from what a smaller one took.
+"""What a release will take by Spark, from what a smaller one took.
 
 Each phase has a measure that its work grows with; what it took at one size, over that measure, is
 what a unit takes. Nothing is fitted: `benchmarks/spark.py` prints what was foretold beside what was
-measured.
+measured. People of a larger table rate as much as those of the smaller one, and so their rows have
+as many labels.
 """
 
+import math
 from typing import Any, NamedTuple
 
-PHASES = ("look", "gather", "sums", "learn", "draw", "twin", "check")
+_BEGIN, _END = ("look", "gather"), ("twin", "check")
+_SHARED = (*_BEGIN, "factors", "moves", "groups", "rows", *_END)
+# In which order each kind of release is made.
+PHASES = {
+    "drawn": (*_BEGIN, "sums", "learn", "draw", *_END),
+    "simple": _SHARED,
+    "padded": _SHARED,
+    "k-corating": (*_BEGIN, "groups", "means", "rows", *_END),
+}
 # Of two cores, each works so many seconds a second.
 _CORES = 2
-# Bytes of a number in a sum.
-_NUMBER = 8
+# What runs on the driver alone, however many cores there are.
+_ON_DRIVER = ("learn",)
+# Bytes of a number in a sum; and numbers that MLlib sends for each person and item.
+_NUMBER, _RANK = 8, 20
+_RATINGS_OF_A_PARTITION = 1 << 20
 
 
 class Size(NamedTuple):
@@ -21,7 +34,7 @@ class Size(NamedTuple):
     ----------
     people, items, ratings : int
     pairs : int
-        Items that are asked about in pairs.
+        Items that are asked about in pairs; 0 if none are.
     tasks : int
         How many whole sums are made.
     """
@@ -31,6 +44,11 @@ class Size(NamedTuple):
     ratings: int
     pairs: int
     tasks: int
+
+    @property
+    def blocks(self) -> int:
+        """In so many blocks MLlib has people, and as many of items."""
+        return math.ceil(2 * math.sqrt(self.ratings // _RATINGS_OF_A_PARTITION + 1))
 
 
 class Cost(NamedTuple):
@@ -47,11 +65,12 @@ class Cost(NamedTuple):
     bytes: float
 
 
-def work(size: Size) -> dict[str, float]:
+def work(size: Size, kind: str) -> dict[str, float]:
     """Return the measure that each phase grows with.
 
     A person with n ratings adds n² products to the moments at most, but for the items that are not
-    asked about; half of the pairs of n are counted. People are drawn by a chance for each item.
+    asked about; half of the pairs of n are counted. People are drawn by a chance for each item, and
+    a padded row has a label for each.
     """
     each = size.ratings / size.people
     return {
@@ -60,39 +79,50 @@ def work(size: Size) -> dict[str, float]:
         "sums": 7 * size.ratings + size.people * each**2 / 2,
         "learn": size.pairs,  # few directions are fitted to a matrix of pairs, in a few turns
         "draw": size.people * size.items,
+        "factors": size.ratings,  # a product of 20 x 20 numbers for each, in each round
+        "moves": size.ratings,
+        "groups": size.ratings if kind == "k-corating" else size.people,
+        "means": size.ratings,
+        "rows": size.people * size.items if kind == "padded" else size.ratings,
         "twin": size.people,
-        "check": size.ratings,
+        "check": size.people * size.items if kind == "padded" else size.ratings,
     }
 
 
-def shuffled(size: Size) -> dict[str, float]:
+def shuffled(size: Size, kind: str) -> dict[str, float]:
     """Return what the bytes of each phase grow with."""
     cells = size.pairs**2 + 2 * size.items
+    # A person's factors go wherever an item is that they rated, and an item's to all who did.
+    of_people = size.people * min(size.blocks, size.ratings / size.people)
+    of_items = size.items * min(size.blocks, size.ratings / size.items)
+    sent = 4 * _RANK * (of_people + of_items)
     return {
         "look": size.items,  # the ids of a partition, each once
         "gather": size.ratings,
         "sums": size.tasks * cells * _NUMBER,
         "learn": 0,
         "draw": 0,
-        "twin": 0,
-        "check": 0,
+        "factors": sent,
+        "moves": size.tasks * size.items * _NUMBER,
+        "groups": size.ratings if kind == "k-corating" else size.people,
+        "means": size.tasks * size.items * _NUMBER,
+        "rows": size.ratings,
+        "twin": size.people,
+        "check": size.people,
     }
 
 
 def foretold(
-    known: Size, found: dict[str, Any], size: Size, *, cores: int = _CORES
+    kind: str, known: Size, found: dict[str, Any], size: Size, *, cores: int = _CORES
 ) -> dict[str, Cost]:
-    """Return what each phase takes at another size, from what was found at a known one.
-
-    The driver learns alone, however many cores there are.
-    """
+    """Return what each phase takes at another size, from what was found at a known one."""
     more, wider = (
-        {phase: of(size)[phase] / (of(known)[phase] or 1) for phase in PHASES}
+        {phase: of(size, kind)[phase] / (of(known, kind)[phase] or 1) for phase in PHASES[kind]}
         for of in (work, shuffled)
     )
     costs = {}
-    for phase in PHASES:
+    for phase in PHASES[kind]:
         took = found["phases"].get(phase, {"seconds": 0.0, "bytes": 0.0})
-        faster = 1 if phase == "learn" else cores / _CORES
+        faster = 1 if phase in _ON_DRIVER else cores / _CORES
         costs[phase] = Cost(took["seconds"] * more[phase] / faster, took["bytes"] * wider[phase])
     return costs
