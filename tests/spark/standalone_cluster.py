@@ -25,7 +25,7 @@ def free_port() -> int:
 class Cluster:
     """A master and two workers of one core each; `run` runs recveil on them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **more: str) -> None:
         import pyspark
 
         self.folder = folder
@@ -40,6 +40,7 @@ class Cluster:
             "spark.executor.cores": "1",
             "spark.network.timeout": "60s",
             "spark.executor.heartbeatInterval": "5s",
+            **more,
         }
         paths = [str(SOURCE), os.environ.get("PYTHONPATH", "")]
         self.environment = {
@@ -167,8 +168,9 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def cluster_in(folder: Path) -> Iterator[Cluster]:
-    cluster = Cluster(folder)
+def cluster_in(folder: Path, **settings: str) -> Iterator[Cluster]:
+    """Begin a cluster with some settings of Spark's, and end it."""
+    cluster = Cluster(folder, **settings)
     try:
         cluster.begin()
         yield cluster

@@ -112,6 +112,8 @@ def test_java_that_is_killed_is_told_in_one_line_and_leaves_no_rows(spark, frame
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
+# Work that is done again is soon done.
+SMALL = {"spark.sql.shuffle.partitions": "4"}
 FILLED = ("--k", "5", "--method", "k-corating", "--scale", "1:5:1", "--seed", "3")
 
 
@@ -120,7 +122,7 @@ def test_files_of_shuffles_that_are_lost_are_made_again(spark, frame, tmp_path):
     """Executors pass them to each other: of each shuffle the first is taken away."""
     frame.write.parquet(str(tmp_path / "ratings"))
     anonymize(frame, tmp_path / "here", k=5, method="k-corating", seed=3, scale=STARS)
-    job, disk = begun_on_a_disk(tmp_path, {}, *FILLED)
+    job, disk = begun_on_a_disk(tmp_path, SMALL, *FILLED)
     take_files(disk, job, of_a_shuffle=1)
     said = said_by(job)
     assert job.returncode == 0, said
@@ -148,7 +150,7 @@ def test_files_of_shuffles_that_a_worker_loses_are_made_again(spark, frame, tmp_
     frame.write.parquet(str(tmp_path / "ratings"))
     anonymize(frame, tmp_path / "here", k=5, method="k-corating", seed=3, scale=STARS)
     where = str(tmp_path / "ratings"), "-o", str(tmp_path / "out")
-    with cluster_in(tmp_path / "cluster") as cluster:
+    with cluster_in(tmp_path / "cluster", **SMALL) as cluster:
         job = cluster.recveil("anonymize", *where, *FILLED)
         take_files(cluster.folder / "disk1", job, of_a_shuffle=1)
         said = said_by(job)
