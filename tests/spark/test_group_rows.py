@@ -1,13 +1,15 @@
-"""What is filled in among executors is what the local engine fills in."""
+"""What is filled in is what the local engine fills in; rows of classes stand in drawn order."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from recveil.datasets import make_ratings
+from recveil.errors import RecveilError
 from recveil.predict import ItemMean
 from recveil.ratings import RatingScale
 from recveil.spark.group_making import people_of
-from recveil.spark.group_rows import KnownMeans
+from recveil.spark.group_rows import ClassRows, KnownMeans
 from recveil.spark.lake import lake_of
 
 
@@ -21,3 +23,23 @@ def test_means_are_those_of_item_mean(spark, scale):
     items = np.arange(ratings.n_items)
     expected = ItemMean().fit(ratings).predict(np.zeros_like(items), items)
     assert known.predict(np.zeros_like(items), items).tolist() == expected.tolist()
+
+
+def test_rows_of_classes_stand_in_the_order_that_was_drawn_and_have_k():
+    drawn = pa.table(
+        {
+            "part": [3, 3, 3],
+            "key": [70, 10, 40],
+            "people": [5, 6, 7],
+            "items": pa.array([[1], [0, 2], [2]], pa.list_(pa.int32())),
+            "labels": [[3.5], [1.0, 2.0], [4.1]],
+        }
+    )
+    (block,), given = ClassRows(None, 0.1, 5).of(drawn, 3, (1, 2))
+    assert block.sizes.tolist() == [6, 7, 5]
+    assert block.indptr.tolist() == [0, 2, 3, 4]
+    assert block.indices.tolist() == [0, 2, 2, 1]
+    assert block.values.tolist() == [1.0, 2.0, 4.1, 3.5]
+    assert given == []
+    with pytest.raises(RecveilError, match="a group of 5 people, and k = 6"):
+        ClassRows(None, 0.1, 6).of(drawn, 3, (1, 2))
