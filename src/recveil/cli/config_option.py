@@ -93,19 +93,18 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
     Ann
     """
 
-    def read(context: typer.Context, path: Path | None) -> Settings | None:
+    def read(context: typer.Context, named: str | None) -> Settings | None:
         """Put what a file says below what is typed; this runs before other options are read."""
         if context.resilient_parsing:  # a shell completes a word
             return None
-        is_named = path is not None
-        if path is None and not Path(FILE).is_file():
+        path = Path(FILE if named is None else named)
+        if named is None and not path.is_file():
             return None
-        path = path or Path(FILE)
-        if not is_named:
+        if named is None:
             refuse_of_others(path)
         options = known()
         values = read_settings(path, options).get(verb.__name__, {})
-        if not is_named:
+        if named is None:
             refuse_unnamed(path, verb.__name__, values, options[verb.__name__])
         context.default_map = {**values}
         names = {option.parameter: option.name for option in options[verb.__name__]}
@@ -131,7 +130,8 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
     added = inspect.Parameter(
         "config",
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[Path | None, option],
+        # Text, though it names a file: typer would make a path of what the callback returns, too.
+        annotation=Annotated[str | None, option],
         default=None,
     )
     parameters = [*signature.parameters.values(), added]
