@@ -62,7 +62,7 @@ def test_a_format_says_how_times_are_written(values, format):
 
 
 @pytest.mark.parametrize(
-    "format", ["%d/%m", "%Y", "%H:%M", "", "14", "%", "%Q/%d/%m/%Y", "%d/%m/%H"]
+    "format", ["%d/%m", "%Y", "%H:%M", "", "14", "%", "%Q/%d/%m/%Y", "%d/%m/%H", "%A %d/%m"]
 )
 def test_a_format_without_a_whole_date_is_refused(format):
     with pytest.raises(
