@@ -4,6 +4,7 @@ from recveil.compare.risk_axes import PERSON, Axis
 from recveil.compare.rows import Row
 from recveil.compare.worth import (
     Worth,
+    is_all_popular,
     judges_lists,
     judges_ratings,
     percent,
@@ -72,6 +73,8 @@ def say_way(row: Row) -> str:
     >>> say_way(row._replace(lists_gain_low=-1.0, lists_gain_high=0.6))
     ''
     """
+    if is_all_popular(row):
+        return "which are of popular items alone"
     gain, low, high = row.lists_gain_kept, row.lists_gain_low, row.lists_gain_high
     if gain is None or not row.is_ndcg_told or not is_share_told(gain, low, high):
         return ""

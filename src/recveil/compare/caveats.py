@@ -12,6 +12,7 @@ from recveil.compare.worth import (
     Share,
     Shares,
     Worth,
+    is_all_popular,
     judges_lists,
     judges_ratings,
     percent,
@@ -33,14 +34,13 @@ _WORKS = 0.5
 _NAMED = 4
 _NAMES: dict[Worth, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
 _POPULAR = "Lists that are no better than popular items alone count as nothing kept."
+_ALL_POPULAR = (
+    "On the raw data no lists were better than those of popular items alone, which take no "
+    "release: how near lists come to these shows little."
+)
 _RULES: dict[Worth, str] = {
-    "both": (
-        f"Both lists and ratings count: a setting is worth the smaller of its two shares. "
-        f"{_POPULAR}"
-    ),
-    "lists": (
-        f"Only lists count here: what the setting does to ratings was not asked for. {_POPULAR}"
-    ),
+    "both": "Both lists and ratings count: a setting is worth the smaller of its two shares.",
+    "lists": "Only lists count here: what the setting does to ratings was not asked for.",
     "ratings": "Only ratings count here: what the setting does to lists was not asked for.",
 }
 _WIDE = (
@@ -168,6 +168,29 @@ def say_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
     return [f"{safest}{axis.nothing_new(row)}."]
 
 
+def say_passed_over(better: list[Row], max_risk: float | None, axis: Axis = PERSON) -> list[str]:
+    """Say which settings keep more than the answer, and why they are not it.
+
+    Parameters
+    ----------
+    better : list of Row
+        Settings that would be the answer, if everybody could have been looked for; the best first.
+    max_risk : float or None
+    axis : Axis
+    """
+    if not better:
+        return []
+    first, *others = better
+    also = f", with {len(others)} more that would come before the answer" if others else ""
+    unproven = f"; nor is it proven to be at most {percent(max_risk)}" if max_risk else ""
+    return [
+        f"“{first.title}” keeps more, and is passed over{also}: measured is "
+        f"{axis.say(first, axis.told)} ({axis.ends(first)}), but no adversary knew enough of more "
+        f"than {first.most_attacked or 0:,} of them, and who was not looked for is not safe"
+        f"{unproven}. Whoever can answer for those may take it."
+    ]
+
+
 def say_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> list[str]:
     """Say how safe the answer is, what of that is proven, and what else it gives away."""
     caveats = [_strongest(row, axis), _proven(row, max_risk, axis)]
@@ -248,6 +271,8 @@ def say_uncertainty(row: Row, tied: list[str], worth: Worth, decided: Worth | No
         As in `say_kept`.
     """
     caveats = [_RULES[worth]]
+    if worth != "ratings":
+        caveats[0] += f" {_ALL_POPULAR if is_all_popular(row) else _POPULAR}"
     shares = shares_of(row)
     if not all(share is None or share.is_told for share in shares):
         caveats.append(_WIDE)

@@ -7,13 +7,14 @@ from recveil.compare.advice import say_advice
 from recveil.compare.caveats import (
     say_kept,
     say_nearest,
+    say_passed_over,
     say_question,
     say_safety,
     say_uncertainty,
 )
 from recveil.compare.risk_axes import PERSON, axis_named
 from recveil.compare.rows import Row
-from recveil.compare.safety import is_candidate, is_safe
+from recveil.compare.safety import is_candidate, is_passed_over, is_safe
 from recveil.compare.worth import Worth, check_worth, deciding, order_of, worth_of
 from recveil.errors import RecveilError
 
@@ -113,11 +114,20 @@ ratings 70% of the raw gain.
         nearest = say_nearest(rows, axis)
         return Choice(max_risk, min_k, worth, None, sentence, nearest, [], risk, sentence)
     decided = deciding(safe, worth)
-    safe.sort(key=lambda row: order_of(row, decided, axis.highest(row)))
-    row = safe[0]
+
+    def order(row: Row) -> tuple[float, ...]:
+        return order_of(row, decided, axis.highest(row))
+
+    row, *others = sorted(safe, key=order)
+    passed = [other for other in rows if is_passed_over(other, max_risk, min_k, axis)]
+    better = sorted((other for other in passed if order(other) < order(row)), key=order)
     sentence = f"{question}, {say_kept(row, worth, decided)}."
-    tied = [other.title for other in safe[1:] if _overlap(row, other, decided)]
-    caveats = [*say_uncertainty(row, tied, worth, decided), *say_safety(row, max_risk, axis)]
+    tied = [other.title for other in others if _overlap(row, other, decided)]
+    caveats = [
+        *say_passed_over(better, max_risk, axis),
+        *say_uncertainty(row, tied, worth, decided),
+        *say_safety(row, max_risk, axis),
+    ]
     advice = say_advice(row, worth, axis)
     return Choice(max_risk, min_k, worth, row, sentence, caveats, tied, risk, advice)
 

@@ -37,6 +37,22 @@ def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PE
     return is_proven or (axis.highest(row) <= max_risk and was_looked_for(row, axis))
 
 
+def is_passed_over(
+    row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PERSON
+) -> bool:
+    """Tell whether a setting is not safe for one reason: many people could not be looked for.
+
+    Examples
+    --------
+    >>> row = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.05, rmse=0.9,
+    ...           looked_for=900, most_attacked=700)
+    >>> is_passed_over(row, 0.1, None), is_passed_over(row, 0.01, None)
+    (True, False)
+    """
+    everybody = row._replace(most_attacked=row.looked_for)
+    return not is_safe(row, max_risk, min_k, axis) and is_safe(everybody, max_risk, min_k, axis)
+
+
 def is_candidate(row: Row, axis: Axis = PERSON) -> bool:
     """Tell whether a row has a result, with this risk measured, and promises something."""
     utilities = (row.rmse, row.ndcg, row.words_right)  # of likes there is no error, nor of words

@@ -8,6 +8,7 @@ import numpy as np
 from recveil.compare.rows import Row
 from recveil.errors import RecveilError
 from recveil.evaluate import TOO_SMALL, is_share_told
+from recveil.evaluate.recipient import POPULARITY
 
 Worth = Literal["both", "ratings", "lists"]
 # Below this share, a sentence says "only".
@@ -179,6 +180,8 @@ def say_lists(row: Row) -> str:
     if share.value >= 1:
         return "lists as good as raw"
     kept = f"lists {_only(share)}{percent(share.value)} of raw"
+    if is_all_popular(row):
+        return f"{kept}, which is of popular items alone"
     if row.lists_gain_kept is None or row.lists_gain_kept > 0:
         return kept
     return f"{kept}, which is no better than popular items alone"
@@ -219,6 +222,18 @@ def say_ratings(row: Row) -> str:
     if share.value >= 1:
         return f"{of} as good as raw"
     return f"{of} {_only(share)}{percent(share.value)} of the raw gain"
+
+
+def is_all_popular(row: Row) -> bool:
+    """Tell whether the best lists of the raw data are those of popular items alone.
+
+    Examples
+    --------
+    >>> row = Row("padded", 5, "k-anonymity", None, ndcg_kept=0.97, raw_ranker="popularity")
+    >>> is_all_popular(row), is_all_popular(row._replace(raw_ranker="EASE"))
+    (True, False)
+    """
+    return row.lists_gain_kept is None and row.raw_ranker == POPULARITY
 
 
 def what_of(row: Row) -> str:
