@@ -29,8 +29,9 @@ def anonymize(
     k: Annotated[
         int | None,
         typer.Option(
-            help="The promise: at least this many people share each row. --privacy-levels "
-            "gives people a k of their own; --epsilon promises something else."
+            help="The promise: at least this many people share each row (with --method "
+            "k-corating its items alone). --privacy-levels gives people a k of their own; "
+            "--epsilon promises something else."
         ),
     ] = None,
     layout: Annotated[
