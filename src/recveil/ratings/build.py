@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
@@ -15,16 +14,15 @@ from recveil.ratings.columns import (
     NOT_SAID,
     Feedback,
     Locate,
-    parse_ratings,
 )
 from recveil.ratings.dates import one_date_each
 from recveil.ratings.dictionaries import missing_rows
-from recveil.ratings.feedback import are_likes, option_of, take_feedback
+from recveil.ratings.feedback import take_feedback
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
+from recveil.ratings.left_out import NOTHING, LeftOut, leave_out
 from recveil.ratings.scale import RatingScale, refuse_no_scale, refuse_off_scale
 from recveil.ratings.times import Days, parse_days, times_from_format
-from recveil.ratings.worded import are_words
 
 
 @brief
@@ -50,6 +48,8 @@ class Built(NamedTuple):
         sentence.
     unrated_dropped : int
         Rows that were dropped with them, because they have no rating.
+    off_scale_told : str
+        What stood in the rows that were dropped for the scale: sentences, each after a space.
     """
 
     users: NDArray[Any]
@@ -62,6 +62,7 @@ class Built(NamedTuple):
     time_problem: str
     why_likes: str = ""
     unrated_dropped: int = 0
+    off_scale_told: str = ""
 
 
 def build(
@@ -164,10 +165,10 @@ def _build(
     refuse_no_scale(scale)
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # now somebody names it
-    unrated = _drop_unrated(columns) if drop_off_scale else None
-    locate = _skipping(unrated, locate)
-    off_scale = _drop_off_scale(columns, scale, feedback, locate) if drop_off_scale else None
-    locate = _skipping(off_scale, locate)
+    unrated = off_scale = NOTHING
+    if drop_off_scale:
+        unrated, off_scale = leave_out(columns, scale, feedback, locate)
+        locate = off_scale.skipped(unrated.skipped(locate))
     users, user_of = encode_labels(columns.pop("user"), "user", locate)
     items, indices = encode_labels(columns.pop("item"), "item", locate)
     pa.default_memory_pool().release_unused()
@@ -202,12 +203,13 @@ def _build(
         scale = RatingScale.infer(rows.values)
     elif duplicates == "mean":
         rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
-    n_off_scale, n_unrated = (0 if gone is None else gone.size for gone in (off_scale, unrated))
     by_time = dropped > 0 and instants is not None and not instants.problem
     if instants is not None:
         problem = problem or instants.problem
     return Built(
-        *(users, items, rows, scale, dropped, n_off_scale, by_time, problem, why_likes, n_unrated)
+        *(users, items, rows, scale, dropped, off_scale.rows.size, by_time, problem, why_likes),
+        unrated_dropped=unrated.rows.size,
+        off_scale_told=off_scale.told,
     )
 
 
@@ -223,7 +225,10 @@ def _days(
         times.read(column, locate)  # which tells the first
     present, where = column, locate
     if some_gone:
-        present, where = column.filter(pa.array(~gone)), _skipping(np.flatnonzero(gone), locate)
+        present, where = (
+            column.filter(pa.array(~gone)),
+            LeftOut(np.flatnonzero(gone)).skipped(locate),
+        )
     try:
         days, problem = times.read(present, where)
     except RecveilError as error:
@@ -295,75 +300,15 @@ def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_
     if (dropped := built.off_scale_dropped) and feedback.is_said:
         notes.append(
             f"{dropped:,} {_rows(dropped)} left out, because of a rating of 0, or less "
-            f"(drop_off_scale, --drop-off-scale)."
+            f"(drop_off_scale, --drop-off-scale).{built.off_scale_told}"
         )
     elif dropped:
         notes.append(
             f"{dropped:,} {_rows(dropped)} left out, because the rating is not on the scale "
-            f"{built.scale} (drop_off_scale, --drop-off-scale)."
+            f"{built.scale} (drop_off_scale, --drop-off-scale).{built.off_scale_told}"
         )
     return notes
 
 
 def _rows(number: int) -> str:
     return "row was" if number == 1 else "rows were"
-
-
-def _drop_unrated(columns: dict[str, pa.ChunkedArray]) -> NDArray[np.int64]:
-    """Take the rows out that have no rating, unless none has any; return their positions."""
-    if "rating" not in columns:
-        return np.empty(0, np.int64)
-    column = columns["rating"]
-    if pa.types.is_floating(column.type):
-        gone = pc.is_null(column, nan_is_null=True).to_numpy()
-    else:
-        gone = missing_rows(column).to_numpy()
-    if gone.all():  # which is refused, or said to be likes
-        return np.empty(0, np.int64)
-    _keep(columns, ~gone)
-    return np.flatnonzero(gone)
-
-
-def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
-    """Leave some rows alone in all columns."""
-    if not rows.all():
-        kept = pa.array(rows)
-        columns |= {name: column.filter(kept) for name, column in columns.items()}
-
-
-def _drop_off_scale(
-    columns: dict[str, pa.ChunkedArray],
-    scale: RatingScale | None,
-    feedback: Feedback,
-    locate: Locate,
-) -> NDArray[np.int64]:
-    """Take the rows out whose rating is not on the scale, or is no like; return their positions."""
-    if scale is None and not (feedback.is_said and "rating" in columns):
-        raise RecveilError(
-            "drop_off_scale (--drop-off-scale) needs the scale that ratings are to be on; give it "
-            "with scale (--scale), such as 1:5:1, or the words with order (--order)"
-        )
-    if scale is None:
-        on_scale = are_likes(columns["rating"], feedback, locate)
-    elif scale.words:
-        on_scale = are_words(columns["rating"], scale, locate)
-    else:
-        on_scale = scale.contains(parse_ratings(columns["rating"], locate))
-    if not on_scale.any():
-        what = "above 0" if scale is None else f"on the scale {scale}"
-        raise RecveilError(
-            f"none of the {on_scale.size:,} ratings is {what}, so that "
-            f"drop_off_scale (--drop-off-scale) would leave nothing; check "
-            f"{'scale (--scale)' if scale is None else option_of(scale)}"
-        )
-    _keep(columns, on_scale)
-    return np.flatnonzero(~on_scale)
-
-
-def _skipping(dropped: NDArray[np.int64] | None, locate: Locate) -> Locate:
-    """Count rows as the file does, though some of them were dropped."""
-    if dropped is None or not dropped.size:
-        return locate
-    # The n-th dropped row has so many kept ones before it.
-    kept_before = dropped - np.arange(dropped.size)
-    return lambda row: locate(row + int(np.searchsorted(kept_before, row, side="right")))

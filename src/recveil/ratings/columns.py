@@ -352,9 +352,14 @@ def _are_words(column: pa.ChunkedArray) -> bool:
 
 def _why(text: object) -> str:
     """Say why text is no number."""
-    if isinstance(text, str) and re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", text):
-        return f"has a decimal comma; write {text.strip().replace(',', '.')}"
+    if has_decimal_comma(text):
+        return f"has a decimal comma; write {str(text).strip().replace(',', '.')}"
     return _NO_NUMBER
+
+
+def has_decimal_comma(text: object) -> bool:
+    """Say whether text is a number with a decimal comma."""
+    return isinstance(text, str) and bool(re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", text))
 
 
 def casts(value: object, kind: pa.DataType) -> bool:

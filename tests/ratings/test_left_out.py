@@ -1,0 +1,88 @@
+"""Rows without a rating on the scale are left out if somebody asks for it, and are told."""
+
+import pyarrow as pa
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.build import build, tell_dropped
+from recveil.ratings.columns import NOT_SAID
+from recveil.ratings.left_out import leave_out
+
+SCALE = RatingScale(1, 5, 1)
+
+
+def columns(ratings):
+    """A column of users that tells rows apart, and one of ratings."""
+    column = ratings if isinstance(ratings, pa.ChunkedArray) else pa.chunked_array([ratings])
+    return {"user": pa.chunked_array([range(len(column))]), "rating": column}
+
+
+def line(row):
+    return f"line {row + 1}"
+
+
+@pytest.mark.parametrize(
+    "ratings",
+    [
+        pa.chunked_array([["4", "n/a"], ["n/a", "5.0", "7", "3"]]),
+        pa.chunked_array([["4", "n/a"], ["n/a", "5.0", "7", "3"]]).dictionary_encode(),
+    ],
+    ids=["text", "dictionary"],
+)
+def test_text_that_is_no_number_is_not_on_the_scale(ratings):
+    left = columns(ratings)
+    _, off_scale = leave_out(left, SCALE, NOT_SAID, line)
+    assert left["user"].to_pylist() == [0, 3, 5]
+    assert off_scale.rows.tolist() == [1, 2, 4]
+    assert off_scale.told.startswith(" There stood 'n/a', '7'. That is 50% of all")
+
+
+def test_a_decimal_comma_is_refused_by_its_line():
+    """It is meant as a number: to leave such rows out would be to lose half a table."""
+    with pytest.raises(RecveilError, match=r"line 4: rating '4,5' has a decimal comma; write 4\.5"):
+        leave_out(columns(["4", None, "n/a", "4,5"]), SCALE, NOT_SAID, line)
+
+
+def test_without_a_scale_rows_without_a_rating_are_left_out():
+    left = columns([4.0, None, float("nan"), 9.0])
+    unrated, off_scale = leave_out(left, None, NOT_SAID, line)
+    assert (unrated.rows.tolist(), off_scale.rows.tolist()) == ([1, 2], [])
+    assert left["rating"].to_pylist() == [4.0, 9.0]
+    with pytest.raises(RecveilError, match="needs the scale that ratings are to be on"):
+        leave_out(columns([4.0, 9.0]), None, NOT_SAID, line)
+
+
+def test_lines_are_those_of_the_file_whatever_was_left_out():
+    unrated, off_scale = leave_out(columns(["4", None, "x", "9", "3"]), SCALE, NOT_SAID, line)
+    where = off_scale.skipped(unrated.skipped(line))
+    assert [where(row) for row in range(2)] == ["line 1", "line 5"]
+
+
+def test_few_rows_are_told_without_a_doubt_about_the_scale():
+    ratings = ["4"] * 99 + ["-1"]
+    _, off_scale = leave_out(columns(ratings), SCALE, NOT_SAID, line)
+    assert off_scale.told == " There stood '-1'."
+
+
+def test_a_long_text_is_told_in_short():
+    _, off_scale = leave_out(columns(["4"] * 99 + ["x" * 1_000]), SCALE, NOT_SAID, line)
+    assert len(off_scale.told) < 40
+
+
+def test_the_note_says_what_was_left_out():
+    table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "9", "none"]})
+    given = {name: table[name] for name in table.column_names}
+    (note,) = tell_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
+    assert note == (
+        "2 rows were left out, because the rating is not on the scale 1:5:1 (drop_off_scale, "
+        "--drop-off-scale). There stood '9', 'none'. That is 67% of all: check that the scale is "
+        "the true one."
+    )
+
+
+def test_a_frame_says_it_too():
+    table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "2", "none"]})
+    with pytest.warns(UserWarning, match="There stood 'none'"):
+        read = Ratings.from_frame(table, scale=SCALE, drop_off_scale=True)
+    assert read.n_ratings == 2
