@@ -367,7 +367,9 @@ def test_the_risk_goes_where_it_is_asked_for(run, tmp_path, target):
     options = ("--release", "out", "--targets", 20)
     code, out, _ = run("audit", "ratings.csv", *options, "--risk", target)
     assert code == 0
-    assert f"Wrote everybody's risk, which is private, to {target}." in " ".join(out.split())
+    assert f"Wrote everybody's risk in the raw table, which is private, to {target}." in " ".join(
+        out.split()
+    )
     assert stat.S_IMODE((tmp_path / target).stat().st_mode) == 0o600
     assert not (tmp_path / "out.private" / "risk.csv").exists()
 

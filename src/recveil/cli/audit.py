@@ -14,6 +14,8 @@ from recveil.cli.sentences import tell
 if TYPE_CHECKING:
     from recveil.audit import Audit
 
+_RISK = "everybody's risk in the raw table, which is private,"
+
 
 @reading_options
 @adversary_options
@@ -68,8 +70,8 @@ def audit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write how easily each person is found to FILE (private, never inside a "
-            "release; - prints it). With --release and no FILE, it goes to "
+            help="Write how easily each person is found in the raw table to FILE (private, "
+            "never inside a release; - prints it). With --release and no FILE, it goes to "
             "DIR.private/risk.csv.",
         ),
     ] = None,
@@ -150,7 +152,7 @@ def _hand_out(
     if write_json(plain, json) and not (is_stdout(html) or is_stdout(risk)):
         show_read(result.reading)
         show_audit(plain, is_explained=explain)
-        for name, path in (("the page", html), ("everybody's risk, which is private,", risk)):
+        for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 tell(f"Wrote {name} to {path}.")
 

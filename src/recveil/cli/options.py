@@ -69,7 +69,7 @@ DropOffScale = Annotated[
         "--drop-off-scale",
         rich_help_panel=_INPUT,
         help="Leave out rows without a rating, and ratings that are not on the scale that "
-        "--scale names, and say how many.",
+        "--scale names, or no number, and say how many.",
     ),
 ]
 
