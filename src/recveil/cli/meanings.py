@@ -56,6 +56,8 @@ MEANINGS = {
     "right if labels are believed": "the share of a person's ratings that are the row's labels",
     "different ones behind a label": "how many different ratings were given by those behind a "
     "label, on average",
+    "labels with one behind them": "the share of the labels behind which everybody who rated the "
+    "item gave the same rating",
     "as it tells": "how many ratings could stand behind a label, as far as it tells",
     "pairs of row and item told": "the share of the pairs of a row and an item that somebody "
     "behind the row rated, which a fit of all rows marks, with 95 % of its marks right",
@@ -70,6 +72,8 @@ MEANINGS = {
     "by lot": "the control: the same if it is drawn by lot who counts as being in the data",
     "likings guessed": "how often it is guessed rightly whether somebody liked an item more than "
     "most do, of so many people in the data + so many who are not",
+    "points by being in the data": "how many more of the likings of people in the data are guessed "
+    "rightly than of strangers', in points of a hundred",
     "strangers": "the control: the same of people who are not in the data, or not in the group",
     # What is promised.
     "published rows": "what is published: a row of one person, or of a group",
@@ -154,9 +158,11 @@ def explain(words: Iterable[str]) -> None:
 _OF_ROWS = (
     *("read off rows of who is found", "ratings published as given"),
     *("labels that are exact ratings", "usual", "told for sure by the others"),
-    *("right if labels are believed", "different ones behind a label", "as it tells"),
+    *("right if labels are believed", "different ones behind a label"),
+    *("labels with one behind them", "as it tells"),
     *("pairs of row and item told", "lone ratings worked out", "popularity", "who is in the data"),
-    *("with 5 % mistaken", "by lot", "likings guessed", "strangers"),
+    *("with 5 % mistaken", "by lot", "likings guessed", "points by being in the data"),
+    "strangers",
 )
 
 
