@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError, quoted
 from recveil.ratings.columns import (
     Feedback,
@@ -27,6 +28,7 @@ _MANY = 0.05
 _NAMED, _LOOKED_AT, _LONGEST = 3, 100_000, 20
 
 
+@brief
 class LeftOut(NamedTuple):
     """Rows that are left out.
 
