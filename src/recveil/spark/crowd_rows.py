@@ -1,6 +1,6 @@
 """Crowd rows: the row of each class, drawn by executors, bin by bin, with the local kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,8 +47,8 @@ def draw_rows(
         That of the labels.
     n_parts : int
     """
-    work = partial(
-        _drawn,
+    of_bin = partial(
+        rows_of_bin,
         rule=rule,
         kept=kept,
         support=support,
@@ -56,6 +56,7 @@ def draw_rows(
         step=step,
         n_parts=n_parts,
     )
+    work = partial(_drawn, of_bin=of_bin)
     return crowds.frame.mapInArrow(work, _ROWS)
 
 
@@ -74,18 +75,11 @@ def _counted(batches: Iterator[pa.RecordBatch], n_items: int) -> Iterator[pa.Rec
 
 
 def _drawn(
-    batches: Iterator[pa.RecordBatch],
-    rule: CrowdRule,
-    kept: Kept,
-    support: NDArray[np.int64],
-    scale: RatingScale,
-    step: float,
-    n_parts: int,
+    batches: Iterator[pa.RecordBatch], of_bin: Callable[[Crowds], Iterator[pa.RecordBatch]]
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for content in batch.column("crowds"):
-            crowds = Crowds.unpacked(content.as_py())
-            yield from rows_of_bin(crowds, rule, kept, support, scale, step, n_parts)
+            yield from of_bin(Crowds.unpacked(content.as_py()))
 
 
 def rows_of_bin(

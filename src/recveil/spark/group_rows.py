@@ -110,7 +110,7 @@ class SharedRows(NamedTuple):
 
     @property
     def are_shared(self) -> bool:
-        """They are."""
+        """Say that people share them, always."""
         return True
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
@@ -209,7 +209,7 @@ class ClassRows(NamedTuple):
 
     @property
     def are_shared(self) -> bool:
-        """They are."""
+        """Say that people share them, always."""
         return True
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
