@@ -2,12 +2,14 @@
 
 python benchmarks/spark.py --millions 1 10                           invented ratings, on local[2]
 python benchmarks/spark.py --release simple k-corating --millions 1 10
+python benchmarks/spark.py --cluster                                 two workers, of this machine
 python benchmarks/spark.py --master spark://host:7077 --engines spark
 
 Needs pip install "recveil[spark]" and Java. The invented table keeps its 17,770 items (--items)
 and 209 ratings a person at every size. Each engine runs in a process of its own, and verifies its
 release. The seconds and bytes of each phase at the first size give what `spark_plan` foretells of
-the others. `spark_worth.py` compares what releases are worth.
+the others. `spark_worth.py` compares what releases are worth. The largest process of a cluster is
+looked for among the driver's alone.
 """
 
 import argparse
@@ -18,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,7 @@ RELEASES: dict[str, dict[str, Any]] = {
     "simple": {"k": 5, "homogenize": "simple"},
     "padded": {"k": 5},
     "k-corating": {"k": 5, "method": "k-corating"},
+    "sparse": {"k": 5, "method": "sparse"},
 }
 ALWAYS: dict[str, Any] = {"scale": STARS, "force": True, "allow_large": True}
 
@@ -49,7 +53,10 @@ def main() -> None:
     parser.add_argument("--millions", type=int, nargs="+", default=[1], help="of ratings")
     parser.add_argument("--items", type=int, default=17_770, help="of the invented tables")
     parser.add_argument("--master", default="local[2]", help="where Spark runs")
-    parser.add_argument("--memory", default="2g", help="of Spark's driver")
+    parser.add_argument(
+        "--cluster", action="store_true", help="begin two workers, of one core each"
+    )
+    parser.add_argument("--memory", default="2g", help="of Spark's driver, and of each worker")
     parser.add_argument("--engines", nargs="+", default=["local", "spark"], choices=MEASURES)
     parser.add_argument("--folder", type=Path, help="keep the data here; temporary if not given")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)  # what a child is asked
@@ -58,9 +65,24 @@ def main() -> None:
         engine, kind, table = options.measure
         print(json.dumps(MEASURES[engine](kind, Path(table), options)))
         return
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, cluster_of(options, Path(temporary)):
         for kind in options.release:
             compare(kind, options.folder or Path(temporary), options)
+
+
+@contextmanager
+def cluster_of(options: argparse.Namespace, folder: Path) -> Iterator[None]:
+    """Begin the cluster that was asked for, the one of the tests, and let children find it."""
+    if not options.cluster:
+        yield
+        return
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "spark"))
+    from standalone_cluster import cluster_in
+
+    with cluster_in(folder / "cluster", options.memory) as cluster:
+        options.master = cluster.master
+        os.environ |= cluster.environment
+        yield
 
 
 def compare(kind: str, folder: Path, options: argparse.Namespace) -> None:
@@ -184,7 +206,14 @@ def _checked(out: Path, found: dict[str, Any], verify: Callable[[Path], Any]) ->
 
 def watch(phases: "Phases", kind: str) -> None:
     """Note how long each phase works; of phases within each other, the inner one counts."""
-    from recveil.spark import corated_making, drawn_making, group_making, group_writing, releasing
+    from recveil.spark import (
+        corated_making,
+        drawn_making,
+        group_making,
+        group_writing,
+        releasing,
+        sparse_making,
+    )
     from recveil.spark.group_rows import KnownMeans
     from recveil.spark.part_writing import ByExecutors
     from recveil.spark.spread_people import SpreadPeople
@@ -194,8 +223,12 @@ def watch(phases: "Phases", kind: str) -> None:
         module.spread_people = phases.of("gather", module.spread_people)
     if kind == "drawn":
         SpreadPeople.add_up = phases.of("sums", SpreadPeople.add_up)
-    group_making.learn_factors = phases.of("factors", group_making.learn_factors)
-    group_making.refine_factors = phases.of("moves", group_making.refine_factors)
+    for making in (group_making, sparse_making):
+        making.learn_factors = phases.of("factors", making.learn_factors)
+        making.refine_factors = phases.of("moves", making.refine_factors)
+    sparse_making.learn_chosen = phases.of("tastes", sparse_making.learn_chosen)
+    sparse_making.gather_crowds = phases.of("crowds", sparse_making.gather_crowds)
+    sparse_making.learn_rule = phases.of("rule", sparse_making.learn_rule)
     group_making.gather_groups = phases.of("groups", group_making.gather_groups)
     corated_making.gather_corated = phases.of("groups", corated_making.gather_corated)
     KnownMeans.of = phases.of("means", KnownMeans.of)

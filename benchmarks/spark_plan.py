@@ -17,6 +17,7 @@ PHASES = {
     "simple": _SHARED,
     "padded": _SHARED,
     "k-corating": (*_BEGIN, "groups", "means", "rows", *_END),
+    "sparse": (*_BEGIN, "tastes", "factors", "moves", "crowds", "rule", "rows", *_END),
 }
 # Of two cores, each works so many seconds a second.
 _CORES = 2
@@ -69,23 +70,27 @@ def work(size: Size, kind: str) -> dict[str, float]:
     """Return the measure that each phase grows with.
 
     A person with n ratings adds n² products to the moments at most, but for the items that are not
-    asked about; half of the pairs of n are counted. People are drawn by a chance for each item, and
-    a padded row has a label for each.
+    asked about; half of the pairs of n are counted. People and sparse rows are drawn by a chance
+    for each item, and a padded row has a label for each.
     """
     each = size.ratings / size.people
+    cells = size.people * size.items
     return {
         "look": size.ratings,
         "gather": size.ratings,
         "sums": 7 * size.ratings + size.people * each**2 / 2,
         "learn": size.pairs,  # few directions are fitted to a matrix of pairs, in a few turns
-        "draw": size.people * size.items,
+        "draw": cells,
         "factors": size.ratings,  # a product of 20 x 20 numbers for each, in each round
         "moves": size.ratings,
         "groups": size.ratings if kind == "k-corating" else size.people,
         "means": size.ratings,
-        "rows": size.people * size.items if kind == "padded" else size.ratings,
+        "tastes": size.ratings,
+        "crowds": size.ratings,
+        "rule": cells,
+        "rows": cells if kind in ("padded", "sparse") else size.ratings,
         "twin": size.people,
-        "check": size.people * size.items if kind == "padded" else size.ratings,
+        "check": cells if kind == "padded" else size.ratings,
     }
 
 
@@ -106,6 +111,9 @@ def shuffled(size: Size, kind: str) -> dict[str, float]:
         "moves": size.tasks * size.items * _NUMBER,
         "groups": size.ratings if kind == "k-corating" else size.people,
         "means": size.tasks * size.items * _NUMBER,
+        "tastes": size.tasks * size.items * _NUMBER,
+        "crowds": size.ratings,
+        "rule": size.tasks * size.items * _NUMBER,
         "rows": size.ratings,
         "twin": size.people,
         "check": size.people,

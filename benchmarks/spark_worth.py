@@ -3,25 +3,35 @@
 python benchmarks/spark_worth.py ml-100k/u.data                           drawn people
 python benchmarks/spark_worth.py ml-100k/u.data --release simple --seeds 3
 python benchmarks/spark_worth.py --millions 1 --release simple            of invented ratings
+python benchmarks/spark_worth.py ml-100k/u.data --cluster                 two workers, here
 
 Needs pip install "recveil[spark]" and Java. A fifth of the ratings is held out; recipients learn
 from each release, and predict them. Drawn people are those of exact sums.
 """
 
 import argparse
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, Synthesizer
-from recveil.evaluate import Evaluator, split_ratings
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.evaluate import split_ratings
+from recveil.evaluate.disclosure import Opened
+from recveil.evaluate.factors import RidgeFactors
+from recveil.evaluate.list_makers import PureSVD
+from recveil.evaluate.means import ItemMeansAndBias
+from recveil.evaluate.recipient import fit_all, serve
+from recveil.evaluate.training import UserRows
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
-from spark import RELEASES, STARS, invent
+from spark import RELEASES, STARS, cluster_of, invent
 
 DRAWN = {"epsilon": "none", "catalogue": "as-rated"}
+FEW = ItemMeansAndBias(), RidgeFactors(rank=10), PureSVD()
 
 
 def main() -> None:
@@ -34,10 +44,13 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=17_770, help="of the invented table")
     parser.add_argument("--release", default="drawn", choices=RELEASES)
     parser.add_argument("--master", default="local[2]", help="where Spark runs")
+    parser.add_argument("--cluster", action="store_true", help="begin two workers, of a core each")
+    parser.add_argument("--memory", default="2g", help="of Spark's driver, and of each worker")
+    parser.add_argument("--few", action="store_true", help="three recommenders, of large tables")
     parser.add_argument("--seeds", type=int, default=5, help="releases of it by each engine")
     parser.add_argument("--folder", type=Path, help="keep releases here; temporary if not given")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, cluster_of(options, Path(temporary)):
         folder = options.folder or Path(temporary)
         file = options.file
         if file is None:
@@ -48,20 +61,27 @@ def main() -> None:
 
 
 def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
-    """Compare what recipients get from releases of either engine."""
+    """Compare what recipients get from releases of either engine, by the best recommenders."""
     split = split_ratings(ratings, share=0.2, seed=1)
-    evaluator = Evaluator(split, with_membership=False, n_targets=50)
     make(split.train, folder, options)
+    people = UserRows.from_ratings(split.train)
     found: dict[str, list[tuple[float, float]]] = {"local": [], "spark": []}
     for seed in range(options.seeds):
         for engine, results in found.items():
-            best = evaluator.evaluate(folder / f"{engine}-{seed}").to_json()["recipient"]["best"]
-            results.append((best["release"]["rmse"], best["release"]["ndcg@10"]))
-            print(engine, seed, results[-1], flush=True)
+            table = Opened.open(folder / f"{engine}-{seed}", split.train).table
+            served = serve(fit_all(table, FEW if options.few else None), people, split.test)
+            results.append(
+                (served.utilities[served.best].rmse, served.utilities[served.best_ranker].ndcg)
+            )
+            print(engine, seed, served.best, served.best_ranker, results[-1], flush=True)
     for at, name in enumerate(("RMSE", "nDCG@10")):
-        means = {engine: np.mean([each[at] for each in all_]) for engine, all_ in found.items()}
-        differs = means["spark"] / means["local"] - 1
-        print(f"{name}: local {means['local']:.4f}, Spark {means['spark']:.4f} ({differs:+.2%})")
+        local, spark = (np.array(found[engine])[:, at] for engine in ("local", "spark"))
+        differs = spark.mean() / local.mean() - 1
+        told = f"{name}: local {local.mean():.4f}, Spark {spark.mean():.4f} ({differs:+.2%})"
+        if options.seeds > 1:
+            both = (local.var(ddof=1) + spark.var(ddof=1)) / options.seeds
+            told += f", standard error {np.sqrt(both) / local.mean():.2%}"
+        print(told)
 
 
 def make(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
@@ -69,9 +89,12 @@ def make(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
     from recveil.spark import anonymize
     from recveil.spark.spark_session import spark_session
 
+    table = folder / "train.parquet"
+    pq.write_table(ratings.to_arrow().select(["user_id", "item_id", "rating"]), table)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {options.memory} pyspark-shell"
     given = DRAWN if options.release == "drawn" else RELEASES[options.release]
     with spark_session(options.master) as session:
-        frame = session.createDataFrame(ratings.to_arrow().select(["user_id", "item_id", "rating"]))
+        frame = session.read.parquet(str(table))
         for seed in range(options.seeds):
             here = folder / f"local-{seed}"
             maker(options.release, seed).anonymize(ratings).write(here, allow_large=True)
@@ -83,8 +106,8 @@ def maker(kind: str, seed: int) -> Any:
     """Return what makes a release of a kind here."""
     if kind == "drawn":
         return Synthesizer(None, catalogue="as-rated", seed=seed)
-    if kind == "k-corating":
-        return KCoRater(RELEASES[kind]["k"], seed=seed)
+    if kind in ("k-corating", "sparse"):
+        return {"k-corating": KCoRater, "sparse": SparseRows}[kind](RELEASES[kind]["k"], seed=seed)
     return PredictiveAnonymizer(
         RELEASES[kind]["k"], RELEASES[kind].get("homogenize", "padded"), seed=seed
     )

@@ -23,20 +23,20 @@ def free_port() -> int:
 
 
 class Cluster:
-    """A master and two workers of one core each; `run` runs recveil on them."""
+    """A master and two workers of one core each; `recveil` runs a verb on them."""
 
-    def __init__(self, folder: Path, **more: str) -> None:
+    def __init__(self, folder: Path, memory: str, **more: str) -> None:
         import pyspark
 
-        self.folder = folder
+        self.folder, self._memory = folder, memory
         self._class = Path(pyspark.__file__).parent / "bin" / "spark-class"
         self.port = free_port()
         self.master = f"spark://127.0.0.1:{self.port}"
         settings = {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": "600m",
-            "spark.executor.memory": "600m",
+            "spark.driver.memory": memory,
+            "spark.executor.memory": memory,
             "spark.executor.cores": "1",
             "spark.network.timeout": "60s",
             "spark.executor.heartbeatInterval": "5s",
@@ -70,7 +70,7 @@ class Cluster:
                 "--cores",
                 "1",
                 "--memory",
-                "1g",
+                self._memory,
                 "--webui-port",
                 "0",
                 "--work-dir",
@@ -168,9 +168,9 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def cluster_in(folder: Path, **settings: str) -> Iterator[Cluster]:
-    """Begin a cluster with some settings of Spark's, and end it."""
-    cluster = Cluster(folder, **settings)
+def cluster_in(folder: Path, memory: str = "600m", **settings: str) -> Iterator[Cluster]:
+    """Begin a cluster with so much memory in each process and some settings, and end it."""
+    cluster = Cluster(folder, memory, **settings)
     try:
         cluster.begin()
         yield cluster
