@@ -7,7 +7,7 @@ share their name with a package, and are in it: ``from recveil.verify import ver
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recveil.anonymize import KCoRater, PredictiveAnonymizer
+    from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
     from recveil.attack import Adversary
     from recveil.errors import RecveilError
     from recveil.evaluate import Evaluator
@@ -24,6 +24,8 @@ __all__ = [
     "RatingScale",
     "Ratings",
     "RecveilError",
+    "SparseRows",
+    "Synthesizer",
     "__version__",
     "read_ratings",
 ]
@@ -36,6 +38,8 @@ _HOMES = {
     "RatingScale": "recveil.ratings",
     "Ratings": "recveil.ratings",
     "RecveilError": "recveil.errors",
+    "SparseRows": "recveil.anonymize",
+    "Synthesizer": "recveil.anonymize",
     "read_ratings": "recveil.io",
 }
 

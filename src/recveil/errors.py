@@ -1,5 +1,6 @@
 """The one error that recveil raises on purpose: bad input or impossible settings."""
 
+import difflib
 import errno
 import re
 import sys
@@ -216,6 +217,20 @@ def listed(values: Iterable[object], most: int = 100) -> str:
         else:
             words.append(word)
     return ", ".join(words) + (f" and {left:,} more" if left else "")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Ask whether a known name was meant that is much like another one; "" if none is.
+
+    Examples
+    --------
+    >>> meant("sprase", ["simple", "sparse"])
+    '; did you mean sparse?'
+    >>> meant("7", ["simple", "sparse"])
+    ''
+    """
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def named_twice(names: Iterable[str]) -> list[str]:

@@ -231,7 +231,7 @@ class TestWritten:
                 for each in filter(None, [told, alike]):
                     assert option.help in each
                     assert (" With --config alone." in each) is not option.counts_found
-        assert all(len(line) <= 110 for line in text.splitlines())
+        assert all(len(line) <= 80 for line in text.splitlines())
 
     def test_what_verbs_take_alike_is_told_once(self):
         lines = settings_text(KNOWN).splitlines()

@@ -123,4 +123,4 @@ def test_the_python_example_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out == "True 2\n"
+    assert capsys.readouterr().out == "True 5\n"

@@ -192,7 +192,7 @@ class TestFailures:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"methods": ["magic"]}, "method 'magic': expected all, or some of padded"),
+        ({"methods": ["magic"]}, "method 'magic': expected all, or some of 'padded'"),
         ({"methods": []}, "no method given"),
         ({"ks": [1]}, "k is 1; expected a whole number of at least 2"),
         ({"ks": [], "methods": ["simple"]}, "no k given"),

@@ -109,6 +109,18 @@ def test_what_is_not_certain_or_wrong_is_said(tmp_path, text, options, problem):
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.parametrize(
+    "title", ["Ratings of our shop, 2025", "Report;;;", "a\n\nb", '"x, y, z, v"']
+)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_title_above_the_names_is_named(tmp_path, title, delimiter):
+    path = tmp_path / "r.csv"
+    path.write_text(f"{title}\n\n{written(delimiter, '.')}")
+    line = title.count("\n") + 3
+    with pytest.raises(RecveilError, match=rf"^r\.csv: line {line} names columns, and line 1 is "):
+        understand(path)
+
+
 @pytest.mark.parametrize("line", [4, 9])
 def test_the_line_is_that_of_the_file(tmp_path, line):
     for delimiter, runs in ((";", 1), ("::", 1), (" ", 3)):

@@ -160,10 +160,11 @@ class SparseRows:
     def check_table(self, n_users: int, support: NDArray[Any]) -> None:
         """Refuse a table of so few people, or of items that so few of them rated."""
         if n_users < self.crowd:
+            lower = f"lower crowd (--crowd, at least {LEAST_CROWD}), or "
             raise RecveilError(
-                f"{n_users} users cannot form a crowd of {self.crowd}, from whose tastes "
-                f"rows are drawn; lower crowd (--crowd, at least {LEAST_CROWD}), or take method "
-                f"predictive (--method predictive)"
+                f"{n_users} users cannot form a crowd of {self.crowd}, from whose tastes rows are "
+                f"drawn; {lower * (self.crowd > LEAST_CROWD)}take method predictive (--method "
+                f"predictive)"
             )
         if support.max() < self.k:
             raise RecveilError(

@@ -38,7 +38,8 @@ def compare(
         typer.Option(
             metavar="all|NAME,NAME...",
             autocompletion=some_of(compared_methods),
-            help="Which methods to try; docs/cli.md lists their names.",
+            help="Which methods to try, such as padded,simple,sparse,synthetic-3,raw; the error "
+            "over an unknown name lists others.",
         ),
     ] = "all",
     ks: Annotated[

@@ -35,14 +35,16 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 _HEAD = """\
 # Options of recveil's verbs, in place of typing them. What is typed wins.
-# recveil takes this file where it is called recveil.toml and stands in the folder in which a verb
-# runs, or is named with --config; each run says which options it took from here. Options marked
-# "With --config alone" are refused in a file that nobody named.
-# Take the # away before what you need. What several verbs take alike is told below the first of
-# them, and named below the others: copy its line to each verb that is to take it.
+# recveil takes this file where it is called recveil.toml and stands in the
+# folder in which a verb runs, or is named with --config; each run says which
+# options it took from here. Options marked "With --config alone" are refused
+# in a file that nobody named.
+# Take the # away before what you need. What several verbs take alike is told
+# below the first of them, and named below the others: copy its line to each
+# verb that is to take it.
 # No secret belongs in here.
 """
-_WIDTH = 96
+_WIDTH = 80
 
 Known = Mapping[str, Iterable[KnownOption]]
 
@@ -344,7 +346,7 @@ def settings_text(known: Known) -> str:
     --------
     >>> from recveil.cli.convert import convert
     >>> from recveil.cli.known_options import options_by_verb
-    >>> print(settings_text(options_by_verb([convert])).splitlines()[8])
+    >>> print(settings_text(options_by_verb([convert])).splitlines()[10])
     [convert]
     """
     parts: list[str] = [_HEAD]

@@ -239,14 +239,14 @@ def _show_drawn(console: Console, result: "Verification", name: str) -> None:
         _show_first(console, result, name)
     elif result.epsilon is not None and result.delta is not None:
         console.print(
-            f"[bold green]holds[/]  {escape(name)}: no row is anybody's; epsilon "
-            f"{result.epsilon:g} with delta {result.delta:g} follows from its ledger "
-            f"({result.ledger_epsilon:.6g})."
+            f"[bold green]holds[/]  {escape(name)}: epsilon {result.epsilon:g} with delta "
+            f"{result.delta:g} follows from its ledger ({result.ledger_epsilon:.6g}); it says that "
+            f"no row is anybody's."
         )
     else:
         console.print(
-            f"[bold green]holds[/]  {escape(name)}: no row is anybody's; nothing is promised about "
-            f"who is in the data."
+            f"[bold green]holds[/]  {escape(name)}: it says that no row is anybody's, and "
+            f"promises nothing about who is in the data."
         )
     table = narrow("layout", "drawn people", "compared")
     table.add_row(result.layout, f"{result.users:,}", escape(_names(result.compared)))

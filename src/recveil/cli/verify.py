@@ -21,29 +21,38 @@ def verify(
     ],
     k: Annotated[
         int | None,
-        typer.Option(help="How many people must share each row; a release names its own k."),
+        typer.Option(
+            help="How many people must share each row; a release names its own k. Drawn people "
+            "share none.",
+        ),
     ] = None,
     b: Annotated[
-        int | None, typer.Option("--b", help="With --l: how many items make a set, 1, 2 or 3.")
+        int | None,
+        typer.Option("--b", help="With --l: how many items make a set, 1, 2 or 3; 1 if not given."),
     ] = None,
     l: Annotated[  # noqa: E741
         int | None,
-        typer.Option("--l", help="In how many different rows every set of --b items must stand."),
+        typer.Option(
+            "--l",
+            help="Diversity: every set of --b items that stands in a row must stand in at least "
+            "this many different rows.",
+        ),
     ] = None,
     claim: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             autocompletion=one_of(claims),
-            help="What people must share: identical-rows, or co-rated (the same items, "
-            "whatever the ratings); a release names its own.",
+            help="What people must share: identical-rows (the same items with the same ratings), "
+            "or co-rated (the same items, whatever the ratings); a release names its own.",
         ),
     ] = None,
     links: Annotated[
         bool,
         typer.Option(
             "--links",
-            help="Say how sure a published row makes it that a person behind it rated an item.",
+            help="Say, too, how likely it is that a person behind a row rated an item that stands "
+            "in it.",
         ),
     ] = False,
     user: options.UserColumn = None,
@@ -61,9 +70,10 @@ def verify(
     explain: options.Explain = False,
     json: Json = None,
 ) -> None:
-    """Check that everybody shares their published row with at least k - 1 others.
+    """Check that a release keeps what it promises: k people on each row, or its epsilon.
 
-    Reads the published files alone and exits with 0 if the claim holds, 1 if it does not.
+    Reads the published files alone, and says what they cannot prove. Exits with 0 if the promise
+    holds, 1 if it does not, 2 if there is nothing to check.
 
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, listed, meant
 from recveil.ratings import Ratings
 from recveil.release.registry import all_variants
 
@@ -78,20 +78,17 @@ def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
     >>> choose_methods(["all"])[:3]
     ['padded', 'padded-bisecting', 'simple']
     """
-    known = ", ".join(all_variants())
-    fitting = variants_of(of)
+    fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
+    expected = f"expected all, or some of {listed(fitting, 150)}"
     chosen: dict[str, None] = {}
     for name in names:
         if name != "all" and name not in all_variants():
-            raise RecveilError(f"method {name!r}: expected all, or some of {known}")
+            raise RecveilError(f"method {name!r}{meant(name, fitting)}: {expected}")
         if name != "all" and name not in fitting:
-            raise RecveilError(
-                f"method {name!r}: not of {_WORDS_OF[of]}; expected all, or some of "
-                f"{', '.join(fitting)}"
-            )
+            raise RecveilError(f"method {name!r}: not of {_WORDS_OF[of]}; {expected}")
         chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
     if not chosen:
-        raise RecveilError(f"no method given; expected all, or some of {known}")
+        raise RecveilError(f"no method given; {expected}")
     return list(chosen)
 
 

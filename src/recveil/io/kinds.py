@@ -330,10 +330,10 @@ def _no_table(lines: list[str]) -> Kind | None:
     if _MARKUP.match(lines[0]):
         html = any("<html" in line.lower() for line in lines)
         return Kind("an HTML page" if html else "XML", "fetch or save the table itself as CSV")
-    if sep := _SEP_LINE.fullmatch(lines[0]):
+    if _SEP_LINE.fullmatch(lines[0]):
         what = f"text whose first line tells Excel what stands between columns ({lines[0]!r})"
-        plain = "delete that line" if sep[1] in ",\t" else "delete that line, and " + _AS_CSV
-        return Kind(what, plain)
+        plain = "delete that line, which is all for ratings; save other files with commas"
+        return Kind(what, f"{plain} between columns")
     return None
 
 

@@ -187,6 +187,8 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
     if format in ("json", "netflix") or (format is None and is_json(start)):
         _refuse_layout(layout, path, "delimited text")
         return Recognized(format or "json")
+    if not layout.wide:
+        _refuse_title(start, path.name)
     if layout.delimiter is not None:
         if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 2:
             raise RecveilError(
@@ -203,6 +205,25 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         form = "space" if dialect.delimiter == " " else "movielens-colons"
         return Recognized(form, dialect, (_between(dialect.delimiter),))
     return _of_first_line(lines, path.name)
+
+
+def _refuse_title(start: str, name: str) -> None:
+    """Refuse a text whose names of columns stand below a title, as in reports and exports."""
+    lines = [(n, line) for n, line in enumerate(start.splitlines(), 1) if line.strip()]
+    (first, title), *others = lines[:_LOOKED_AT]
+    if looks_like_data(_split_at_most(title)) or names_columns(_split_at_most(title)):
+        return
+    for number, line in others:
+        if names_columns(_split_at_most(line), MUST_RATE):
+            raise RecveilError(
+                f"{name}: line {number} names columns, and line {first} is none of their rows "
+                f"({quoted(title, 60)}); delete what stands above line {number}"
+            )
+
+
+def _split_at_most(line: str) -> list[str]:
+    """Split a line at the mark that stands in it most often."""
+    return split_line(line, max((*_USUAL, *_DOUBTFUL), key=line.count))
 
 
 def _of_first_line(lines: Sequence[str], name: str) -> Recognized:

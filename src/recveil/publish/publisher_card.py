@@ -1,6 +1,5 @@
 """What a publisher says of a release in words of their own: a small file of TOML."""
 
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass, fields
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from recveil.devices import read_whole
-from recveil.errors import RecveilError, first_line_of, listed, quoted, reason_of
+from recveil.errors import RecveilError, first_line_of, listed, meant, quoted, reason_of
 
 _MOST_BYTES = 1 << 16
 _MOST_LETTERS = {"title": 200, "description": 5_000, "collection": 5_000}
@@ -103,9 +102,8 @@ def _checked(file: str, name: str, value: Any) -> Any:
     """Return one value of a card as text, or several; or raise a RecveilError."""
     where = f"{file}: {quoted(name)}"
     if name not in _NAMES:
-        near = difflib.get_close_matches(name, _NAMES, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise RecveilError(f"{where} is no word of a card{meant}; expected {listed(_NAMES, 150)}")
+        asked = meant(name, _NAMES)
+        raise RecveilError(f"{where} is no word of a card{asked}; expected {listed(_NAMES, 150)}")
     if name == "keywords":
         if not isinstance(value, list) or len(value) > _MOST_KEYWORDS:
             raise RecveilError(f"{where}: expected a list of at most {_MOST_KEYWORDS} texts")

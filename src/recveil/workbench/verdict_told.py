@@ -29,11 +29,11 @@ def say_verdict(found: Mapping[str, Any]) -> str:
         return f"It does not keep its promise: {_first_problem(found)}."
     if about.is_differential:
         return (
-            f"No row is anybody’s, and epsilon {found['epsilon']:g} with delta "
-            f"{found['delta']:g} follows from its ledger ({found['ledger_epsilon']:.6g})."
+            f"Epsilon {found['epsilon']:g} with delta {found['delta']:g} follows from its ledger "
+            f"({found['ledger_epsilon']:.6g}); it says that no row is anybody’s."
         )
     if not about.holds_people:
-        return "No row is anybody’s; nothing is promised about who is in the data."
+        return "It says that no row is anybody’s, and promises nothing about who is in the data."
     if found["levels"]:
         return (
             f"Each {about.shared} is shared by at least as many people as it says "
