@@ -98,7 +98,9 @@ def anonymize(
 
     Writes OUTPUT, to be published, and OUTPUT.private, to be kept secret.
 
-    Example: `recveil anonymize ratings.csv -o out --k 5`
+    Example: `recveil anonymize ratings.csv -o out --k 5 --method sparse`,
+
+    or `recveil anonymize ratings.csv -o out --epsilon 3 --scale 1:5:1`
     """
     given: dict[str, Any] = {
         "k": k,

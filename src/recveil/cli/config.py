@@ -23,8 +23,9 @@ def config(
 ) -> None:
     """Write a file with every option of every verb, commented out, and what each does.
 
-    A verb that runs in the file's folder takes from it the options whose # you took away, and says
-    so. Those that say more than how values are written count only if --config names the file.
+    Take the # away before those that you need. A verb that runs in the file's folder takes from it
+    how values are written, such as the decimal mark, and says so. All others count only where
+    --config names the file.
 
     Example: `recveil config`
     """

@@ -116,7 +116,8 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         is_eager=True,
         callback=read,
         help=f"A file of options, for those that are not typed (recveil config writes one). If not "
-        f"given, {FILE} in this folder says how values are written, and nothing else.",
+        f"given, {FILE} in this folder says how values are written (scale, decimal mark, dates), "
+        f"and nothing else.",
     )
     signature = inspect.signature(verb)
 

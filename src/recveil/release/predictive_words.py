@@ -132,9 +132,9 @@ PREDICTIVE = Method(
             name="grouping",
             choices=GROUPING_NAMES + LEVEL_GROUPING_NAMES,
             needs=dict.fromkeys(LEVEL_GROUPING_NAMES, "privacy_levels"),
-            help=f"How similar people are gathered: k-gather (default), "
-            f"{', '.join(GROUPING_NAMES[1:])}; with privacy levels, level-gather (default) or "
-            f"one-k-gather",
+            help=f"How similar people are gathered; take another than the default to compare. "
+            f"k-gather (default), {', '.join(GROUPING_NAMES[1:])}; with privacy levels, "
+            f"level-gather (default) or one-k-gather",
         ),
         Option(
             name="predictor",
