@@ -388,7 +388,7 @@ NAMED_ALONE = {
     "sample": "output people seed force json max-memory",
     "verify": "k b l claim user item rating private explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
-    "evaluate": "release train test split null-rule targets membership liked seed explain json "
+    "evaluate": "release train test split null-rule targets membership liked seed all explain json "
     "duplicates drop-off-scale query max-memory",
     "compare": "output methods k split targets seed max-risk min-k for risk shadows allow-large "
     "liked explain json duplicates drop-off-scale query max-memory",

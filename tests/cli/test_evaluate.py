@@ -41,17 +41,18 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 def test_the_tables_and_the_headline(run):
-    code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
+    code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK, "--all")
     assert (code, err) == (0, "")
-    for words in (
-        "item neighbours",
-        "one's own row",
-        "the rule “zero”",
-        "insider",
-        "bound",
-        "RMSE: ",
-    ):
+    deciding = ("insider", "bound", "RMSE: ", "item mean + user bias")
+    others = ("item neighbours", "one's own row", "the rule “zero”", "Kendall", "density")
+    for words in (*deciding, *others):
         assert words in out
+    code, short, err = run("evaluate", *FILES, "--release", "out", *QUICK)
+    assert (code, err) == (0, "")
+    assert all(words in short for words in deciding)
+    assert not any(words in short for words in others[1:])
+    assert len(short.splitlines()) < len(out.splitlines()) - 20
+    assert "--all shows every recommender" in short
 
 
 def test_json_is_what_the_library_finds(run):
@@ -72,7 +73,7 @@ def test_json_is_what_the_library_finds(run):
 def test_json_goes_to_a_file(run, tmp_path):
     code, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK, "--json", "found.json")
     assert code == 0
-    assert "Kendall" in out
+    assert "insider" in out
     assert "recipient" in json.loads((tmp_path / "found.json").read_text())
 
 
@@ -196,7 +197,7 @@ def test_labels_present_and_the_share_absent_stand_beside_the_rule(run):
     own = told["target_deviation"]
     assert own["rmse_present"] < 0.75 * own["rmse"]
     assert own["null_share"] > 0.1
-    out = run(*command)[1]
+    out = run(*command, "--all")[1]
     for words in ("RMSE of labels", "share", "absent", "on common items alone"):
         assert words in out
     row = " ".join(out[out.index("one's own row") :].split()[4:9:2])

@@ -71,6 +71,14 @@ def evaluate(
     ] = True,
     liked: options.Liked = None,
     seed: Annotated[int, options.seed_of("numbers")] = 0,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Show every recommender, how far rows lie from the ratings, and what became of "
+            "the whole table; else what decides.",
+        ),
+    ] = False,
     explain: options.Explain = False,
     json: Json = None,
     **reading: Any,
@@ -107,7 +115,7 @@ def evaluate(
         if "words_told" in plain:
             show_words(plain, is_explained=explain)
         else:
-            show_evaluation(plain, is_explained=explain)
+            show_evaluation(plain, is_explained=explain, is_whole=whole)
 
 
 def _check_ground(

@@ -13,17 +13,25 @@ from recveil.evaluate.headline import headline, predicts, say_best, what_of
 from recveil.ratings.likes import in_likes
 
 
-def show_evaluation(plain: dict[str, Any], *, is_explained: bool = False) -> None:
-    """Print the headline, the tables, the notes, and, if asked, what the words mean."""
+def show_evaluation(
+    plain: dict[str, Any], *, is_explained: bool = False, is_whole: bool = False
+) -> None:
+    """Print what decides, or all that was found; and, if asked, what the words mean."""
     console = Console()
     console.print(f"[bold]{escape(headline(plain))}[/]")
     say_ground(console, plain)
-    _show_recipient(console, plain)
-    _show_deviations(console, plain)
-    _show_fidelity(console, plain)
+    _show_recipient(console, plain, is_whole=is_whole)
+    if is_whole:
+        _show_deviations(console, plain)
+        _show_fidelity(console, plain)
     show_disclosure(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
     show_notes(console, plain)
-    show_meanings(console, _words_of(plain), is_explained=is_explained)
+    if not is_whole:
+        console.print(
+            "--all shows every recommender, how far rows lie from the ratings, and what became of "
+            "the whole table."
+        )
+    show_meanings(console, _words_of(plain, is_whole=is_whole), is_explained=is_explained)
 
 
 def show_meanings(console: Console, words: Iterator[str], *, is_explained: bool) -> None:
@@ -34,17 +42,18 @@ def show_meanings(console: Console, words: Iterator[str], *, is_explained: bool)
         console.print("--explain says what the words mean.")
 
 
-def _words_of(plain: dict[str, Any]) -> Iterator[str]:
+def _words_of(plain: dict[str, Any], *, is_whole: bool) -> Iterator[str]:
     """Yield the words that stand in what was printed."""
     rates = predicts(plain["recipient"])
     if "gain" in headline(plain):
         yield "gain"
     yield from ("RMSE",) if rates else ()
-    yield from ("nDCG", "recall", "Kendall's tau")
-    if plain["target_deviation"] is not None:
-        yield from ("label", "MAE")
-    yield from ("Jensen-Shannon", "Kolmogorov-Smirnov", "density")
-    yield from ("total variation",) if rates else ()
+    yield from ("nDCG", "recall")
+    if is_whole:
+        yield "Kendall's tau"
+        yield from () if plain["target_deviation"] is None else ("label", "MAE")
+        yield from ("Jensen-Shannon", "Kolmogorov-Smirnov", "density")
+        yield from ("total variation",) if rates else ()
     if plain["disclosure"] is not None:
         yield from words_of_release(plain["disclosure"])
 
@@ -73,7 +82,7 @@ def say_ground(console: Console, plain: dict[str, Any]) -> None:
         )
 
 
-def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
+def _show_recipient(console: Console, plain: dict[str, Any], *, is_whole: bool) -> None:
     """Print how well recommenders learn from the release, and from the raw ratings."""
     told = plain["recipient"]
     table = narrow("recommender")
@@ -84,7 +93,9 @@ def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
     for measure in measures:
         table.add_column(f"{measure}\nraw", no_wrap=True)
         table.add_column("\nrelease", no_wrap=True)
-    for name, sides in told["recommenders"].items():
+    shown = [name for name in told["recommenders"] if is_whole or name in _deciding(told)]
+    for name in shown:
+        sides = told["recommenders"][name]
         of = told if rates else told["lists"]
         takers = [side for side in ("raw", "release") if name == of[side]["recommender"]]
         chosen = "both" if len(takers) > 1 else "".join(takers)
@@ -96,17 +107,15 @@ def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
         table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *numbers)
     console.print(table)
     console.print(escape(say_best(told)))
-    order = plain["carry_over"]
     what = "ratings" if rates else "likes"
-    by_rmse = f"{_number(order['tau_rmse'], 2)} by RMSE and " if rates else ""
     console.print(
         f"{plain['served']:,} people were served from their own training {what} and judged by "
         f"{plain['test_cells']:,} held-out ones. In brackets: which side would take it to "
         f"{'predict ratings' if rates else 'make lists'}. Intervals are about the people judged, "
-        f"on this one split. The order "
-        f"of recommenders agrees with that on the raw {what} by "
-        f"Kendall's tau of {by_rmse}{_number(order['tau_ndcg'], 2)} by nDCG."
+        f"on this one split."
     )
+    if is_whole:
+        _say_order(console, plain["carry_over"], what)
     if told["absent"] is not None and rates:
         sides = told["absent"]
         console.print(
@@ -114,6 +123,22 @@ def _show_recipient(console: Console, plain: dict[str, Any]) -> None:
             f"{_number(sides['raw']['rmse'])} with the raw ratings, "
             f"{_number(sides['release']['rmse'])} with the release."
         )
+
+
+def _deciding(told: dict[str, Any]) -> set[str]:
+    """Return the recommenders by which a release is judged, and what they are held against."""
+    taken = [told["averages"], told["popularity"], *told["lists"].values()]
+    taken += [told[which][side] for which in ("chosen", "best") for side in ("raw", "release")]
+    return {each[who] for each in taken for who in ("recommender", "ranker") if who in each}
+
+
+def _say_order(console: Console, order: dict[str, Any], what: str) -> None:
+    """Say how far the release puts recommenders in the order of the raw table."""
+    by_rmse = f"{_number(order['tau_rmse'], 2)} by RMSE and " if what == "ratings" else ""
+    console.print(
+        f"The order of recommenders agrees with that on the raw {what} by Kendall's tau of "
+        f"{by_rmse}{_number(order['tau_ndcg'], 2)} by nDCG."
+    )
 
 
 def _show_deviations(console: Console, plain: dict[str, Any]) -> None:
