@@ -8,7 +8,8 @@ python benchmarks/spark.py --master spark://host:7077 --engines spark
 Needs pip install "recveil[spark]" and Java. The invented table keeps its 17,770 items (--items)
 and 209 ratings a person at every size. Each engine runs in a process of its own, and verifies its
 release. The seconds and bytes of each phase at the first size give what `spark_plan` foretells of
-the others. `spark_worth.py` compares what releases are worth. The largest process of a cluster is
+the others, and those at the last one what it foretells of a table for a thousand cores.
+`spark_worth.py` compares what releases are worth. The largest process of a cluster is
 looked for among the driver's alone.
 """
 
@@ -104,12 +105,13 @@ def compare(kind: str, folder: Path, options: argparse.Namespace) -> None:
                 size = Size(**found["size"])
                 first = first or (size, found)
                 show(kind, first, size, found)
+                last = size, found
     if first is None:
         return
     pairs = 10_000 if kind == "drawn" else 0
     largest = Size(people=10**9, items=10**7, ratings=10**11, pairs=pairs, tasks=2_000)
     print("\n10^9 people, 10^7 items, 10^11 ratings, 1,000 cores")
-    for phase, cost in foretold(kind, *first, largest, cores=1_000).items():
+    for phase, cost in foretold(kind, *last, largest, cores=1_000).items():
         print(f"{phase:<10}{cost.seconds / 3600:>12.2f} h{cost.bytes / 1e12:>12.3f} TB")
 
 

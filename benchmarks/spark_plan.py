@@ -26,6 +26,8 @@ _ON_DRIVER = ("learn",)
 # Bytes of a number in a sum; and numbers that MLlib sends for each person and item.
 _NUMBER, _RANK = 8, 20
 _RATINGS_OF_A_PARTITION = 1 << 20
+# People of a bin; and sparse rows are drawn from what is learned of so many items.
+_BIN, _COMMON = 8_192, 20_000
 
 
 class Size(NamedTuple):
@@ -51,6 +53,11 @@ class Size(NamedTuple):
         """In so many blocks MLlib has people, and as many of items."""
         return math.ceil(2 * math.sqrt(self.ratings // _RATINGS_OF_A_PARTITION + 1))
 
+    @property
+    def bins(self) -> int:
+        """In so many bins people are gathered."""
+        return math.ceil(self.people / _BIN)
+
 
 class Cost(NamedTuple):
     """What a phase takes.
@@ -75,6 +82,7 @@ def work(size: Size, kind: str) -> dict[str, float]:
     """
     each = size.ratings / size.people
     cells = size.people * size.items
+    chances = size.people * min(size.items, _COMMON)
     return {
         "look": size.ratings,
         "gather": size.ratings,
@@ -87,8 +95,8 @@ def work(size: Size, kind: str) -> dict[str, float]:
         "means": size.ratings,
         "tastes": size.ratings,
         "crowds": size.ratings,
-        "rule": cells,
-        "rows": cells if kind in ("padded", "sparse") else size.ratings,
+        "rule": chances,
+        "rows": {"padded": cells, "sparse": chances}.get(kind, size.ratings),
         "twin": size.people,
         "check": cells if kind == "padded" else size.ratings,
     }
@@ -113,7 +121,7 @@ def shuffled(size: Size, kind: str) -> dict[str, float]:
         "means": size.tasks * size.items * _NUMBER,
         "tastes": size.tasks * size.items * _NUMBER,
         "crowds": size.ratings,
-        "rule": size.tasks * size.items * _NUMBER,
+        "rule": min(size.tasks, size.bins) * min(size.items, _COMMON) * _NUMBER,
         "rows": size.ratings,
         "twin": size.people,
         "check": size.people,

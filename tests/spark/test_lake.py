@@ -1,11 +1,14 @@
 """What a table in Spark holds."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.spark.lake import is_for_spark, lake_of, read_frame
+from recveil.spark.spark_session import errors_told
 
 
 def frame_of(spark, rows, names=("user_id", "item_id", "rating")):
@@ -75,3 +78,54 @@ def test_folders_of_parts_are_read_by_spark(spark, frame, ratings, tmp_path):
         assert found.n_ratings == ratings.n_ratings
         assert np.array_equal(found.items, ratings.items)
     assert not is_for_spark(str(tmp_path / "ratings.csv"))
+
+
+LINES = "".join(f"u{i},i{i % 3},{i % 5 + 1}\n" for i in range(9))
+NAMED = f"user,item,rating\n{LINES}"
+OTHER_HEADER = r"^part-[01]\.csv: its header is not that of the other parts"
+OTHER_COLUMNS = r"^part-0\.csv: a line has more or fewer columns than the header"
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ([NAMED, "item,user,rating\ni1,v1,3\n"], OTHER_HEADER),
+        ([NAMED, LINES.replace("u", "v")], OTHER_HEADER),
+        ([f"{NAMED}x,i1,3,more\n"], OTHER_COLUMNS),
+        ([f"{NAMED}x,i1\n"], OTHER_COLUMNS),
+        ([f'{NAMED}"two\nlines",i1,3\n'], OTHER_COLUMNS),
+        ([f"{NAMED}Jos\xe9,i1,3\nJos\xe8,i1,4\n"], "^2 of 11 rows hold an id that is not UTF-8"),
+    ],
+)
+def test_text_is_read_as_it_stands_or_not_at_all(spark, tmp_path, parts, problem):
+    """By Spark's own settings users become items here, people are lost, and two become one."""
+    for number, part in enumerate(parts):
+        (tmp_path / f"part-{number}.csv").write_bytes(part.encode("latin-1"))
+    with pytest.raises(RecveilError, match=problem) as caught, errors_told():
+        lake_of(read_frame(spark, str(tmp_path)))
+    assert "u3" not in str(caught.value)
+
+
+def test_quotes_capitals_and_empty_parts_are_those_of_csv(spark, tmp_path):
+    rows = '"say ""hi""",i1,3\n"a,b",i2,4\nback\\slash,i2,4\n'
+    for number, part in enumerate((NAMED, f"USER,Item,rating\n{rows}", "")):
+        (tmp_path / f"part-{number}.csv").write_text(part)
+    found = lake_of(read_frame(spark, str(tmp_path)))
+    users = {row["user"] for row in found.rows.collect()} - {f"u{i}" for i in range(9)}
+    assert users == {'say "hi"', "a,b", "back\\slash"}
+
+
+def test_ids_in_names_of_folders_are_not_made_one(spark, tmp_path):
+    for item in ("7", "007"):
+        (tmp_path / f"item={item}").mkdir()
+        rows = pa.table({"user": [1, 2], "rating": [3.0, 4.0]})
+        pq.write_table(rows, tmp_path / f"item={item}" / "part.parquet")
+    with pytest.raises(RecveilError, match="'item': Spark takes '007' for 7, so that two"):
+        lake_of(read_frame(spark, str(tmp_path)))
+
+
+def test_a_point_in_a_name_is_no_part_of_a_column(spark):
+    rows = [(7, "b", 3.0), (8, "a", 4.0)]
+    frame = frame_of(spark, rows, ("user.id", "item`s", "Rating"))
+    found = lake_of(frame, user="user.id", item="item`s")
+    assert found.items.tolist() == ["a", "b"]

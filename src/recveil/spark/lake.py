@@ -1,6 +1,7 @@
 """Lake: a table of ratings where it lies, as rows of user, item and rating."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,19 @@ _MOST_VALUES = 1_000
 _FIRST_SECOND, _LAST = 100_000_000, 10_000_000_000
 # What Spark itself finds: folders of files, and what lies with a service.
 _SCHEMES = ("s3a://", "hdfs://", "gs://", "abfss://", "file://", "dbfs:/")
+# Text is read as it stands, or not at all. By Spark's own settings the columns of all parts are
+# those of the first one, whatever they are called; what is too much in a line is dropped; and
+# doubled quotes mean nothing.
+_AS_WRITTEN = {
+    "header": "true",
+    "enforceSchema": "false",
+    "columnPruning": "false",
+    "mode": "FAILFAST",
+    "escape": '"',
+}
+_NO_TEXT = "no text"
+_WHOLE = ("byte", "short", "integer", "long")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @brief
@@ -92,7 +106,7 @@ def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
     is_text = _parts_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
     where = str(path.absolute().as_uri()) if is_near else source
     if is_text:
-        return spark.read.csv(where, header=True)
+        return spark.read.options(**_AS_WRITTEN).csv(where)
     return spark.read.parquet(where)
 
 
@@ -135,6 +149,8 @@ def lake_of(
     given = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **given)
+    _refuse_other_spellings(frame, (str(found.user), str(found.item)))
+    frame = _named_anew(frame)
     is_likes = likes or found.rating is None
     told = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
     rows = frame.select(
@@ -161,11 +177,48 @@ def lake_of(
     return Lake(rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.",))
 
 
+def _refuse_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
+    """Refuse ids that are names of folders, of which Spark makes numbers: 007 would become 7."""
+    whole = {
+        field.name
+        for field in frame.schema
+        if field.name in names and field.dataType.typeName() in _WHOLE
+    }
+    for path in frame.inputFiles() if whole else ():
+        for part in path.split("/")[:-1]:
+            name, _, told = unquote(part).partition("=")
+            if name in whole and told != _HIVE_NULL and told != str(int(told)):
+                raise RecveilError(
+                    f"the folders of column {quoted(name)}: Spark takes {quoted(told)} for "
+                    f"{int(told)}, so that two ids would become one; write that column into the "
+                    f"files, as text"
+                )
+
+
+def _named_anew(frame: "DataFrame") -> "DataFrame":
+    """Return columns under names that mean no more to Spark than what they say.
+
+    In a name Spark takes a point for a part of a column, and may not tell capitals from others.
+    """
+    return frame.toDF(*map(_quoted, frame.columns))
+
+
+def _quoted(name: str) -> str:
+    """Return what a column is called by `_named_anew`.
+
+    Examples
+    --------
+    >>> _quoted("user.ID")
+    'c757365722e4944'
+    """
+    return f"c{name.encode().hex()}"
+
+
 def _id(frame: "DataFrame", name: str, role: str) -> "Column":
     """Return a column of ids: whole numbers as such, all else must be text."""
-    kind = frame.schema[name].dataType.typeName()
-    column = frame[name]
-    if kind in ("byte", "short", "integer", "long"):
+    column = frame[_quoted(name)]
+    kind = frame.schema[_quoted(name)].dataType.typeName()
+    if kind in _WHOLE:
         return column.cast("long")
     if kind in ("string", "varchar", "char"):
         return column.cast("string")  # compared byte by byte, whatever the column's collation
@@ -175,19 +228,20 @@ def _id(frame: "DataFrame", name: str, role: str) -> "Column":
 
 
 def _number(frame: "DataFrame", name: str) -> "Column":
-    kind = frame.schema[name].dataType.typeName()
+    kind = frame.schema[_quoted(name)].dataType.typeName()
     if kind in ("boolean", "date", "timestamp", "array", "map", "struct", "binary"):
         raise RecveilError(f"the rating column {quoted(name)} holds {kind}; expected numbers")
-    return frame[name].try_cast("double")
+    return frame[_quoted(name)].try_cast("double")
 
 
 def _time(frame: "DataFrame", name: str) -> "Column":
     """Return a column of dates or instants, or of Unix times in seconds beyond doubt."""
     from pyspark.sql import functions as sql
 
-    kind, column = frame.schema[name].dataType.typeName(), frame[name]
+    own = _quoted(name)
+    kind, column = frame.schema[own].dataType.typeName(), frame[own]
     if kind in ("integer", "long"):
-        ends = frame.agg(sql.min(name), sql.max(name)).first()
+        ends = frame.agg(sql.min(own), sql.max(own)).first()
         if ends is not None and ends[0] is not None and _FIRST_SECOND < ends[0] <= ends[1] < _LAST:
             return column.cast("long")
     elif kind in ("date", "timestamp", "timestamp_ntz"):
@@ -205,24 +259,38 @@ def _refuse_gaps(rows: "DataFrame") -> int:
     finite = (
         sql.col("rating").isNotNull() & ~sql.isnan("rating") & (sql.abs("rating") < float("inf"))
     )
-    counts = {
+    gaps = {
         "user": sql.col("user").isNull() | (sql.col("user") == ""),
         "item": sql.col("item").isNull() | (sql.col("item").cast("string") == ""),
         "rating": ~finite,
         **({"time": sql.col("time").isNull()} if "time" in rows.columns else {}),
     }
-    asked = [sql.sum(gap.cast("long")).alias(name) for name, gap in counts.items()]
+    counts = {**gaps, _NO_TEXT: _is_no_text("user") | _is_no_text("item")}
+    asked = [sql.sum(which.cast("long")).alias(name) for name, which in counts.items()]
     found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
     if found is None or not found["n"]:
         raise RecveilError("the table has no rows; give one that holds ratings")
-    for name in counts:
+    for name in gaps:
         if found[name]:
             what = "a number" if name == "rating" else f"a {name}"
             raise RecveilError(
                 f"the {name} column: {found[name]:,} of {found['n']:,} rows are without {what}; "
                 f"leave these rows out"
             )
+    if found[_NO_TEXT]:
+        raise RecveilError(
+            f"{found[_NO_TEXT]:,} of {found['n']:,} rows hold an id that is not UTF-8 text, or was "
+            f"not before it was read, so that two ids may have become one; save the table as UTF-8"
+        )
     return int(found["n"])
+
+
+def _is_no_text(name: str) -> "Column":
+    """Say which ids of a column are no text, or hold what Spark puts where bytes were none."""
+    from pyspark.sql import functions as sql
+
+    ids = sql.col(name).cast("string")
+    return ids.contains("\N{REPLACEMENT CHARACTER}") | ~sql.is_valid_utf8(ids)
 
 
 def _values(rows: "DataFrame") -> NDArray[np.float64]:

@@ -36,6 +36,14 @@ _ALONE = {
 _ON_THIS_MACHINE = re.compile(r"local(\[.*\])?")
 _OURS = re.compile(r"recveil\.errors\.\w*Error: (.+)")
 _LONGEST = 160
+_FILE = re.compile(r"error while reading file \S*?([^/\s]+?)\.?\s")
+# What is wrong with a file of text; Spark would quote a row.
+_OF_TEXT = {
+    "CSV header does not conform": "its header is not that of the other parts; give all parts the "
+    "same columns, in the same order, and a header each",
+    "MALFORMED_CSV_RECORD": "a line has more or fewer columns than the header, or an id goes on in "
+    "the next line; mend or drop that line",
+}
 
 
 @contextmanager
@@ -168,6 +176,9 @@ def _in_our_words(text: str) -> str:
     'too few; add some'
     >>> _in_our_words("[PATH_NOT_FOUND] Path does not exist: file:/x.\nat ...")
     'Spark: [PATH_NOT_FOUND] Path does not exist: file:/x; mend that, and run it again'
+    >>> text = "Encountered error while reading file file:///x/a.csv. \nMALFORMED_CSV_RECORD: ann,7"
+    >>> _in_our_words(text)[:42]
+    'a.csv: a line has more or fewer columns th'
     """
     if ours := _OURS.findall(text):
         return str(ours[-1])
@@ -181,6 +192,10 @@ def _in_our_words(text: str) -> str:
             "Spark: what executors pass to each other was lost again and again; see that their "
             "machines stay up, and that nobody tidies their disks (SPARK_LOCAL_DIRS); run it again"
         )
+    if file := _FILE.search(text):
+        for sign, what in _OF_TEXT.items():
+            if sign in text:
+                return f"{shortened(file[1])}: {what}"
     said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
     # The last cause tells more than which task of which stage it was, or what was called.
     causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]
