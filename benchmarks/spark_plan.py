@@ -124,7 +124,8 @@ def shuffled(size: Size, kind: str) -> dict[str, float]:
         "rule": min(size.tasks, size.bins) * min(size.items, _COMMON) * _NUMBER,
         "rows": size.ratings,
         "twin": size.people,
-        "check": size.people,
+        # Rows of one part are compared where they are: a table of one part tells nothing of this.
+        "check": size.people * size.items if kind == "padded" else size.ratings,
     }
 
 

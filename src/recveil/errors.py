@@ -5,7 +5,7 @@ import errno
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from json import JSONDecodeError
 
 # Longer messages are not read, and a message must not hand on the data that it complains about.
@@ -225,12 +225,24 @@ def meant(name: str, known: Iterable[str]) -> str:
     Examples
     --------
     >>> meant("sprase", ["simple", "sparse"])
-    '; did you mean sparse?'
+    ' (did you mean sparse?)'
     >>> meant("7", ["simple", "sparse"])
     ''
     """
     near = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
+    """Return the error over a name that is none of the known ones.
+
+    Examples
+    --------
+    >>> unknown("method", "sprase", ["simple", "sparse"])
+    RecveilError("method 'sprase' (did you mean sparse?): expected one of 'simple', 'sparse'")
+    """
+    expected = f"expected one of {listed(known, 150)}"
+    return RecveilError(f"{what} {name!r}{meant(name, known)}: {expected}")
 
 
 def named_twice(names: Iterable[str]) -> list[str]:

@@ -27,7 +27,7 @@ LINES = {
     "verify": "verify out",
     "verify co-rated rows": "verify co-rated",
     "verify drawn people": "verify drawn",
-    "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10",
+    "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10 --all",
     "evaluate likes": "evaluate likes.csv --release liked --split 0.2 --targets 10 --no-membership",
     "compare": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10",
     "compare members": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10 "

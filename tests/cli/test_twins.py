@@ -61,6 +61,7 @@ OF_THE_COMMAND_ALONE = {
         for name in ("engine", "master")
     },
     ("inspect", "rows"): "says how much of the result is shown",
+    ("evaluate", "whole"): "says how much of the result is told",
     **{
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (

@@ -179,7 +179,7 @@ class TestCard:
     @pytest.mark.parametrize(
         ("card", "problem"),
         [
-            ('license = "MIT"', "'license' is no word of a card; did you mean licence"),
+            ('license = "MIT"', "'license' is no word of a card .did you mean licence"),
             ('colour = "red"', "'colour' is no word of a card; expected"),
             ("title = 7", "'title': expected text between quotes, got 7"),
             ('title = "' + "x" * 201 + '"', "'title': 201 letters; expected 200 at most"),

@@ -43,7 +43,7 @@ from recveil.anonymize.telling import (
     tell_of_synthetic,
     tell_of_undone,
 )
-from recveil.errors import RecveilError, listed, meant
+from recveil.errors import RecveilError, unknown
 from recveil.io import read_levels, read_trust, understand
 from recveil.publish.expected import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
@@ -377,9 +377,7 @@ def variant_names() -> tuple[str, ...]:
 def _variant(name: str) -> tuple[Method, Variant]:
     known = all_variants()
     if name not in known:
-        raise RecveilError(
-            f"method {name!r}{meant(name, known)}: expected one of {listed(known, 150)}"
-        )
+        raise unknown("method", name, known)
     return known[name]
 
 
