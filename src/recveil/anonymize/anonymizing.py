@@ -24,6 +24,7 @@ from recveil.publish.release import Release
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
+from recveil.ratings.people_ids import refuse_people
 from recveil.release.anonymizer import Anonymizer
 from recveil.release.method import OF_COUNTS
 from recveil.release.sides import FileFormat, Layout
@@ -252,6 +253,8 @@ def prepare(
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
+    if not hide_items:
+        refuse_people(ratings.items)
     is_secret = maker.is_secret(given)
     _refuse_feedback(maker, ratings, is_secret=is_secret)
     # Before the work: an older release at the same place is gone after it.

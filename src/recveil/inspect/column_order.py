@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from recveil.inspect.counts import Spread
 from recveil.ratings import Ratings
+from recveil.ratings.people_ids import people_among
 
 # With fewer ratings, somebody's days tell nothing; with fewer people or items, neither.
 _RATINGS_EACH, _FEWEST = 5, 20
@@ -14,7 +15,8 @@ _RATINGS_EACH, _FEWEST = 5, 20
 # MovieLens, and in invented tables); items are rated on another day each time, nearly.
 _APART_DAYS = 0.2
 # Ratings gather on few items more than on few people: in all tables that we tried, by 0.09 to 0.39.
-_APART_GINI = 0.05
+# So by less, in either direction, nothing is told.
+_APART_GINI = 0.09
 
 
 class ColumnOrder(NamedTuple):
@@ -36,18 +38,24 @@ class ColumnOrder(NamedTuple):
         return {"looks_swapped": self.looks_swapped, "signs": list(self.signs)}
 
 
-def order_seen(ratings: Ratings, activity: Spread, popularity: Spread) -> ColumnOrder:
+def order_seen(
+    ratings: Ratings, activity: Spread, popularity: Spread, *, is_named: bool = False
+) -> ColumnOrder:
     """Say whether the columns of users and items look swapped.
 
-    Two signs are looked at. People rate many items in one sitting, so that their ratings are of few
-    days, and those of an item of many; and ratings gather on few items more than on few people.
-    Where dates tell, they decide. Neither is a proof.
+    Three signs are looked at. Ids of the one look like those of people, and of the other do not;
+    people rate many items in one sitting, so that their ratings are of few days, and those of an
+    item of many; and ratings gather on few items more than on few people. The first that tells
+    decides. None is a proof.
 
     Parameters
     ----------
     ratings : Ratings
     activity, popularity : Spread
         Of the ratings of people, and of items.
+    is_named : bool
+        Both columns have names that say what they hold: then where ratings gather cannot say that
+        they are swapped.
 
     Examples
     --------
@@ -57,15 +65,30 @@ def order_seen(ratings: Ratings, activity: Spread, popularity: Spread) -> Column
     >>> order_seen(made, spread_of(made.activity), spread_of(made.support)).looks_swapped
     False
     """
+    by_ids = _by_ids(ratings)
     if min(ratings.n_users, ratings.n_items) < _FEWEST:
-        return ColumnOrder(None, ("There are too few users or items to tell.",))
+        says, sign = by_ids
+        return ColumnOrder(says, (sign or "There are too few users or items to tell.",))
     told, signs = [], []
     what = "likes" if ratings.is_unary else "ratings"
-    for says, sign in (_by_days(ratings), _by_spread(activity, popularity, what)):
+    by_spread = _by_spread(activity, popularity, what)
+    by_spread = (None, "") if is_named and by_spread[0] else by_spread
+    for says, sign in (by_ids, _by_days(ratings), by_spread):
         if says is not None:
             told.append(says)
             signs.append(sign)
     return ColumnOrder(told[0] if told else None, tuple(signs))
+
+
+def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:
+    """Say whose ids look like those of people."""
+    users, items = (people_among(labels) for labels in (ratings.users, ratings.items))
+    if (users is None) == (items is None):
+        return None, ""
+    kind, times = users or items or ("", 0)
+    whose = "items" if users is None else "users"
+    of = f"id of {whose} looks" if times == 1 else f"ids of {whose} look"
+    return users is None, f"{times:,} {of} like {kind}."
 
 
 def _by_days(ratings: Ratings) -> tuple[bool | None, str]:

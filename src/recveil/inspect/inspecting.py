@@ -29,6 +29,7 @@ from recveil.io.keywords import refuse_unknown_keywords
 from recveil.io.layout import layout_of
 from recveil.io.raw_columns import raw_columns_shown
 from recveil.ratings import Ratings
+from recveil.ratings.columns import USUAL_NAMES, plain_name
 
 _OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 
@@ -86,10 +87,16 @@ def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Insp
         activity=activity,
         popularity=popularity,
         dates=_dates(seen, ratings, reading.get("time_format")),
-        order=order_seen(ratings, activity, popularity),
+        order=order_seen(ratings, activity, popularity, is_named=_is_named(found)),
         identifiers=tuple(identifiers_of(ratings, rows)),
         duplicates_chosen=is_chosen,
     )
+
+
+def _is_named(found: Reading) -> bool:
+    """Say whether the names of both columns say who are users, and what items."""
+    names = {column.role: column.name for column in found.columns}
+    return all(plain_name(str(names.get(role))) in USUAL_NAMES[role] for role in ("user", "item"))
 
 
 class _Seen:

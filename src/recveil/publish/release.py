@@ -6,6 +6,7 @@ from pathlib import Path
 from recveil.errors import RecveilError
 from recveil.publish.folder import write_release
 from recveil.publish.written_release import WrittenRelease
+from recveil.ratings.people_ids import refuse_people
 from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.verify import Verification
 
@@ -74,9 +75,11 @@ class Release(Sides):
         RecveilError
             If the release promises nothing, is too large, the folder exists or cannot be written,
             or the written release does not verify; then nothing is left behind. And if its noise
-            follows from a seed, as whoever guesses that takes the noise away again.
+            follows from a seed, as whoever guesses that takes the noise away again; or if ids of
+            items look like those of people.
         """
         _refuse_seeded(self)
+        refuse_people(self.published.items)
         return write_release(
             self, Path(folder), layout, file_format, force=force, allow_large=allow_large
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from recveil.errors import RecveilError
+from recveil.ratings.people_ids import people_told
 from recveil.release.form import read_manifest
 from recveil.release.manifest import (
     MANIFEST,
@@ -189,7 +190,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         has_levels=claim.levels,
         not_covered=[
             *not_covered_of_release(manifest, ratings_name),
-            *(formulas_told(items) if readers.all_read else []),
+            *([*formulas_told(items), *people_told(items)] if readers.all_read else []),
         ],
     )
 

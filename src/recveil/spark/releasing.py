@@ -17,6 +17,7 @@ from recveil.publish.expected import Expected
 from recveil.publish.folder import write_release
 from recveil.publish.staging import check_target
 from recveil.ratings import RatingScale
+from recveil.ratings.people_ids import refuse_people
 from recveil.release.k_corating_words import K_CORATING
 from recveil.release.method import Method
 from recveil.release.predictive_words import PREDICTIVE
@@ -146,6 +147,7 @@ def anonymize(
     refuse_within(source, output)
     target = Path(output).absolute()
     with _table(source, master, reading) as lake:
+        refuse_people(lake.items)
         people, make = making.gather(lake)
         try:
             earlier = tuple(find_earlier(_count_by_spark(people), target, against))

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from recveil.errors import RecveilError
 from recveil.memory import MemoryLimitError
+from recveil.ratings.people_ids import people_told
 from recveil.release.claim import Claim
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
@@ -107,7 +108,10 @@ def check_drawn(
     violations += _wrong_counts(manifest, counts)
     violations += wrong_formulas(manifest, items)
     names.items.extend(items)
-    users, told = counts.get("users", 0), [*result.not_covered, *formulas_told(items)]
+    users, told = (
+        counts.get("users", 0),
+        [*result.not_covered, *formulas_told(items), *people_told(items)],
+    )
     found = violations.told()
     return replace(
         result,

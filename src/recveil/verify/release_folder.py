@@ -9,6 +9,7 @@ import numpy as np
 from recveil.errors import RecveilError
 from recveil.memory import MemoryLimitError, refuse_beyond_limit
 from recveil.ratings.likes import in_likes
+from recveil.ratings.people_ids import people_told
 from recveil.release.claim import claim_kind
 from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
@@ -145,7 +146,7 @@ def check_published(
         diversity=diversity,
         links=_links(supports, classes) if links and not why_not else None,
         no_links=why_not if links else "",
-        not_covered=[*not_covered, *formulas_told(file.items)],
+        not_covered=[*not_covered, *formulas_told(file.items), *people_told(file.items)],
     )
 
 
