@@ -117,8 +117,30 @@ def test_a_title_above_the_names_is_named(tmp_path, title, delimiter):
     path = tmp_path / "r.csv"
     path.write_text(f"{title}\n\n{written(delimiter, '.')}")
     line = title.count("\n") + 3
-    with pytest.raises(RecveilError, match=rf"^r\.csv: line {line} names columns, and line 1 is "):
+    with pytest.raises(
+        RecveilError, match=rf"^r\.csv: the table seems to begin in line {line}, and"
+    ):
         understand(path)
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("title", ["Export of ratings, 31.12.2024 14:05", "Kino\n\nStand; Mai"])
+def test_a_title_above_other_names_is_named_too(tmp_path, title, header):
+    path = tmp_path / "r.csv"
+    names = "Kunde;Filmtitel;Bewertung (1 bis 5);Datum\n"
+    path.write_text(f"{title}\n{names * header}{written(';', ',', header=False)}")
+    line = title.count("\n") + 2
+    for options in ({}, {"delimiter": ";"}, {"user": "1", "item": "2", "rating": "3"}):
+        with pytest.raises(RecveilError, match=f"table seems to begin in line {line}, and line 1"):
+            understand(path, **options)
+
+
+def test_columns_that_end_early_are_no_title(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating,note\n1,7,3\n1,8,4\n2,7,5\n2,8,1\n")
+    with pytest.raises(RecveilError) as caught:
+        understand(path)
+    assert "seems to begin" not in str(caught.value)
 
 
 @pytest.mark.parametrize("line", [4, 9])

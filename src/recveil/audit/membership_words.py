@@ -6,6 +6,7 @@ from recveil.attack import Membership
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
 from recveil.attack.statistics import FEWEST, Interval, no_better
+from recveil.audit.outcome import best_member
 from recveil.audit.statement import FigureRow, Statement, in_short
 
 # By this, a method's words say how well members were told from others.
@@ -29,7 +30,8 @@ def describe_members(
     Parameters
     ----------
     strongest : Membership
-        Of the strongest adversary of an audit.
+        Of the strongest adversary of an audit. Whoever tells more by knowing other ratings is
+        told of first in their stead.
     by_known : dict of str to Membership
         By who knows "8", "16" and "all" ratings, exactly.
     attributes : Attributes or None
@@ -48,6 +50,9 @@ members and 2 strangers; it takes 20 of each), which reassures nobody.
     The same by who knows exact ratings, by scores of one release, too: by 8 ratings not told (9 \
 members, 2 strangers).
     """
+    known_best, strongest = best_member(strongest, by_known)
+    what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
+    who = "They" if known_best is None else f"Whoever knows {known_best} {whose} of somebody"
     of_strongest = _row("who is in the data", strongest)
     if strongest.is_told:
         control = (
@@ -55,7 +60,7 @@ members, 2 strangers).
             f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
         )
         told = [
-            Statement(describe_membership(strongest.auc, shadows=shadows)),
+            Statement(describe_membership(strongest.auc, who, shadows)),
             Statement(control, (of_strongest,), ""),
         ]
     else:
@@ -65,7 +70,6 @@ members, 2 strangers).
             f"{FEWEST} of each), which reassures nobody."
         )
         told = [Statement(few, (of_strongest,), few)]
-    what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
     measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
     if measured:
         sentence = f"The same by who knows {whose}, by scores of one release, too: by {measured}."

@@ -268,8 +268,33 @@ def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
     }
 
 
+def best_member(
+    strongest: Membership, by_known: dict[str, Membership]
+) -> tuple[str | None, Membership]:
+    """Return who tells best who is in the data: whoever knows so many ratings, or the strongest.
+
+    Parameters
+    ----------
+    strongest : Membership
+        Of the strongest adversary of an audit, who need not be the strongest here.
+    by_known : dict of str to Membership
+        By who knows "8", "16" and "all" ratings, exactly.
+
+    Examples
+    --------
+    >>> few = Membership(Interval(0.6, 0.5, 0.7, 90), members=45, outsiders=45, skipped=0)
+    >>> more = few._replace(auc=Interval(0.9, 0.8, 1.0, 90))
+    >>> best_member(few, {"8": few, "all": more})[0], best_member(more, {"8": few})[0]
+    ('all', None)
+    """
+    who: list[tuple[str | None, Membership]] = [(None, strongest), *by_known.items()]
+    told = [each for each in who if each[1].is_told] or who[:1]
+    return max(told, key=lambda each: each[1].auc.rate)
+
+
 def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> dict[str, Any]:
-    """Return the areas: of the strongest adversary, and by how many ratings are known."""
+    """Return the areas: of who tells most, and by how many ratings are known."""
+    known_best, best = best_member(strongest, by_known)
     plain: dict[str, Any] = {
         known: {
             "auc": _plain_interval(told.auc),
@@ -284,11 +309,12 @@ def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> 
         for known, told in by_known.items()
     }
     return {
-        "auc": strongest.auc._asdict(),
-        "null_auc": _plain_interval(strongest.null_auc),
-        "members": strongest.members,
-        "outsiders": strongest.outsiders,
-        "is_told": strongest.is_told,
+        "auc": best.auc._asdict(),
+        "null_auc": _plain_interval(best.null_auc),
+        "members": best.members,
+        "outsiders": best.outsiders,
+        "is_told": best.is_told,
+        "known": known_best,
     } | plain
 
 

@@ -26,7 +26,8 @@ def show_release(made: Anonymized, output: Path, *, is_explained: bool = False) 
             f"stands alone are published as they are."
         )
     what = "likes" if made.ratings.is_unary else "ratings"
-    tells = "who is who" if verification.holds_people else f"whose {what} these were"
-    tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    tells = "who is who" if verification.holds_people else f"whose {what} it was drawn from"
+    alone = ", and none of the earlier releases of these people" if made.earlier else ""
+    tell(f"Publish {output}{alone}; keep {twin_name(str(output))} secret, it tells {tells}.")
     if is_explained:
         explain(words_of(verification))

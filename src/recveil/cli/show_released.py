@@ -27,7 +27,7 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
     for sentence in (*made.told, *formulas_told(made.release.published.items)):
         tell(sentence)
     of_people = made.release.published.claim.about.holds_people
-    tells = "who is who" if of_people else f"whose {what} these were"
+    tells = "who is who" if of_people else f"whose {what} it was drawn from"
     tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
     if is_explained:
         explain(words_of(made.verification))

@@ -142,16 +142,14 @@ def _ratings(told: dict[str, Any]) -> str:
             f"{small if why == TOO_SMALL else cannot}: {_number(gain['value'])} in RMSE "
             f"({_number(gain['low'])} to {_number(gain['high'])})."
         )
+    of_gain = "of the gain of collaborative filtering"
+    left = f": {share['value']:.1%} {of_gain}{_ends(share)}" if share["is_told"] else ""
     if is_worse:
-        return (
-            f"{worse}: {share['value']:.1%} of the gain of collaborative filtering{_ends(share)}."
-        )
-    words = "of the gain of collaborative filtering in predicted ratings"
+        return f"{worse}{left}."
+    words = f"{of_gain} in predicted ratings"
     if share["value"] <= 0:
-        return (
-            f"For predicted ratings, the release is not told from averages of the raw ratings: "
-            f"{share['value']:.1%} of the gain of collaborative filtering{_ends(share)}."
-        )
+        same = "For predicted ratings, the release is not told from averages of the raw ratings"
+        return f"{same}{left}."
     if not share["is_told"]:
         return f"What the release keeps {words} is not told{_ends(share)}."
     return f"The release {_kept(share, words)}."

@@ -40,6 +40,9 @@ _DOUBTFUL, _USUAL = (";", "|"), (",", "\t", "::")
 # What may stand between two columns; the last ones only below names of columns.
 _OF_TWO, _IF_NAMED = (*_USUAL, *_DOUBTFUL, " "), (*_DOUBTFUL, " ")
 _DECIMAL_COMMA = re.compile(r'\s*"?[-+]?\d+,\d+"?\s*')
+_MARKS = (*_USUAL, *_DOUBTFUL)
+# So many rows of a table must follow a title.
+_EVEN = 3
 _NAMES = {"\t": "tabs", " ": "spaces"}
 
 
@@ -208,22 +211,45 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
 
 
 def _refuse_title(start: str, name: str) -> None:
-    """Refuse a text whose names of columns stand below a title, as in reports and exports."""
+    """Refuse a text whose table begins below a title, as in reports and exports."""
     lines = [(n, line) for n, line in enumerate(start.splitlines(), 1) if line.strip()]
-    (first, title), *others = lines[:_LOOKED_AT]
-    if looks_like_data(_split_at_most(title)) or names_columns(_split_at_most(title)):
-        return
-    for number, line in others:
-        if names_columns(_split_at_most(line), MUST_RATE):
-            raise RecveilError(
-                f"{name}: line {number} names columns, and line {first} is none of their rows "
-                f"({quoted(title, 60)}); delete what stands above line {number}"
-            )
+    if len(lines) > 2 and len(start) > HEAD_BYTES // 2:
+        lines.pop()  # it may be cut off
+    lines = lines[:_LOOKED_AT]
+    (first, title), texts = lines[0], [line for _, line in lines]
+    at = _named_below(texts) or _begins_below(texts)
+    if at:
+        raise RecveilError(
+            f"{name}: the table seems to begin in line {lines[at][0]}, and line {first} is none of "
+            f"its rows ({quoted(title, 60)}); delete what stands above line {lines[at][0]}"
+        )
 
 
-def _split_at_most(line: str) -> list[str]:
-    """Split a line at the mark that stands in it most often."""
-    return split_line(line, max((*_USUAL, *_DOUBTFUL), key=line.count))
+def _named_below(lines: Sequence[str]) -> int:
+    """Return which line names columns, if the first one neither does nor is a row; else 0."""
+    fields = [split_line(line, max(_MARKS, key=line.count)) for line in lines]
+    if looks_like_data(fields[0]) or names_columns(fields[0]):
+        return 0
+    return next((n for n, each in enumerate(fields) if names_columns(each, MUST_RATE)), 0)
+
+
+def _begins_below(lines: Sequence[str]) -> int:
+    """Return from which line on all have as many columns, if those above have half at most.
+
+    Examples
+    --------
+    >>> _begins_below(["Export of 3, 4 and 5 May", "a;b;c", "1;2;3,5", "1;3;4,0", "2;2;5,0"])
+    1
+    """
+    for mark in _MARKS:
+        widths = [len(split_line(line, mark)) for line in lines]
+        width = widths[-1]
+        if width < 3 or len(set(widths)) == 1:
+            continue
+        at = next(n for n in range(len(widths)) if set(widths[n:]) == {width})
+        if len(widths) - at >= _EVEN and all(2 * each <= width for each in widths[:at]):
+            return at
+    return 0
 
 
 def _of_first_line(lines: Sequence[str], name: str) -> Recognized:

@@ -41,6 +41,10 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
         "How the release was made (recveil's version, method, settings, scale), and that its "
         "records stand in a random order, is the publisher's word."
     )
+    told.append(
+        "That nobody changed these files since they were published: whoever does can make all "
+        "checksums anew. Compare the SHA-256 of release.json with what the publisher tells of it."
+    )
     if manifest.claim.delta is not None and manifest.claim.delta > LOUD_DELTA:
         told.append(of_large_delta(manifest.claim.delta))
     if manifest.claim.epsilon is not None and (large := of_large_epsilon(manifest.claim.epsilon)):
