@@ -129,3 +129,12 @@ def test_a_point_in_a_name_is_no_part_of_a_column(spark):
     frame = frame_of(spark, rows, ("user.id", "item`s", "Rating"))
     found = lake_of(frame, user="user.id", item="item`s")
     assert found.items.tolist() == ["a", "b"]
+
+
+def test_parts_of_different_types_are_named(spark, tmp_path):
+    for number, items in enumerate(([7, 8], ["7", "8"])):
+        rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})
+        pq.write_table(rows, tmp_path / f"part-{number}.parquet")
+    problem = r"^part-[01]\.parquet: a column is of another type than in other parts"
+    with pytest.raises(RecveilError, match=problem), errors_told():
+        lake_of(read_frame(spark, str(tmp_path)))

@@ -217,8 +217,9 @@ def _table(
         with errors_told():
             yield lake_of(source, **_for_spark(reading))
     elif is_for_spark(str(source)):
+        given = _for_spark(reading)  # what is refused need not wait for Java
         with spark_session(master) as spark:
-            yield lake_of(read_frame(spark, str(source)), **_for_spark(reading))
+            yield lake_of(read_frame(spark, str(source)), **given)
     else:
         read = understand(source, times=False, **reading)
         ratings = read.ratings

@@ -37,10 +37,12 @@ _ON_THIS_MACHINE = re.compile(r"local(\[.*\])?")
 _OURS = re.compile(r"recveil\.errors\.\w*Error: (.+)")
 _LONGEST = 160
 _FILE = re.compile(r"error while reading file \S*?([^/\s]+?)\.?\s")
-# What is wrong with a file of text; Spark would quote a row.
-_OF_TEXT = {
+# What is wrong with one part of a table; Spark would quote a row.
+_OF_PARTS = {
     "CSV header does not conform": "its header is not that of the other parts; give all parts the "
     "same columns, in the same order, and a header each",
+    "SchemaColumnConvertNotSupported": "a column is of another type than in other parts, such as "
+    "text in place of whole numbers; write all parts with the same types",
     "MALFORMED_CSV_RECORD": "a line has more or fewer columns than the header, or an id goes on in "
     "the next line; mend or drop that line",
 }
@@ -192,10 +194,9 @@ def _in_our_words(text: str) -> str:
             "Spark: what executors pass to each other was lost again and again; see that their "
             "machines stay up, and that nobody tidies their disks (SPARK_LOCAL_DIRS); run it again"
         )
-    if file := _FILE.search(text):
-        for sign, what in _OF_TEXT.items():
-            if sign in text:
-                return f"{shortened(file[1])}: {what}"
+    if problem := next((what for sign, what in _OF_PARTS.items() if sign in text), ""):
+        file = _FILE.search(text)
+        return f"{shortened(file[1]) if file else 'a part of the table'}: {problem}"
     said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
     # The last cause tells more than which task of which stage it was, or what was called.
     causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]
