@@ -306,7 +306,9 @@ def positions(
 def _ratings_files(folder: Path, manifest: Manifest) -> list[Path]:
     names = manifest.ratings_files
     if not names:
-        raise RecveilError(f"{folder}: {MANIFEST} names no ratings; write the release again")
+        raise RecveilError(
+            f"{folder}: {MANIFEST} names no ratings; fetch or write the release again"
+        )
     for name in names:
         refuse_devices(folder / name)
         if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:

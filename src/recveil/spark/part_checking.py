@@ -85,7 +85,7 @@ def put_together(
         violations += (Violation(*told) for told in json.loads(row["violations"]))
         violations.left_out += row["left_out"]
         if row["unread"] and row["right"]:
-            raise RecveilError(f"{row['unread']}; write the release again")
+            raise RecveilError(f"{row['unread']}; fetch or write the release again")
         if row["unread"]:
             what = row["unread"].removeprefix(f"{name}: ")
             violations.append(Violation(name, None, None, f"what stands there now: {what}"))

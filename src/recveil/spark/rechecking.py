@@ -152,7 +152,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     required = claim.k if k is None else k
     for name in manifest.ratings_files or (RATINGS[0],):
         if not (folder / name).is_file():
-            raise RecveilError(f"{folder}: no {name}; write the release again")
+            raise RecveilError(f"{folder}: no {name}; fetch or write the release again")
     checksums = readers.checksums(folder, manifest)
     violations = Found()
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)

@@ -101,7 +101,7 @@ def check_drawn(
         raise
     except RecveilError as error:
         if all(checksums[each] for each in files):
-            raise RecveilError(f"{error}; write the release again") from error
+            raise RecveilError(f"{error}; fetch or write the release again") from error
         problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation(name, None, None, problem))
         return replace(result, compared=(), violations=violations.told())

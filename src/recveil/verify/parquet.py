@@ -327,7 +327,8 @@ def _check_dictionary(page: dict[int, Any], content: bytes, values: _Values, nam
 
 def _only(found: dict[int, Any], needed: set[int], allowed: set[int], what: str) -> None:
     if more := sorted(set(found) - needed - allowed):
-        _refuse(f"its {what} has a field (number {more[0]}) that recveil does not write")
+        whose = "of another program, which has written this file"
+        _refuse(f"its {what} has a field (number {more[0]}) {whose}")
     if missing := sorted(needed - set(found)):
         _refuse(f"its {what} lacks a field (number {missing[0]})")
 

@@ -111,7 +111,7 @@ def check_published(
         raise
     except RecveilError as error:
         if all(checksums[name] for name in names_of_files):
-            raise RecveilError(f"{error}; write the release again") from error
+            raise RecveilError(f"{error}; fetch or write the release again") from error
         # That it was changed is certain, whatever stands there now.
         problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
         unread = Violation(ratings_name, None, None, problem)
@@ -225,7 +225,7 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
 def _ratings_files(manifest: Manifest, folder: Path) -> tuple[str, ...]:
     names = manifest.ratings_files
     if not names:
-        raise RecveilError(f"{folder}: no {' or '.join(RATINGS)}; write the release again")
+        raise RecveilError(f"{folder}: no {' or '.join(RATINGS)}; fetch or write the release again")
     if missing := [name for name in names if not (folder / name).is_file()]:
-        raise RecveilError(f"{folder}: no {missing[0]}; write the release again")
+        raise RecveilError(f"{folder}: no {missing[0]}; fetch or write the release again")
     return names

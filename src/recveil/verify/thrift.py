@@ -46,7 +46,9 @@ class ThriftReader:
             if number <= last or (not step and number - last < 16):
                 raise ThriftError("its fields are not written in the usual way")
             if number not in form:
-                raise ThriftError(f"a field (number {number}) that recveil does not write")
+                raise ThriftError(
+                    f"a field (number {number}) of another program, which has written this file"
+                )
             last = number
             if form[number] == BOOL and kind in (1, 2):
                 fields[number] = kind == 1
