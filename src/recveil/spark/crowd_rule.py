@@ -33,7 +33,7 @@ from recveil.spark.taste_factors import TasteFactors
 # Sums over people are of products of numbers of 1 at most: places are, and logarithms and factors
 # become so. In whole steps of this size they fit into 64 bits for 2 * 10 ** 9 people.
 _STEPS = float(1 << 32)
-_LONGEST_LOG, _LARGEST_FACTOR = 16.0, 8.0
+_LONGEST_LOG, _LARGEST_FACTOR = 16.0, 16.0
 # Sums over crowds are of larger numbers, and few: a bin's are added up before they are rounded.
 _STEPS_OF_BINS = float(1 << 20)
 # Places that differ by less are equal, as sums are not finer.

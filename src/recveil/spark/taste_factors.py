@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 # As many factors as matter for whom people resemble; and how far few ratings are believed. Pulls
 # are those of ratings from 1 to 5: ratings on any scale are learned from in quarters of its range.
-RANK, ROUNDS, PULL = 20, 10, 0.15
+RANK, ROUNDS, PULL = 20, 10, 0.05
 _ITEM_PULL, _USER_PULL = 5.0, 5.0
 # A person's factors, the bias among them, are pulled to zero so much by each rating, and so much at
-# least. MLlib knows no least, and so believes who rated little: hence its stronger pull.
-OWN_PULL, LEAST_PULL = 0.08, 5.0
+# least. MLlib knows no least, and so believes who rated little, which refining makes up for. A pull
+# by each rating takes away whatever tells people apart by less than itself, so that it must be
+# small: with 0.15 nothing was left of what ten million invented ratings say.
+OWN_PULL, LEAST_PULL = 0.03, 10.0
 # Ratings are added up in whole steps of so small a part of the scale.
 _STEPS = float(1 << 20)
 # MLlib knows people by numbers of 32 bits.

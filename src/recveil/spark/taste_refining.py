@@ -20,7 +20,7 @@ from recveil.spark.taste_factors import LEAST_PULL, OWN_PULL, RatedItems, TasteF
 REFINED = 4
 # An item's mean is pulled to that of all by so many ratings.
 _MEAN_PULL = 2.0
-# Sums are in whole steps of this size. A person's factors are below 8, by the pull on them, and so
+# Sums are in whole steps of this size. A person's factors are below 12, by the pull on them, and so
 # sums of 10 ** 11 ratings fit into 64 bits even if everybody's were.
 _STEPS = float(1 << 16)
 
