@@ -245,7 +245,9 @@ def test_likes_are_not_published(run, likes, tmp_path):
     options = ("--methods", "padded,raw", "--k", 4, "--targets", 9)
     code, out, err = run("compare", likes, "-o", "out", *options)
     assert (code, out) == (2, "")
-    assert "error: method 'padded': not of likes; expected all, or some of 'k-corating-likes'" in err
+    assert (
+        "error: method 'padded': not of likes; expected all, or some of 'k-corating-likes'" in err
+    )
     code, out, err = run("compare", likes, "-o", "out", *options, "--scale", "1:5:1")
     assert "error: all 2,400 ratings are 1: likes, not supported yet as ratings; any pred" in err
 
