@@ -261,7 +261,7 @@ def test_an_unreadable_ratings_file_is_bad_input(copied):
     file, _ = _table(copied)
     file.write_bytes(b"\x00\xffnothing" * 20)
     _fix_checksum(copied, file)
-    with pytest.raises(RecveilError, match=r"cannot be read.*; write the release again"):
+    with pytest.raises(RecveilError, match=r"cannot be read.*; fetch or write the release again"):
         verify(copied)
     file.unlink()
     with pytest.raises(RecveilError, match="no ratings"):

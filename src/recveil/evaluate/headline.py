@@ -143,7 +143,11 @@ def _ratings(told: dict[str, Any]) -> str:
             f"({_number(gain['low'])} to {_number(gain['high'])})."
         )
     of_gain = "of the gain of collaborative filtering"
-    left = f": {share['value']:.1%} {of_gain}{_ends(share)}" if share["is_told"] else ""
+    left = (
+        f": {share['value']:.1%} {of_gain}{_ends(share)}"
+        if share["is_told"]
+        else f"; what share {of_gain} is left is not told{_ends(share)}"
+    )
     if is_worse:
         return f"{worse}{left}."
     words = f"{of_gain} in predicted ratings"

@@ -59,8 +59,8 @@ def refuse_people(items: Iterable[Any]) -> None:
         look = "id of items looks" if times == 1 else "ids of items look"
         raise RecveilError(
             f"{times:,} {look} like {kind}, and such ids are published as they stand; if they are "
-            f"people's, say which column is which (--user, --item); if not, rename them, or "
-            f"publish pseudonyms (hide_items, --hide-items)"
+            f"people's, say which column is which with user and item (--user, --item); if not, "
+            f"rename them, or publish pseudonyms (hide_items, --hide-items)"
         )
 
 
