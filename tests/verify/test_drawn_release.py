@@ -345,5 +345,5 @@ def test_a_model_with_a_gap_among_its_ids_is_refused(tmp_path):
     told = json.loads((folder / "release.json").read_text()) | {"item_type": "text"}
     forging.write(folder, told)
     forging.sign(folder)
-    with pytest.raises(RecveilError, match=r"model\.parquet: .*gaps.*; fetch or write the release again"):
+    with pytest.raises(RecveilError, match=r"model\.parquet: .*gaps.*; fetch or write the"):
         verify(folder)
