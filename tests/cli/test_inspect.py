@@ -53,8 +53,11 @@ def test_who_named_the_columns_rightly_may_go_on(capsys, tmp_path, monkeypatch):
     lines = [
         f"u{u},i{i},{1 + i % 5}" for u in range(40) for i in range(40) if i < 1600 / (u + 1) ** 2
     ]
-    (tmp_path / "ratings.csv").write_text("\n".join(["user,item,rating", *lines]))
-    out = shown(capsys, tmp_path / "ratings.csv", 200, monkeypatch)
+    (tmp_path / "named.csv").write_text("\n".join(["user,item,rating", *lines]))
+    assert "Nothing tells" in shown(capsys, tmp_path / "named.csv", 200, monkeypatch)
+    (tmp_path / "ratings.csv").write_text("\n".join(["left,right,rating", *lines]))
+    said = {"user": "left", "item": "right"}
+    out = shown(capsys, tmp_path / "ratings.csv", 200, monkeypatch, **said)
     assert "The columns of users and items look swapped: look at the first rows." in out
     assert "if not, go on" in out
 

@@ -217,6 +217,8 @@ def _refuse_title(start: str, name: str) -> None:
         lines.pop()  # it may be cut off
     lines = lines[:_LOOKED_AT]
     (first, title), texts = lines[0], [line for _, line in lines]
+    if text_format(title) == "netflix":  # which has a line for each film, above its rows
+        return
     at = _named_below(texts) or _begins_below(texts)
     if at:
         raise RecveilError(

@@ -92,7 +92,7 @@ class TasteFactors(NamedTuple):
         >>> ratings = Ratings.from_columns([1, 1, 2], [0, 1, 1], [5, 1, 3], scale=scale)
         >>> known = TasteFactors.of(np.full(2, 3, np.float32), np.array([[3], [-3]]), scale)
         >>> known.of_people(ratings).round(1)
-        array([[0.5, 0. ],
+        array([[0.4, 0. ],
                [0. , 0. ]], dtype=float32)
         """
         left = ratings.values.astype(np.float64) - self.offset[ratings.indices]

@@ -96,10 +96,10 @@ def _slopes(ratings: Ratings, known: TasteFactors) -> Whole:
     >>> ratings = Ratings.from_columns([1, 1], [7, 8], [5, 1], scale=scale)
     >>> known = TasteFactors.of(np.full(2, 3, np.float32), np.array([[3], [-3]]), scale)
     >>> (_slopes(ratings, known) / 2**16).round(1)
-    array([[ 0.2,  0.4],
-           [-0.2, -0.4],
-           [ 0.5,  1. ],
-           [ 1. ,  2. ]])
+    array([[ 0.3,  0.7],
+           [-0.3, -0.7],
+           [ 0.4,  0.9],
+           [ 0.9,  2. ]])
     """
     left = ratings.values.astype(np.float64) - known.offset[ratings.indices]
     of_people = known.of_people(ratings).astype(np.float64)
