@@ -202,7 +202,7 @@ class TestWithoutTerminal:
             time.sleep(0.15)
         first, *_, last = capsys.readouterr().err.splitlines()
         assert first.startswith("Comparing settings: less than a minute so far, nothing of 4")
-        assert last.startswith("Comparing settings: 3 of 4 in less than a minute, about ")
+        assert last.startswith("Comparing settings: 3 of 4 in less than a minute, ")
 
     def test_a_long_step_does_not_keep_it_silent(self, capsys):
         with busy("Reading"):
@@ -217,7 +217,7 @@ class TestWithoutTerminal:
             begin("Drawing")
             time.sleep(0.15)
         told = capsys.readouterr().err
-        assert told.startswith("Auditing (Drawing): 50 % in less than a minute, about ")
+        assert told.startswith("Auditing (Drawing): 50 % in less than a minute, ")
 
     def test_the_rest_of_unequal_parts_is_not_estimated_from_the_first(self, capsys):
         with parts("Auditing", {"Reading": 1, "Attacking": 29}) as begin:

@@ -195,7 +195,10 @@ class Whole:
         else:
             told = f"{spent} so far"
         left = self.seconds_left()
-        return f"{title}: {told}" + ("" if left is None else f", about {_in_words(left)} left")
+        if left is None:
+            return f"{title}: {told}"
+        about = "about " if round(left / 60) else ""
+        return f"{title}: {told}, {about}{_in_words(left)} left"
 
     def _tell(self, *, is_new: bool) -> None:
         now = self.clock()
