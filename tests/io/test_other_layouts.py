@@ -114,6 +114,13 @@ class TestSurprise:
             assert (back.values == ratings.values).all()
             assert list(map(str, back.users)) == list(map(str, ratings.users))
 
+    @pytest.mark.parametrize("name", ['Los "Colonos" de Catán', '"', 'a,"b";c', "it's"])
+    def test_surprise_takes_a_quote_for_a_letter(self, tmp_path, name):
+        ratings = Ratings.from_columns(["ann", "ben"], [name, "7"], [3.5, 4], [9, 8])
+        write_ratings(ratings, tmp_path / "u.data", format="surprise")
+        written = (tmp_path / "u.data").read_text(encoding="utf-8")
+        assert written == f"ann\t{name}\t3.5\t777600\nben\t7\t4\t691200\n"
+
     @pytest.mark.parametrize("label", ["a\tb", "a\nb", " a", "a "])
     def test_labels_that_would_change_are_refused(self, tmp_path, label):
         ratings = Ratings.from_columns([label, "b"], [1, 2], [3, 4])

@@ -152,7 +152,10 @@ class TestPlanted:
         [
             (USERS[7], "README.md: a private id stands here once"),
             (f"made by {USERS[7].upper()}!", "README.md: a private id stands here once"),
-            (f"{USERS[7]} and {USERS[8]}", "README.md: a private id stands here (2 of them)"),
+            (
+                f"{USERS[7]} and {USERS[8]}",
+                "README.md: a private id stands here (2 of them at least)",
+            ),
             (f"seed {SEED}", "README.md: the seed stands here"),
             ("seed 918,273,645", "README.md: the seed stands here"),
             ("written 2026-03-01T12:30:00", "README.md: a time of day stands here"),

@@ -184,6 +184,8 @@ release'
 about the table'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "")
     ', which is not clearly more than a blind guess gives (9.0%)'
+    >>> no_better(Interval(0.0, 0.0, 0.004, 900), 1 / 2_500, "a blind guess gives", "")
+    ', which is not clearly more than a blind guess gives (0.04%)'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.01, "a blind guess gives")
     ''
     """
@@ -191,7 +193,14 @@ about the table'
         return ""
     how = "less" if told.high < baseline else "not clearly more"
     nothing_new = f", so that it tells nothing new about {about}" if about else ""
-    return f", which is {how} than {source} ({baseline:.1%}){nothing_new}"
+    return f", which is {how} than {source} ({_share(baseline)}){nothing_new}"
+
+
+def _share(baseline: float) -> str:
+    """Write a share; what is small keeps a digit, so that it is never told as nothing."""
+    if not 0 < baseline < 0.001:
+        return f"{baseline:.1%}"
+    return f"{np.format_float_positional(100 * baseline, precision=1, fractional=False)}%"
 
 
 def percent(told: Interval) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from recveil.evaluate.bootstrap import TOO_SMALL
 
 _LOW_HIGH = "low", "high"
+_FAR = 1.1  # times what is chosen: what a recipient misses is worth a word
 
 
 def headline(plain: dict[str, Any]) -> str:
@@ -32,6 +33,10 @@ left (20.0% to 50.0%)
 as good as raw)
     RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item \
 mean + user bias.
+    >>> best = chosen | {"release": {"ndcg@10": 0.15, "ranker": "EASE"}}
+    >>> print(headline({"recipient": told | {"best": best}}).split(". ")[0].split("ings ")[1])
+    (means, the best), 0.1000 with the release (kNN, which a recipient would choose; EASE, the \
+best, gives 0.1500)
     >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False,
     ...                            "why_not_told": "it is too small to tell"}}}
     >>> print(headline(small).split(". ")[2])
@@ -94,7 +99,7 @@ def _lists(told: dict[str, Any]) -> str:
     what = what_of(told)
     numbers = (
         f"{_number(raw['ndcg@10'])} with the raw {what} ({raw['ranker']}, the best), "
-        f"{_number(release['ndcg@10'])} with the release ({release['ranker']})."
+        f"{_number(release['ndcg@10'])} with the release ({release['ranker']}{_missed(told)})."
     )
     if raw["ndcg@10"] is None or release["ndcg@10"] is None:
         return (
@@ -110,6 +115,15 @@ def _lists(told: dict[str, Any]) -> str:
     if not share["is_told"]:
         return f"The share of the nDCG of lists that is kept is not told{_ends(share)}: {numbers} "
     return f"The release {_kept(share, 'of the nDCG of lists of ten')}: {numbers} {_gain(told)}"
+
+
+def _missed(told: dict[str, Any]) -> str:
+    """Say what the best would have given where whoever gets the release chooses far below it."""
+    chosen, best = told["chosen"]["release"], told["best"]["release"]
+    if not chosen["ndcg@10"] or best["ndcg@10"] < _FAR * chosen["ndcg@10"]:
+        return ""
+    could = f"{best['ranker']}, the best, gives {_number(best['ndcg@10'])}"
+    return f", which a recipient would choose; {could}"
 
 
 def _gain(told: dict[str, Any]) -> str:

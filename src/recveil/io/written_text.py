@@ -82,7 +82,13 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
         )
     table = ratings.to_arrow()
     with temporary.open("wb") as file, _zipped(file, target) as stream:
-        arrow_csv.write_csv(table, stream, _options("\t", "none"))
+        if not any(_needs_quotes(column, "\t") for column in table.columns):
+            arrow_csv.write_csv(table, stream, _options("\t", "none"))
+            return
+        for batch in table.to_batches(_BATCH_ROWS):  # surprise takes a quote for a letter
+            columns = [column.cast(pa.string()) for column in batch.columns]
+            lines = pc.binary_join_element_wise(*columns, "\t")
+            stream.write("".join(f"{line}\n" for line in lines.to_pylist()).encode())
 
 
 def _write_text(

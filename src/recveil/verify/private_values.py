@@ -291,4 +291,4 @@ def _text(file: Path) -> str:
 
 def _times(found: set[str]) -> str:
     """Say how many there are; never which."""
-    return "once" if len(found) == 1 else f"({len(found):,} of them)"
+    return "once" if len(found) == 1 else f"({len(found):,} of them at least)"
