@@ -64,6 +64,20 @@ def spark():
             yield session
 
 
+@pytest.fixture
+def own_settings(spark):
+    """Gives what changes settings of the session, which have their old values after the test."""
+    before = {}
+
+    def change(name: str, value: str) -> None:
+        before.setdefault(name, spark.conf.get(name))
+        spark.conf.set(name, value)
+
+    yield change
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
 @pytest.fixture(scope="session")
 def ratings() -> Ratings:
     """Four hundred invented people."""

@@ -135,6 +135,22 @@ def test_parts_of_different_types_are_named(spark, tmp_path):
     for number, items in enumerate(([7, 8], ["7", "8"])):
         rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})
         pq.write_table(rows, tmp_path / f"part-{number}.parquet")
-    problem = r"^part-[01]\.parquet: a column is of another type than in other parts"
+    problem = r"^part-[01]\.parquet, column 'item': a column is of another type than in other parts"
     with pytest.raises(RecveilError, match=problem), errors_told():
         lake_of(read_frame(spark, str(tmp_path)))
+
+
+def test_a_part_with_gaps_is_named(spark, own_settings, tmp_path):
+    """Where capitals count, Spark finds nothing in a part that calls its column otherwise."""
+    for number, user in enumerate(("user", "User")):
+        rows = pa.table({user: ["a", "b"], "item": ["i", "j"], "rating": [3.0, 4.0]})
+        pq.write_table(rows, tmp_path / f"part {number}.parquet")
+    frame = spark.read.schema("user string, item string, rating double").parquet(str(tmp_path))
+    assert lake_of(frame).n_ratings == 4
+    own_settings("spark.sql.caseSensitive", "true")
+    problem = (
+        r"^the user column: 2 of 4 rows are without a user, such as in part 1\.parquet; leave "
+        r"these rows out, or, if that part calls its columns otherwise than the others, write it"
+    )
+    with pytest.raises(RecveilError, match=problem):
+        lake_of(frame)

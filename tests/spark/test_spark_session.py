@@ -9,10 +9,13 @@ import pytest
 
 import recveil.spark.spark_session as spark_sessions
 from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
 from recveil.spark import anonymize
 from recveil.spark.spark_session import _in_our_words, spark_session
 
 pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
+
+STARS = RatingScale(1, 5, 1)
 
 
 def test_what_an_executor_says_is_told_as_it_said_it():
@@ -20,6 +23,30 @@ def test_what_an_executor_says_is_told_as_it_said_it():
         "Job aborted.\n  File x\nrecveil.errors.RecveilError: disk: no room; make room\n\tat java"
     )
     assert _in_our_words(text) == "disk: no room; make room"
+
+
+def test_what_other_python_raised_is_told_and_not_where():
+    text = (
+        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        '  File "x.py", line 3, in work\n    f()\nValueError: two of them\nand more\n\tat java'
+    )
+    assert _in_our_words(text) == "Spark: ValueError: two of them; mend that, and run it again"
+
+
+def test_a_session_with_settings_of_its_own_is_as_it_was_afterwards(
+    spark, frame, own_settings, tmp_path
+):
+    given = {
+        "spark.sql.execution.arrow.useLargeVarTypes": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.caseSensitive": "true",
+    }
+    for name, value in given.items():
+        own_settings(name, value)
+    made = anonymize(frame, tmp_path / "out", k=5, method="k-corating", scale=STARS, seed=1)
+    assert made.verification.holds
+    assert {name: spark.conf.get(name) for name in given} == given
 
 
 def test_the_last_cause_is_told():

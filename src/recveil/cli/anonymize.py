@@ -145,6 +145,11 @@ def _tell(expected: "Expected") -> None:
     tell(f"Expected: {expected.sentence()}.", err=True)
 
 
+def _tell_amounts(expected: "Expected") -> None:
+    """Say what a release by Spark takes; how long, its executors decide."""
+    tell(f"Expected: {expected.amounts()}.", err=True)
+
+
 def _run_by_spark(
     source: str,
     output: Path,
@@ -161,7 +166,7 @@ def _run_by_spark(
     from recveil.cli.show_released import as_json, show_released
     from recveil.spark import anonymize
 
-    made = anonymize(source, output, tell=_tell, **given)
+    made = anonymize(source, output, tell=_tell_amounts, **given)
     _warn(made.warnings(output))
     if write_json(as_json(made, output), json):
         show_released(made, output, is_explained=explain)

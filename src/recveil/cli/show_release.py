@@ -27,7 +27,12 @@ def show_release(made: Anonymized, output: Path, *, is_explained: bool = False) 
         )
     what = "likes" if made.ratings.is_unary else "ratings"
     tells = "who is who" if verification.holds_people else f"whose {what} it was drawn from"
-    alone = ", and none of the earlier releases of these people" if made.earlier else ""
-    tell(f"Publish {output}{alone}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    tell_what_to_publish(output, tells, is_first=not made.earlier)
     if is_explained:
         explain(words_of(verification))
+
+
+def tell_what_to_publish(output: Path, tells: str, *, is_first: bool) -> None:
+    """Say what is to be published, what is not, and what the private twin tells."""
+    alone = "" if is_first else ", and none of the earlier releases of these people"
+    tell(f"Publish {output}{alone}; keep {twin_name(str(output))} secret, it tells {tells}.")

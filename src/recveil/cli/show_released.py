@@ -6,6 +6,7 @@ from typing import Any
 from recveil.cli.meanings import explain
 from recveil.cli.sentences import tell
 from recveil.cli.show import show_verification, words_of
+from recveil.cli.show_release import tell_what_to_publish
 from recveil.errors import printable
 from recveil.release.manifest import twin_name
 from recveil.spark import Released
@@ -28,7 +29,7 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
         tell(sentence)
     of_people = made.release.published.claim.about.holds_people
     tells = "who is who" if of_people else f"whose {what} it was drawn from"
-    tell(f"Publish {output}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    tell_what_to_publish(output, tells, is_first=not made.earlier)
     if is_explained:
         explain(words_of(made.verification))
 

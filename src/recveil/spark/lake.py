@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings import RatingScale
 from recveil.ratings.columns import LIKED, NOT_SAID, find_columns
 from recveil.ratings.labels import encode_labels
@@ -33,7 +33,7 @@ _AS_WRITTEN = {
     "mode": "FAILFAST",
     "escape": '"',
 }
-_NO_TEXT = "no text"
+_NO_TEXT, _PART = "no text", "part"
 _WHOLE = ("byte", "short", "integer", "long")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -153,18 +153,20 @@ def lake_of(
     frame = _named_anew(frame)
     is_likes = likes or found.rating is None
     told = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
-    rows = frame.select(
+    columns = [
         _id(frame, found.user, "user").cast("string").alias("user"),
         _id(frame, found.item, "item").alias("item"),
         told.cast("float").alias("rating"),
         *([_time(frame, found.time).alias("time")] if times and found.time else []),
-    )
+    ]
+    rows = frame.select(*columns)
+    with_parts = frame.select(*columns, sql.input_file_name().alias(_PART))
     if is_likes:
         if scale is not None:
             raise RecveilError("scale (--scale): likes have none; leave it out, or name the rating")
         # With times, somebody who likes an item twice is refused where people are gathered.
         rows = rows if "time" in rows.columns else rows.distinct()
-    n_ratings = _refuse_gaps(rows)
+    n_ratings = _refuse_gaps(rows, with_parts)
     values = _values(rows)
     scale = LIKES if is_likes else _scale(values, scale)
     raw = rows.select("item").distinct().toArrow()["item"]
@@ -252,7 +254,7 @@ def _time(frame: "DataFrame", name: str) -> "Column":
     )
 
 
-def _refuse_gaps(rows: "DataFrame") -> int:
+def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> int:
     """Refuse rows without a user, an item, or a number; return how many rows there are."""
     from pyspark.sql import functions as sql
 
@@ -270,12 +272,12 @@ def _refuse_gaps(rows: "DataFrame") -> int:
     found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
     if found is None or not found["n"]:
         raise RecveilError("the table has no rows; give one that holds ratings")
-    for name in gaps:
+    for name, which in gaps.items():
         if found[name]:
             what = "a number" if name == "rating" else f"a {name}"
             raise RecveilError(
-                f"the {name} column: {found[name]:,} of {found['n']:,} rows are without {what}; "
-                f"leave these rows out"
+                f"the {name} column: {found[name]:,} of {found['n']:,} rows are without {what}"
+                f"{_of_which_part(with_parts, which)}"
             )
     if found[_NO_TEXT]:
         raise RecveilError(
@@ -283,6 +285,18 @@ def _refuse_gaps(rows: "DataFrame") -> int:
             f"not before it was read, so that two ids may have become one; save the table as UTF-8"
         )
     return int(found["n"])
+
+
+def _of_which_part(with_parts: "DataFrame", which: "Column") -> str:
+    """Say in which part of a table such a row stands, and what to do about it."""
+    first = with_parts.filter(which).select(_PART).first()
+    part = unquote(first[0]).rsplit("/", 1)[-1] if first is not None and first[0] else ""
+    if not part:
+        return "; leave these rows out"
+    return (
+        f", such as in {shortened(part)}; leave these rows out, or, if that part calls its columns "
+        f"otherwise than the others, write it anew"
+    )
 
 
 def _is_no_text(name: str) -> "Column":

@@ -30,7 +30,7 @@ from recveil.spark.drawn_making import DrawnMaking
 from recveil.spark.group_making import GroupMaking
 from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
 from recveil.spark.making import Making
-from recveil.spark.spark_session import errors_told, spark_session
+from recveil.spark.spark_session import errors_told, session_of, spark_session
 from recveil.spark.sparse_making import SparseMaking
 from recveil.spark.spread_people import SpreadPeople
 from recveil.verify import Verification
@@ -214,7 +214,7 @@ def _table(
             )
         if master is not None:
             raise RecveilError("master: a DataFrame has a session already; leave it out")
-        with errors_told():
+        with session_of(source.sparkSession):
             yield lake_of(source, **_for_spark(reading))
     elif is_for_spark(str(source)):
         given = _for_spark(reading)  # what is refused need not wait for Java

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from recveil.errors import RecveilError, shortened
+from recveil.errors import RecveilError, quoted, shortened
 from recveil.spark.java_process import WHY_UNKNOWN, JavaProcess, ended, java_process
 from recveil.spark.scratch import private_scratch
 
@@ -34,8 +34,14 @@ _ALONE = {
     "spark.authenticate": "true",
 }
 _ON_THIS_MACHINE = re.compile(r"local(\[.*\])?")
+# What our executors count on in a session, whosever it is: their columns are not of the large kind,
+# and tables come in batches.
+_COUNTED_ON = {"spark.sql.execution.arrow.useLargeVarTypes": "false"}
+_BATCH, _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch", 10_000
 _OURS = re.compile(r"recveil\.errors\.\w*Error: (.+)")
 _LONGEST = 160
+_OF_PYTHON = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.M)
+_COLUMN = re.compile(r"reading Parquet column `?\[?([^\]`]+?)[\]`]")
 _FILE = re.compile(r"error while reading file \S*?([^/\s]+?)\.?\s")
 # What is wrong with one part of a table; Spark would quote a row.
 _OF_PARTS = {
@@ -72,7 +78,7 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
                 f"master (--master) is {master!r}, but a session of Spark runs already; leave it "
                 f"out, or stop that session"
             )
-        with errors_told():
+        with session_of(active):
             yield active
         return
     _refuse_no_java()
@@ -87,10 +93,38 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
             builder = builder.config(name, value)
         session = builder.config("spark.local.dir", scratch).getOrCreate()
         try:
-            yield session
+            with _as_counted_on(session):
+                yield session
         finally:
             with if_it_lives():
                 session.stop()
+
+
+@contextmanager
+def session_of(session: "SparkSession") -> Iterator[None]:
+    """Work in somebody's own session, which afterwards is as it was."""
+    with errors_told(), _as_counted_on(session):
+        yield
+
+
+@contextmanager
+def _as_counted_on(session: "SparkSession") -> Iterator[None]:
+    """Set what executors count on, and put back afterwards what stood there."""
+    needed = dict(_COUNTED_ON)
+    if int(session.conf.get(_BATCH, str(_ROWS)) or _ROWS) <= 0:  # no limit, Spark says
+        needed[_BATCH] = str(_ROWS)
+    before = {name: session.conf.get(name, None) for name in needed}
+    for name, value in needed.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        with if_it_lives():
+            for name, old in before.items():
+                if old is None:
+                    session.conf.unset(name)
+                else:
+                    session.conf.set(name, old)
 
 
 def _running(from_pyspark: Any) -> "SparkSession | None":
@@ -195,8 +229,12 @@ def _in_our_words(text: str) -> str:
             "machines stay up, and that nobody tidies their disks (SPARK_LOCAL_DIRS); run it again"
         )
     if problem := next((what for sign, what in _OF_PARTS.items() if sign in text), ""):
-        file = _FILE.search(text)
-        return f"{shortened(file[1]) if file else 'a part of the table'}: {problem}"
+        file, column = _FILE.search(text), _COLUMN.search(text)
+        where = shortened(file[1]) if file else "a part of the table"
+        which = f", column {quoted(column[1])}" if column else ""
+        return f"{where}{which}: {problem}"
+    if raised := _OF_PYTHON.findall(text):
+        return f"Spark: {shortened(raised[-1].rstrip(' .'), _LONGEST)}; mend that, and run it again"
     said = [line.strip() for line in text.splitlines() if line.strip()] or ["it failed"]
     # The last cause tells more than which task of which stage it was, or what was called.
     causes = [line.removeprefix("Caused by: ") for line in said if line.startswith("Caused by: ")]

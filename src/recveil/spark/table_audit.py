@@ -16,7 +16,7 @@ from recveil.progress import THE_REST, parts
 from recveil.spark.far_table import far_table
 from recveil.spark.lake import is_for_spark, read_frame
 from recveil.spark.searchers import Searchers, SpreadCandidates
-from recveil.spark.spark_session import errors_told, spark_session
+from recveil.spark.spark_session import session_of, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -134,7 +134,7 @@ def _session(
         )
     if master is not None:
         raise RecveilError("master: a DataFrame has a session already; leave it out")
-    with errors_told():
+    with session_of(source.sparkSession):
         yield source.sparkSession
 
 
