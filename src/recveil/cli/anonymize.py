@@ -1,5 +1,6 @@
 """recveil anonymize."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -141,13 +142,8 @@ def anonymize(
         show_release(made, output, is_explained=explain)
 
 
-def _tell(expected: "Expected") -> None:
-    tell(f"Expected: {expected.sentence()}.", err=True)
-
-
-def _tell_amounts(expected: "Expected") -> None:
-    """Say what a release by Spark takes; how long, its executors decide."""
-    tell(f"Expected: {expected.amounts()}.", err=True)
+def _tell(expected: "Expected", *, timed: bool = True) -> None:
+    tell(f"Expected: {expected.sentence(timed=timed)}.", err=True)
 
 
 def _run_by_spark(
@@ -166,7 +162,7 @@ def _run_by_spark(
     from recveil.cli.show_released import as_json, show_released
     from recveil.spark import anonymize
 
-    made = anonymize(source, output, tell=_tell_amounts, **given)
+    made = anonymize(source, output, tell=partial(_tell, timed=False), **given)
     _warn(made.warnings(output))
     if write_json(as_json(made, output), json):
         show_released(made, output, is_explained=explain)

@@ -73,24 +73,19 @@ class Expected(NamedTuple):
     kind: Kind
     what: Literal["rating", "like"] = "rating"
 
-    def sentence(self) -> str:
-        """Say it.
+    def sentence(self, *, timed: bool = True) -> str:
+        """Say it; without the time, which is that of this machine alone, if others work.
 
         Examples
         --------
         >>> Expected(1_300_000_000, 922_267, 811_000_000, 1_500_000_000, 110.0, "padded").sentence()
         'about 1.3 billion labels (1,410 for each rating), 811 MB, 2 minutes'
         """
-        return f"{self.amounts()}, {say_time(self.seconds)}"
-
-    def amounts(self) -> str:
-        """Say it without the time, which is that of this machine alone."""
         each = self.labels / max(1, self.ratings)
         said, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
-        return (
-            f"about {say_number(self.labels)} {said} ({each:,.{each < 10:d}f} for each {of}), "
-            f"{say_bytes(self.bytes)}"
-        )
+        labels = f"about {say_number(self.labels)} {said} ({each:,.{each < 10:d}f} for each {of})"
+        time = f", {say_time(self.seconds)}" if timed else ""
+        return f"{labels}, {say_bytes(self.bytes)}{time}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
