@@ -193,14 +193,20 @@ about the table'
         return ""
     how = "less" if told.high < baseline else "not clearly more"
     nothing_new = f", so that it tells nothing new about {about}" if about else ""
-    return f", which is {how} than {source} ({_share(baseline)}){nothing_new}"
+    return f", which is {how} than {source} ({say_share(baseline)}){nothing_new}"
 
 
-def _share(baseline: float) -> str:
-    """Write a share; what is small keeps a digit, so that it is never told as nothing."""
-    if not 0 < baseline < 0.001:
-        return f"{baseline:.1%}"
-    return f"{np.format_float_positional(100 * baseline, precision=1, fractional=False)}%"
+def say_share(share: float) -> str:
+    """Write a share; what is small keeps a digit, so that it is never told as nothing.
+
+    Examples
+    --------
+    >>> say_share(0.66), say_share(0.0004), say_share(0.0)
+    ('66.0%', '0.04%', '0.0%')
+    """
+    if not 0 < share < 0.001:
+        return f"{share:.1%}"
+    return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
 
 
 def percent(told: Interval) -> str:

@@ -13,7 +13,7 @@ from recveil.attack.companions import Companions, measure_companions
 from recveil.attack.fill_classifier import too_large
 from recveil.attack.fills_told import KNOWN_SHARES, FillsTold, judge_fills, measure_fills
 from recveil.attack.shadow import tell_fills_by_shadow
-from recveil.attack.statistics import no_better, percent
+from recveil.attack.statistics import no_better, percent, say_share
 from recveil.audit.statement import FigureRow, Statement, in_short, sentences_of
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
@@ -215,12 +215,12 @@ def _of_fills(told: FillsTold) -> str:
     beside = f"; by the items alone, {alone.rate:.1%}"
     precision = (
         f"half of the others' real ratings are marked with {marked.rate:.1%} of the marks right "
-        f"({marked.low:.1%} to {marked.high:.1%}; a blind guess: {told.base_rate:.1%})"
+        f"({marked.low:.1%} to {marked.high:.1%}; a blind guess: {say_share(told.base_rate)})"
     )
     if marked.low <= told.base_rate:
         precision = (
             f"real ratings were not told from fills by this attack ({marked.rate:.1%} of the marks "
-            f"right, a blind guess {told.base_rate:.1%}); better ones may"
+            f"right, a blind guess {say_share(told.base_rate)}); better ones may"
         )
     return (
         f"{who} learns what fills look like: {precision}. By eight items without "

@@ -2,7 +2,7 @@
 
 from recveil.attack import Adversary, ReleaseAttack
 from recveil.attack.hidden_items import describe_hidden_items
-from recveil.attack.statistics import no_better, percent
+from recveil.attack.statistics import no_better, percent, say_share
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.found_in_release import FoundInRelease
 from recveil.audit.given_words import describe_as_given
@@ -189,7 +189,7 @@ def _groups_found(published: FoundInRelease) -> str:
         return ""
     return (
         f"; still, the group of {best.group_found.rate:.1%} is found, by always naming the largest "
-        f"{best.group_baseline:.1%}, which does tell what its row says"
+        f"{say_share(best.group_baseline)}, which does tell what its row says"
     )
 
 

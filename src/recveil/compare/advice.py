@@ -37,8 +37,8 @@ them from popular items alone), ratings 90% of the raw gain; the price is that â
 of the people (10% to 14%; proven: at most 20%).
     >>> row = row._replace(published_share=0.57, membership=0.9, membership_low=0.8)
     >>> print(say_advice(row).split("). ")[1])
-    It leaves 57% of all ratings exactly as given, and does not hide who is in the data (AUC \
-0.90; a coin: 0.50).
+    It leaves 57% of all ratings exactly as given, and tells who is in the data, by an AUC of 0.90 \
+(a coin: 0.50).
     """
     kept = [_lists(row)] if judges_lists(row) else []
     kept += [say_ratings(row)] if judges_ratings(row) else []
@@ -59,7 +59,8 @@ def _given_away(row: Row) -> str:
     if row.published_share:
         told.append(f"leaves {percent(row.published_share)} of all ratings exactly as given")
     if row.membership is not None and (row.membership_low or 0.0) > 0.5:
-        told.append(f"does not hide who is in the data (AUC {row.membership:.2f}; a coin: 0.50)")
+        area = f"{row.membership:.2f} (a coin: 0.50)"
+        told.append(f"tells who is in the data, by an AUC of {area}")
     return f" It {', and '.join(told)}." if told else ""
 
 
