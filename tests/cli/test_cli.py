@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -235,6 +236,14 @@ def test_a_release_with_one_row_a_group_is_not_taken_for_plain_ratings(run, sour
         code, _, err = run(command[0], "out/ratings.parquet", *command[1:])
         assert code == 2
         assert "group_size" in err
+
+
+def test_convert_does_not_call_the_labels_of_a_release_ratings(run, source):
+    run("anonymize", source, "-o", "out", "--k", 4)
+    _, out, _ = run("convert", "out", "rows.csv")
+    assert re.search(r"Read [\d,]+ labels of \d+ items in the rows of \d+ users; scale 1:5\.", out)
+    _, out, _ = run("convert", "rows.csv", "again.csv")
+    assert re.search(r"Read [\d,]+ ratings of \d+ items by \d+ users; scale .* \(inferred", out)
 
 
 def test_simple_tells_what_it_publishes_as_it_is(run, source):

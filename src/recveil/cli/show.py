@@ -79,11 +79,13 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
 
     ratings = reading.ratings
     console = Console(stderr=err)
-    what, scale = "ratings", _told_scale(reading)
+    what, whose, scale = "ratings", "by", _told_scale(reading)
+    if reading.of_release:
+        what, whose = "labels", "in the rows of"
     if ratings.is_unary:
         what, scale = "likes", "; no ratings: read as likes"
     console.print(
-        f"Read {ratings.n_ratings:,} {what} of {ratings.n_items:,} items by "
+        f"Read {ratings.n_ratings:,} {what} of {ratings.n_items:,} items {whose} "
         f"{ratings.n_users:,} users{scale}{_from_to(ratings)}."
     )
     if reading.columns:
@@ -99,6 +101,8 @@ def _told_scale(reading: "Reading") -> str:
     """Say which scale ratings have, who named it, and how many people used its ends."""
     ratings = reading.ratings
     told = escape(printable(str(ratings.scale)))
+    if reading.of_release:
+        return f"; {'words' if ratings.scale.words else 'scale'} {told}"
     if not ratings.scale.words:
         origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
         origin = "levels of counts" if reading.counted else origin

@@ -69,6 +69,8 @@ class Reading:
         Whether the ratings are levels of counts.
     unrated_dropped : int
         Rows that are not among the ratings, because there was no rating in them.
+    of_release : bool
+        Whether these are the labels of a release, whose rows are no ratings of anybody.
     """
 
     ratings: Ratings
@@ -83,6 +85,7 @@ class Reading:
     format: str = ""
     counted: bool = False
     unrated_dropped: int = 0
+    of_release: bool = False
 
     @property
     def has_header(self) -> bool:

@@ -120,4 +120,4 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
     found = understand(release.to_arrow(people=True), **own)
     people = found.ratings.n_users
     note = f"A release: its published rows, one for each of {people:,} people, under their new ids."
-    return replace(found, name=release.name, notes=(note, *found.notes))
+    return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))
