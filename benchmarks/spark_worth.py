@@ -12,6 +12,7 @@ from each release, and predict them. Drawn people are those of exact sums.
 import argparse
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,12 @@ from spark import RELEASES, STARS, cluster_of, invent
 
 DRAWN = {"epsilon": "none", "catalogue": "as-rated"}
 FEW = ItemMeansAndBias(), RidgeFactors(rank=10), PureSVD()
+MEASURES = (
+    "RMSE of the recommender that a recipient would choose",
+    "nDCG@10 of the one that they would choose for lists",
+    "RMSE of the best one, which no recipient can know",
+    "nDCG@10 of the best one, which no recipient can know",
+)
 
 
 def main() -> None:
@@ -61,20 +68,19 @@ def main() -> None:
 
 
 def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
-    """Compare what recipients get from releases of either engine, by the best recommenders."""
+    """Make a release for each seed by each engine, and compare what recipients get from them."""
     split = split_ratings(ratings, share=0.2, seed=1)
-    make(split.train, folder, options)
     people = UserRows.from_ratings(split.train)
-    found: dict[str, list[tuple[float, float]]] = {"local": [], "spark": []}
-    for seed in range(options.seeds):
-        for engine, results in found.items():
-            table = Opened.open(folder / f"{engine}-{seed}", split.train).table
-            served = serve(fit_all(table, FEW if options.few else None), people, split.test)
-            results.append(
-                (served.utilities[served.best].rmse, served.utilities[served.best_ranker].ndcg)
-            )
-            print(engine, seed, served.best, served.best_ranker, results[-1], flush=True)
-    for at, name in enumerate(("RMSE", "nDCG@10")):
+    found: dict[str, list[list[float]]] = {"local": [], "spark": []}
+    for seed, engine, release in made(split.train, folder, options):
+        table = Opened.open(release, split.train).table
+        served = serve(fit_all(table, FEW if options.few else None), people, split.test)
+        rmse, ndcg = (served.utilities[name] for name in (served.best, served.best_ranker))
+        worth = [served.of_chosen.rmse, served.of_ranker.ndcg, rmse.rmse, ndcg.ndcg]
+        found[engine].append(worth)
+        names = served.chosen, served.ranker, served.best, served.best_ranker
+        print(engine, seed, *names, *(f"{number:.4f}" for number in worth), flush=True)
+    for at, name in enumerate(MEASURES):
         local, spark = (np.array(found[engine])[:, at] for engine in ("local", "spark"))
         differs = spark.mean() / local.mean() - 1
         told = f"{name}: local {local.mean():.4f}, Spark {spark.mean():.4f} ({differs:+.2%})"
@@ -84,8 +90,10 @@ def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None
         print(told)
 
 
-def make(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
-    """Make a release for each seed by each engine."""
+def made(
+    ratings: Ratings, folder: Path, options: argparse.Namespace
+) -> Iterator[tuple[int, str, Path]]:
+    """Yield seeds, engines and the releases that they make, one after the other."""
     from recveil.spark import anonymize
     from recveil.spark.spark_session import spark_session
 
@@ -98,8 +106,10 @@ def make(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
         for seed in range(options.seeds):
             here = folder / f"local-{seed}"
             maker(options.release, seed).anonymize(ratings).write(here, allow_large=True)
+            yield seed, "local", here
             there = folder / f"spark-{seed}"
             anonymize(frame, there, seed=seed, scale=STARS, allow_large=True, **given)
+            yield seed, "spark", there
 
 
 def maker(kind: str, seed: int) -> Any:

@@ -230,7 +230,11 @@ def _of_crowds(padding: Padding, crowd_of: NDArray[np.int64]) -> CrowdLabels:
 
 
 def as_far_apart(
-    means: NDArray[np.float64], middle: NDArray[np.float64], people: float, crowds: float
+    means: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    people: float,
+    crowds: float,
+    at_most: float = _APART,
 ) -> NDArray[np.float64]:
     """Move the means of crowds from everybody's, until they are as far from it as people are.
 
@@ -245,6 +249,8 @@ def as_far_apart(
     people, crowds : float
         The squared distances from there of all people, each of them at their own place, and at
         their crowd's.
+    at_most : float
+        How many times as far from it as they are.
 
     Examples
     --------
@@ -252,7 +258,7 @@ def as_far_apart(
     array([[0.5],
            [3.5]])
     """
-    apart = min(_APART, math.sqrt(people / crowds)) if crowds > 0 else 1.0
+    apart = min(at_most, math.sqrt(people / crowds)) if crowds > 0 else 1.0
     return np.asarray(middle + apart * (means - middle))
 
 
