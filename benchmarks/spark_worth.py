@@ -25,20 +25,15 @@ from recveil.evaluate.disclosure import Opened
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.list_makers import PureSVD
 from recveil.evaluate.means import ItemMeansAndBias
-from recveil.evaluate.recipient import fit_all, serve
+from recveil.evaluate.recipient import Served, fit_all, serve
 from recveil.evaluate.training import UserRows
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 from spark import RELEASES, STARS, cluster_of, invent
 
+ENGINES = "local", "spark"
 DRAWN = {"epsilon": "none", "catalogue": "as-rated"}
 FEW = ItemMeansAndBias(), RidgeFactors(rank=10), PureSVD()
-MEASURES = (
-    "RMSE of the recommender that a recipient would choose",
-    "nDCG@10 of the one that they would choose for lists",
-    "RMSE of the best one, which no recipient can know",
-    "nDCG@10 of the best one, which no recipient can know",
-)
 
 
 def main() -> None:
@@ -55,7 +50,7 @@ def main() -> None:
     parser.add_argument("--memory", default="2g", help="of Spark's driver, and of each worker")
     parser.add_argument("--few", action="store_true", help="three recommenders, of large tables")
     parser.add_argument("--seeds", type=int, default=5, help="releases of it by each engine")
-    parser.add_argument("--folder", type=Path, help="keep releases here; temporary if not given")
+    parser.add_argument("--folder", type=Path, help="keep releases here; take those that are")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, cluster_of(options, Path(temporary)):
         folder = options.folder or Path(temporary)
@@ -71,23 +66,36 @@ def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None
     """Make a release for each seed by each engine, and compare what recipients get from them."""
     split = split_ratings(ratings, share=0.2, seed=1)
     people = UserRows.from_ratings(split.train)
-    found: dict[str, list[list[float]]] = {"local": [], "spark": []}
+    found: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
     for seed, engine, release in made(split.train, folder, options):
         table = Opened.open(release, split.train).table
         served = serve(fit_all(table, FEW if options.few else None), people, split.test)
-        rmse, ndcg = (served.utilities[name] for name in (served.best, served.best_ranker))
-        worth = [served.of_chosen.rmse, served.of_ranker.ndcg, rmse.rmse, ndcg.ndcg]
-        found[engine].append(worth)
+        found[engine].append(worth_of(served))
         names = served.chosen, served.ranker, served.best, served.best_ranker
-        print(engine, seed, *names, *(f"{number:.4f}" for number in worth), flush=True)
-    for at, name in enumerate(MEASURES):
-        local, spark = (np.array(found[engine])[:, at] for engine in ("local", "spark"))
+        print(engine, seed, *names, *list(found[engine][-1].values())[:4], flush=True)
+    for name in found["local"][0]:
+        if any(name not in worth for engine in found for worth in found[engine]):
+            continue  # some releases say nothing of it
+        local, spark = (np.array([worth[name] for worth in found[engine]]) for engine in found)
         differs = spark.mean() / local.mean() - 1
         told = f"{name}: local {local.mean():.4f}, Spark {spark.mean():.4f} ({differs:+.2%})"
         if options.seeds > 1:
             both = (local.var(ddof=1) + spark.var(ddof=1)) / options.seeds
             told += f", standard error {np.sqrt(both) / local.mean():.2%}"
         print(told)
+
+
+def worth_of(served: Served) -> dict[str, float]:
+    """Return what the recommenders that would be chosen are worth, the best ones, and each."""
+    worth = {
+        "RMSE, as a recipient would choose": served.of_chosen.rmse,
+        "nDCG@10, as a recipient would choose": served.of_ranker.ndcg,
+        "RMSE of the best, which no recipient can know": served.utilities[served.best].rmse,
+        "nDCG@10 of the best": served.utilities[served.best_ranker].ndcg,
+    }
+    for name, utility in served.utilities.items():
+        worth |= {f"RMSE, {name}": utility.rmse, f"nDCG@10, {name}": utility.ndcg}
+    return {name: round(number, 4) for name, number in worth.items() if not np.isnan(number)}
 
 
 def made(
@@ -104,11 +112,12 @@ def made(
     with spark_session(options.master) as session:
         frame = session.read.parquet(str(table))
         for seed in range(options.seeds):
-            here = folder / f"local-{seed}"
-            maker(options.release, seed).anonymize(ratings).write(here, allow_large=True)
+            here, there = (folder / f"{options.release}-{engine}-{seed}" for engine in ENGINES)
+            if not here.exists():
+                maker(options.release, seed).anonymize(ratings).write(here, allow_large=True)
             yield seed, "local", here
-            there = folder / f"spark-{seed}"
-            anonymize(frame, there, seed=seed, scale=STARS, allow_large=True, **given)
+            if not there.exists():
+                anonymize(frame, there, seed=seed, scale=STARS, allow_large=True, **given)
             yield seed, "spark", there
 
 
