@@ -7,8 +7,8 @@ import pytest
 
 from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
-from recveil.spark.lake import is_for_spark, lake_of, read_frame
-from recveil.spark.spark_session import errors_told
+from recveil.spark.lake import lake_of
+from recveil.spark.part_reading import read_frame
 
 
 def frame_of(spark, rows, names=("user_id", "item_id", "rating")):
@@ -50,11 +50,24 @@ def test_a_scale_that_nobody_named_is_marked(spark):
         ([("", 1, 1.0), ("b", 1, 2.0)], "user column: 1 of 2 rows are without a user"),
         ([("a", None, 1.0), ("b", 1, 2.0)], "item column: 1 of 2"),
         ([("a", 1, 9.0), ("b", 1, 2.0)], "rating 9 outside the scale 1:5:1"),
+        ([("a", i, 1 + i / 500) for i in range(2001)], r"rating 1\.\d+ outside the scale 1:5:1"),
+        ([("a", 1, "5d"), ("b", 1, "2")], "rating column: 1 of 2 rows are without a number"),
+        ([("a", 1, " 5 "), ("b", 1, "0x1p2")], "rating column: 2 of 2"),
     ],
 )
 def test_what_is_no_rating_is_refused(spark, rows, said):
     with pytest.raises(RecveilError, match=said):
         lake_of(frame_of(spark, rows), scale=RatingScale(1, 5, 1))
+
+
+def test_numbers_in_text_are_those_of_one_machine(spark):
+    rows = [("a", 1, "+4"), ("b", 1, "1e0"), ("c", 1, "5."), ("d", 1, "2")]
+    assert lake_of(frame_of(spark, rows), scale=RatingScale(1, 5, 1)).values.tolist() == [
+        1,
+        2,
+        4,
+        5,
+    ]
 
 
 def test_columns_of_other_types_are_refused(spark):
@@ -67,52 +80,6 @@ def test_columns_of_other_types_are_refused(spark):
 def test_a_table_without_rows_is_refused(spark, frame):
     with pytest.raises(RecveilError, match="no rows"):
         lake_of(frame.limit(0))
-
-
-def test_folders_of_parts_are_read_by_spark(spark, frame, ratings, tmp_path):
-    frame.write.parquet(str(tmp_path / "parts"))
-    frame.write.csv(str(tmp_path / "texts"), header=True)
-    for name in ("parts", "texts"):
-        assert is_for_spark(str(tmp_path / name))
-        found = lake_of(read_frame(spark, str(tmp_path / name)), scale=ratings.scale)
-        assert found.n_ratings == ratings.n_ratings
-        assert np.array_equal(found.items, ratings.items)
-    assert not is_for_spark(str(tmp_path / "ratings.csv"))
-
-
-LINES = "".join(f"u{i},i{i % 3},{i % 5 + 1}\n" for i in range(9))
-NAMED = f"user,item,rating\n{LINES}"
-OTHER_HEADER = r"^part-[01]\.csv: its header is not that of the other parts"
-OTHER_COLUMNS = r"^part-0\.csv: a line has more or fewer columns than the header"
-
-
-@pytest.mark.parametrize(
-    ("parts", "problem"),
-    [
-        ([NAMED, "item,user,rating\ni1,v1,3\n"], OTHER_HEADER),
-        ([NAMED, LINES.replace("u", "v")], OTHER_HEADER),
-        ([f"{NAMED}x,i1,3,more\n"], OTHER_COLUMNS),
-        ([f"{NAMED}x,i1\n"], OTHER_COLUMNS),
-        ([f'{NAMED}"two\nlines",i1,3\n'], OTHER_COLUMNS),
-        ([f"{NAMED}Jos\xe9,i1,3\nJos\xe8,i1,4\n"], "^2 of 11 rows hold an id that is not UTF-8"),
-    ],
-)
-def test_text_is_read_as_it_stands_or_not_at_all(spark, tmp_path, parts, problem):
-    """By Spark's own settings users become items here, people are lost, and two become one."""
-    for number, part in enumerate(parts):
-        (tmp_path / f"part-{number}.csv").write_bytes(part.encode("latin-1"))
-    with pytest.raises(RecveilError, match=problem) as caught, errors_told():
-        lake_of(read_frame(spark, str(tmp_path)))
-    assert "u3" not in str(caught.value)
-
-
-def test_quotes_capitals_and_empty_parts_are_those_of_csv(spark, tmp_path):
-    rows = '"say ""hi""",i1,3\n"a,b",i2,4\nback\\slash,i2,4\n'
-    for number, part in enumerate((NAMED, f"USER,Item,rating\n{rows}", "")):
-        (tmp_path / f"part-{number}.csv").write_text(part)
-    found = lake_of(read_frame(spark, str(tmp_path)))
-    users = {row["user"] for row in found.rows.collect()} - {f"u{i}" for i in range(9)}
-    assert users == {'say "hi"', "a,b", "back\\slash"}
 
 
 def test_ids_in_names_of_folders_are_not_made_one(spark, tmp_path):
@@ -129,15 +96,6 @@ def test_a_point_in_a_name_is_no_part_of_a_column(spark):
     frame = frame_of(spark, rows, ("user.id", "item`s", "Rating"))
     found = lake_of(frame, user="user.id", item="item`s")
     assert found.items.tolist() == ["a", "b"]
-
-
-def test_parts_of_different_types_are_named(spark, tmp_path):
-    for number, items in enumerate(([7, 8], ["7", "8"])):
-        rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})
-        pq.write_table(rows, tmp_path / f"part-{number}.parquet")
-    problem = r"^part-[01]\.parquet, column 'item': a column is of another type than in other parts"
-    with pytest.raises(RecveilError, match=problem), errors_told():
-        lake_of(read_frame(spark, str(tmp_path)))
 
 
 def test_a_part_with_gaps_is_named(spark, own_settings, tmp_path):

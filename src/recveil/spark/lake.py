@@ -15,25 +15,16 @@ from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import LIKES, refuse_no_scale
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 # A rating is one of so many values at most; of more, the ends alone are looked at.
 _MOST_VALUES = 1_000
 # Whole numbers between these are seconds since 1970, and nothing else.
 _FIRST_SECOND, _LAST = 100_000_000, 10_000_000_000
-# What Spark itself finds: folders of files, and what lies with a service.
-_SCHEMES = ("s3a://", "hdfs://", "gs://", "abfss://", "file://", "dbfs:/")
-# Text is read as it stands, or not at all. By Spark's own settings the columns of all parts are
-# those of the first one, whatever they are called; what is too much in a line is dropped; and
-# doubled quotes mean nothing.
-_AS_WRITTEN = {
-    "header": "true",
-    "enforceSchema": "false",
-    "columnPruning": "false",
-    "mode": "FAILFAST",
-    "escape": '"',
-}
 _NO_TEXT, _PART = "no text", "part"
+# Numbers in text, as they are read on one machine; Java takes 5d, 0x1p2 and blanks for such, too.
+_A_NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
+_TEXT = ("string", "varchar", "char")
 _WHOLE = ("byte", "short", "integer", "long")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -71,43 +62,6 @@ class Lake(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"ratings": self.n_ratings, "items": self.items.size, "scale": str(self.scale)}
-
-
-def is_for_spark(source: str) -> bool:
-    """Say whether Spark reads an input itself: Parquet, folders of files, and far addresses.
-
-    Examples
-    --------
-    >>> is_for_spark("s3a://shop/ratings"), is_for_spark("ratings.csv")
-    (True, False)
-    """
-    from pathlib import Path
-
-    if source.startswith(_SCHEMES):
-        return True
-    path = Path(source)
-    return path.suffix == ".parquet" or (path.is_dir() and _parts_of(path) != "")
-
-
-def _parts_of(folder: Any) -> str:
-    """Return the format of a folder of parts, as Spark writes them; "" if it is none."""
-    for ending in ("parquet", "csv"):
-        if any(folder.glob(f"*.{ending}")) or any(folder.glob(f"*/*.{ending}")):
-            return ending
-    return ""
-
-
-def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
-    """Return the table at a path or address: Parquet, or text with commas and a header."""
-    from pathlib import Path
-
-    is_near = not source.startswith(_SCHEMES)
-    path = Path(source)
-    is_text = _parts_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
-    where = str(path.absolute().as_uri()) if is_near else source
-    if is_text:
-        return spark.read.options(**_AS_WRITTEN).csv(where)
-    return spark.read.parquet(where)
 
 
 def lake_of(
@@ -167,7 +121,7 @@ def lake_of(
         # With times, somebody who likes an item twice is refused where people are gathered.
         rows = rows if "time" in rows.columns else rows.distinct()
     n_ratings = _refuse_gaps(rows, with_parts)
-    values = _values(rows)
+    values = _values(rows, None if is_likes else scale)
     scale = LIKES if is_likes else _scale(values, scale)
     raw = rows.select("item").distinct().toArrow()["item"]
     items, codes = encode_labels(raw, "item", lambda at: f"item {int(at) + 1}")
@@ -222,7 +176,7 @@ def _id(frame: "DataFrame", name: str, role: str) -> "Column":
     kind = frame.schema[_quoted(name)].dataType.typeName()
     if kind in _WHOLE:
         return column.cast("long")
-    if kind in ("string", "varchar", "char"):
+    if kind in _TEXT:
         return column.cast("string")  # compared byte by byte, whatever the column's collation
     raise RecveilError(
         f"the {role} column {quoted(name)} holds {kind}; expected text or whole numbers; cast it"
@@ -230,10 +184,16 @@ def _id(frame: "DataFrame", name: str, role: str) -> "Column":
 
 
 def _number(frame: "DataFrame", name: str) -> "Column":
+    from pyspark.sql import functions as sql
+
     kind = frame.schema[_quoted(name)].dataType.typeName()
     if kind in ("boolean", "date", "timestamp", "array", "map", "struct", "binary"):
         raise RecveilError(f"the rating column {quoted(name)} holds {kind}; expected numbers")
-    return frame[_quoted(name)].try_cast("double")
+    column = frame[_quoted(name)]
+    if kind in _TEXT:
+        text = column.cast("string")
+        column = sql.when(text.rlike(_A_NUMBER), text)
+    return column.try_cast("double")
 
 
 def _time(frame: "DataFrame", name: str) -> "Column":
@@ -307,13 +267,19 @@ def _is_no_text(name: str) -> "Column":
     return ids.contains("\N{REPLACEMENT CHARACTER}") | ~sql.is_valid_utf8(ids)
 
 
-def _values(rows: "DataFrame") -> NDArray[np.float64]:
-    """Return the different ratings; of very many the lowest and the highest."""
+def _values(rows: "DataFrame", given: RatingScale | None) -> NDArray[np.float64]:
+    """Return the different ratings; of very many the lowest and the highest, if all may be right.
+
+    A scale in steps has few labels, so that of very many ratings one of these is off it.
+    """
     from pyspark.sql import functions as sql
 
-    some = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]
-    if len(some) <= _MOST_VALUES:
-        return np.sort(some.to_numpy().astype(np.float64))
+    found = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]
+    some = np.sort(found.to_numpy().astype(np.float64))
+    if given is not None:
+        _refuse_off_scale(some, given)
+    if some.size <= _MOST_VALUES:
+        return some
     ends = rows.agg(sql.min("rating").alias("low"), sql.max("rating").alias("high")).first()
     return np.array([ends["low"], ends["high"]], np.float64)
 
@@ -321,9 +287,13 @@ def _values(rows: "DataFrame") -> NDArray[np.float64]:
 def _scale(values: NDArray[np.float64], given: RatingScale | None) -> RatingScale:
     if given is None:
         return RatingScale.infer(values)
-    if not (right := given.contains(values)).all():
+    _refuse_off_scale(values, given)
+    return given
+
+
+def _refuse_off_scale(values: NDArray[np.float64], scale: RatingScale) -> None:
+    if not (right := scale.contains(values)).all():
         raise RecveilError(
-            f"rating {values[~right][0]:g} outside the scale {given}; give another scale "
+            f"rating {values[~right][0]:g} outside the scale {scale}; give another scale "
             f"(--scale), or leave such rows out"
         )
-    return given

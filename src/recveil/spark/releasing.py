@@ -28,8 +28,9 @@ from recveil.release.synthetic_words import SYNTHETIC
 from recveil.spark.corated_making import CoRatedMaking
 from recveil.spark.drawn_making import DrawnMaking
 from recveil.spark.group_making import GroupMaking
-from recveil.spark.lake import Lake, is_for_spark, lake_of, read_frame
+from recveil.spark.lake import Lake, lake_of
 from recveil.spark.making import Making
+from recveil.spark.part_reading import is_for_spark, read_frame
 from recveil.spark.spark_session import errors_told, session_of, spark_session
 from recveil.spark.sparse_making import SparseMaking
 from recveil.spark.spread_people import SpreadPeople

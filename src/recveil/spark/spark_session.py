@@ -49,6 +49,8 @@ _OF_PARTS = {
     "same columns, in the same order, and a header each",
     "SchemaColumnConvertNotSupported": "a column is of another type than in other parts, such as "
     "text in place of whole numbers; write all parts with the same types",
+    "CANNOT_MERGE_SCHEMA": "a column is of another type in some parts than in others, such as "
+    "text in place of whole numbers; write all parts with the same types",
     "MALFORMED_CSV_RECORD": "a line has more or fewer columns than the header, or an id goes on in "
     "the next line; mend or drop that line",
 }
@@ -227,6 +229,16 @@ def _in_our_words(text: str) -> str:
         return (
             "Spark: what executors pass to each other was lost again and again; see that their "
             "machines stay up, and that nobody tidies their disks (SPARK_LOCAL_DIRS); run it again"
+        )
+    if "UNABLE_TO_INFER_SCHEMA" in text:
+        return (
+            "Spark finds no ratings right in that folder; name the one that its files lie in, and "
+            "where they lie in several ones, move them into one"
+        )
+    if "TaskResultLost" in text:
+        return (
+            "Spark: what executors found did not reach the driver; if Spark runs on this machine "
+            "alone, set spark.driver.host and spark.driver.bindAddress both to 127.0.0.1"
         )
     if problem := next((what for sign, what in _OF_PARTS.items() if sign in text), ""):
         file, column = _FILE.search(text), _COLUMN.search(text)

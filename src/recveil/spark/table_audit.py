@@ -14,7 +14,7 @@ from recveil.io import Reading, understand
 from recveil.io.keywords import refuse_unknown_keywords
 from recveil.progress import THE_REST, parts
 from recveil.spark.far_table import far_table
-from recveil.spark.lake import is_for_spark, read_frame
+from recveil.spark.part_reading import is_for_spark, read_frame
 from recveil.spark.searchers import Searchers, SpreadCandidates
 from recveil.spark.spark_session import session_of, spark_session
 

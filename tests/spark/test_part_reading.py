@@ -1,0 +1,118 @@
+"""Each part of a table is read whole, or the table is not read."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.spark.lake import lake_of
+from recveil.spark.part_reading import is_for_spark, read_frame
+from recveil.spark.spark_session import errors_told
+
+
+def test_folders_of_parts_are_read_by_spark(spark, frame, ratings, tmp_path):
+    frame.write.parquet(str(tmp_path / "parts"))
+    frame.write.csv(str(tmp_path / "texts"), header=True)
+    for name in ("parts", "texts"):
+        assert is_for_spark(str(tmp_path / name))
+        found = lake_of(read_frame(spark, str(tmp_path / name)), scale=ratings.scale)
+        assert found.n_ratings == ratings.n_ratings
+        assert np.array_equal(found.items, ratings.items)
+    assert not is_for_spark(str(tmp_path / "ratings.csv"))
+
+
+LINES = "".join(f"u{i},i{i % 3},{i % 5 + 1}\n" for i in range(9))
+NAMED = f"user,item,rating\n{LINES}"
+OTHER_HEADER = r"^part-[01]\.csv: its header is not that of the other parts"
+OTHER_COLUMNS = r"^part-0\.csv: a line has more or fewer columns than the header"
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ([NAMED, "item,user,rating\ni1,v1,3\n"], OTHER_HEADER),
+        ([NAMED, LINES.replace("u", "v")], OTHER_HEADER),
+        ([f"{NAMED}x,i1,3,more\n"], OTHER_COLUMNS),
+        ([f"{NAMED}x,i1\n"], OTHER_COLUMNS),
+        ([f'{NAMED}"two\nlines",i1,3\n'], OTHER_COLUMNS),
+        ([f"{NAMED}Jos\xe9,i1,3\nJos\xe8,i1,4\n"], "^2 of 11 rows hold an id that is not UTF-8"),
+    ],
+)
+def test_text_is_read_as_it_stands_or_not_at_all(spark, tmp_path, parts, problem):
+    """By Spark's own settings users become items here, people are lost, and two become one."""
+    for number, part in enumerate(parts):
+        (tmp_path / f"part-{number}.csv").write_bytes(part.encode("latin-1"))
+    with pytest.raises(RecveilError, match=problem) as caught, errors_told():
+        lake_of(read_frame(spark, str(tmp_path)))
+    assert "u3" not in str(caught.value)
+
+
+def test_quotes_capitals_and_empty_parts_are_those_of_csv(spark, tmp_path):
+    rows = '"say ""hi""",i1,3\n"a,b",i2,4\nback\\slash,i2,4\n'
+    for number, part in enumerate((NAMED, f"USER,Item,rating\n{rows}", "")):
+        (tmp_path / f"part-{number}.csv").write_text(part)
+    found = lake_of(read_frame(spark, str(tmp_path)))
+    users = {row["user"] for row in found.rows.collect()} - {f"u{i}" for i in range(9)}
+    assert users == {'say "hi"', "a,b", "back\\slash"}
+
+
+def test_parts_of_different_types_are_refused(spark, tmp_path):
+    for number, items in enumerate(([7, 8], ["7", "8"])):
+        rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})
+        pq.write_table(rows, tmp_path / f"part-{number}.parquet")
+    problem = "^a part of the table: a column is of another type in some parts than in others"
+    with pytest.raises(RecveilError, match=problem), errors_told():
+        lake_of(read_frame(spark, str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        ("more/b", "'b.{0}' lies in a folder below other parts, where Spark does not look"),
+        ("_b", "'_b.{0}' lies under a name that begins with _ or a point, where Spark does"),
+        ("_temporary/0/b", "'b.{0}' lies under a name that begins with _ or a point"),
+        (".b", "'.b.{0}' lies under a name that begins with _ or a point"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_no_part_is_left_out(spark, tmp_path, place, problem, ending):
+    """Spark reads such folders without a word, and leaves these people out."""
+    for name in ("a", place):
+        file = tmp_path / f"{name}.{ending}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if ending == "csv":
+            file.write_text(NAMED)
+        else:
+            pq.write_table(pa.table({"user": ["a"], "item": ["i"], "rating": [3.0]}), file)
+    (tmp_path / "_SUCCESS").touch()
+    assert is_for_spark(str(tmp_path))
+    with pytest.raises(RecveilError) as caught:
+        read_frame(spark, str(tmp_path))
+    assert str(caught.value).startswith(problem.format(ending))
+
+
+def test_parts_in_folders_alone_are_for_one_machine(tmp_path):
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.csv").write_text(NAMED)
+    assert not is_for_spark(str(tmp_path))
+
+
+def test_columns_of_one_part_alone_are_gaps_in_the_others(spark, tmp_path):
+    """By the columns of the first part all would be likes, and what the second rated is lost."""
+    rows = {"user": ["a", "b"], "item": ["i", "j"]}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    pq.write_table(pa.table(rows | {"rating": [3.0, 4.0]}), tmp_path / "b.parquet")
+    problem = r"rating column: 2 of 4 rows are without a number, such as in a\.parquet"
+    with pytest.raises(RecveilError, match=problem):
+        lake_of(read_frame(spark, str(tmp_path)))
+
+
+@pytest.mark.parametrize(("log", "kind"), [("_delta_log", "Delta"), (".hoodie", "Hudi")])
+def test_tables_with_a_log_are_refused(spark, tmp_path, log, kind):
+    """People who were dropped from such a table still stand in its old parts."""
+    pq.write_table(pa.table({"user": ["a"], "item": ["i"]}), tmp_path / "a.parquet")
+    (tmp_path / log).mkdir()
+    with pytest.raises(RecveilError, match=f"this is a {kind} table"):
+        read_frame(spark, str(tmp_path))
