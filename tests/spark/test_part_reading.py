@@ -92,6 +92,19 @@ def test_no_part_is_left_out(spark, tmp_path, place, problem, ending):
     assert str(caught.value).startswith(problem.format(ending))
 
 
+@pytest.mark.parametrize(
+    "name", ["my ratings é", "a[bc]", "a{b,c}", "100%20", "what?*", "back\\up"]
+)
+def test_names_of_folders_mean_nothing_else(spark, tmp_path, name):
+    """To Spark some are patterns, and others would be written with per cents."""
+    for folder, user in ((name, "a"), ("ab", "other")):
+        (tmp_path / folder).mkdir()
+        rows = pa.table({"user": [user, user], "item": ["i", "j"], "rating": [3.0, 4.0]})
+        pq.write_table(rows, tmp_path / folder / "part 1.parquet")
+    for source in (tmp_path / name, tmp_path / name / "part 1.parquet"):
+        assert {row["user"] for row in read_frame(spark, str(source)).collect()} == {"a"}
+
+
 def test_parts_in_folders_alone_are_for_one_machine(tmp_path):
     for name in ("x", "y"):
         (tmp_path / name).mkdir()

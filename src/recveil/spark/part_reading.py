@@ -4,6 +4,7 @@ By its own settings Spark passes over what it does not expect: parts in folders 
 names begin with a line or a point, columns that one part has and another has not.
 """
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -26,6 +27,7 @@ _AS_WRITTEN = {
     "escape": '"',
 }
 _ENDINGS = ("parquet", "csv")
+_SIGNS_OF_PATTERNS = re.compile(r"[\[\]{}*?\\]")
 # Tables that keep old parts, too, and a log of which of them count.
 _LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 
@@ -63,8 +65,10 @@ def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
     is_near = not source.startswith(_SCHEMES)
     path = Path(source)
     is_text = _format_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
-    where = str(path.absolute().as_uri()) if is_near else source
-    _refuse_logs(spark, where)
+    place = f"file://{path.absolute()}" if is_near else source
+    _refuse_logs(spark, place)
+    # Of a name near by nothing is a pattern, and nothing in it is written in another way.
+    where = _SIGNS_OF_PATTERNS.sub(r"\\\g<0>", place) if is_near else place
     if is_text:
         frame = spark.read.options(**_AS_WRITTEN).csv(where)
     else:  # with the columns of all parts: those that one of them lacks are gaps there
