@@ -51,7 +51,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("releases")
+    return tmp_path_factory.mktemp("my releases é[1]")  # names that Spark would read otherwise
 
 
 @pytest.fixture(scope="module")

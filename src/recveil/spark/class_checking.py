@@ -12,6 +12,7 @@ from recveil.brief import brief
 from recveil.release.form import read_manifest
 from recveil.release.manifest import CLASSES, MANIFEST, Manifest
 from recveil.spark.part_checking import content_paths
+from recveil.spark.part_reading import address_of
 from recveil.verify.published_file import Block, PublishedFile
 from recveil.verify.verification import MOST_KEPT, Found, Violation
 
@@ -108,7 +109,7 @@ def note_list(spark: "SparkSession", frame: "DataFrame", folder: Path, violation
     right = is_written_in_order(file)
     if right:
         schema = "digest string, people long"
-        listed = spark.read.csv(file.as_uri(), header=True, schema=schema)
+        listed = spark.read.csv(address_of(file), header=True, schema=schema)
         own = frame.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
         both = own.alias("own").join(listed.alias("listed"), "digest", "full_outer")
         differs = ~sql.col("own.people").eqNullSafe(sql.col("listed.people"))

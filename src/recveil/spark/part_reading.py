@@ -67,8 +67,7 @@ def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
     is_text = _format_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
     place = f"file://{path.absolute()}" if is_near else source
     _refuse_logs(spark, place)
-    # Of a name near by nothing is a pattern, and nothing in it is written in another way.
-    where = _SIGNS_OF_PATTERNS.sub(r"\\\g<0>", place) if is_near else place
+    where = address_of(path) if is_near else source
     if is_text:
         frame = spark.read.options(**_AS_WRITTEN).csv(where)
     else:  # with the columns of all parts: those that one of them lacks are gaps there
@@ -80,6 +79,20 @@ def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
     if is_near and path.is_dir() and (hidden := _hidden_in(path)):
         raise _left_out(hidden, "lies under a name that begins with _ or a point")
     return frame
+
+
+def address_of(path: Path) -> str:
+    r"""Return how Spark is told of a file or folder near by.
+
+    To Spark a name can be a pattern. And what other addresses write with per cents, as blanks, it
+    takes as it stands.
+
+    Examples
+    --------
+    >>> address_of(Path("/shop/my ratings[1]"))
+    'file:///shop/my ratings\\[1\\]'
+    """
+    return "file://" + _SIGNS_OF_PATTERNS.sub(r"\\\g<0>", str(path.absolute()))
 
 
 def _refuse_logs(spark: "SparkSession", where: str) -> None:

@@ -28,6 +28,7 @@ from recveil.spark.class_checking import (
     note_small,
 )
 from recveil.spark.part_checking import FOUND, check_parts, content_paths, put_together
+from recveil.spark.part_reading import address_of
 from recveil.spark.spark_session import spark_session
 from recveil.verify import Verification
 from recveil.verify.ids_in_items import IdsInItems
@@ -235,7 +236,7 @@ def _private_values(
     """Look for what is private, many people at a time."""
     told = _told(folder, private)
     files = assignment_files(told)
-    n_people = spark.read.parquet(*[(private / name).as_uri() for name in files]).count()
+    n_people = spark.read.parquet(*[address_of(private / name) for name in files]).count()
     n_pieces = min(len(files), -(-n_people // _PEOPLE_AT_ONCE) or 1)
     work = partial(
         _scan, n_pieces=n_pieces, folder=str(folder), private=str(private), items=items, told=told

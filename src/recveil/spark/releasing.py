@@ -30,7 +30,7 @@ from recveil.spark.drawn_making import DrawnMaking
 from recveil.spark.group_making import GroupMaking
 from recveil.spark.lake import Lake, lake_of
 from recveil.spark.making import Making
-from recveil.spark.part_reading import is_for_spark, read_frame
+from recveil.spark.part_reading import address_of, is_for_spark, read_frame
 from recveil.spark.spark_session import errors_told, session_of, spark_session
 from recveil.spark.sparse_making import SparseMaking
 from recveil.spark.spread_people import SpreadPeople
@@ -263,7 +263,7 @@ def _count_by_spark(people: SpreadPeople) -> Callable[[Path, list[str]], int]:
         spark = people.frame.sparkSession
         try:
             with errors_told():
-                there = spark.read.parquet(*[(twin / name).as_uri() for name in files])
+                there = spark.read.parquet(*[address_of(twin / name) for name in files])
                 known = there.selectExpr("cast(user_id as string) as user").distinct()
                 return people.frame.select("user").join(known, "user").count()
         except RecveilError as error:
