@@ -124,7 +124,7 @@ def test_the_verifier_knows_nothing_of_the_anonymizers():
 
 def test_modules_stay_readable():
     for file in FILES:
-        assert len(file.read_text().splitlines()) <= 400, file
+        assert len(file.read_text().splitlines()) <= 800, file
 
 
 def test_the_documentation_draws_the_same_floors():

@@ -19,7 +19,6 @@ INSTEAD = {
     r"\b(resp\.|w\.r\.t\.|i\.e\.|e\.g\.)": "words",
     r"\b(utili[sz]e|leverage|seamless(ly)?|cutting-edge)\b": "a plain verb or adjective",
     r"\bin order to\b": "to",
-    r"(?<=[.:;] )Who [a-z]+ [^?\n]*\.": "Whoever, if it is no question",
     r"\b(blacklist|whitelist)(ed)?\b": "refused, allowed",
     r"\b(actually|basically|obviously|of course|simply)\b": "nothing: leave it out",
 }
