@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from recveil.errors import RecveilError
-from recveil.io import read_ratings, read_table
+from recveil.io import read_ratings, read_table, understand
 from recveil.ratings import RatingScale
 
 Write = Callable[..., Path]
@@ -48,11 +48,74 @@ def test_quoted_fields_hold_delimiters_quotes_and_line_breaks(write: Write) -> N
     text = (
         'user,item,rating,title\n"a,b",1,3,"Crow, The"\n'
         'c,2,"4","He said ""no""\nand left"\nd,2,5,\n'
+        'e,2,5,"and came\nback"\n'
     )
     source = read_table(write(text))
-    assert source.table["user"].to_pylist() == ["a,b", "c", "d"]
-    assert source.table["title"].to_pylist() == ["Crow, The", 'He said "no"\nand left', None]
-    assert [source.locate(row) for row in range(3)] == [f"r.csv line {n}" for n in (2, 3, 5)]
+    assert source.table["user"].to_pylist() == ["a,b", "c", "d", "e"]
+    titles = ["Crow, The", 'He said "no"\nand left', None, "and came\nback"]
+    assert source.table["title"].to_pylist() == titles
+    assert [source.locate(row) for row in range(4)] == [f"r.csv line {n}" for n in (2, 3, 5, 6)]
+
+
+def _swallowing(delimiter: str, stray: str, end: str, n_users: int = 6) -> str:
+    """A table whose column `stray` opens a quote in user 2's row and closes it in user 4's."""
+    columns = ["user", "item", "rating", "review"]
+    lines = [columns]
+    for user in range(1, n_users + 1):
+        for item in ("i1", "i2", "i3"):
+            row = {"user": f"u{user}", "item": item, "rating": "4", "review": "fine"}
+            if (user, item) == (2, "i2"):
+                row[stray] = f'"{row[stray]}'
+            if (user, item) == (4, "i2"):
+                row[stray] = f'{row[stray]}"'
+            lines.append([row[name] for name in columns])
+    return end.join(delimiter.join(line) for line in lines) + end
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize("stray", ["user", "item", "rating", "review"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+def test_a_stray_pair_of_quotes_swallows_no_rows(write: Write, delimiter, stray, end) -> None:
+    """Rows of other users were read as part of one field, and published as the id of an item."""
+    text = _swallowing(delimiter, stray, end)
+    with pytest.raises(RecveilError, match=r"line 6: a quoted field goes on to line 12"):
+        understand(write(text))
+    assert understand(write(text.replace('"', ""))).ratings.n_ratings == 18
+
+
+def test_a_stray_pair_of_quotes_is_found_in_packed_text_and_in_parts(write: Write) -> None:
+    text = _swallowing(",", "review", "\n")
+    folder = write(text, "r.csv").parent / "parts"
+    folder.mkdir()
+    (folder / "part-0.csv").write_text(text.replace('"', ""))
+    (folder / "part-1.csv").write_text(text)
+    for source in (write(gzip.compress(text.encode()), "r.csv.gz"), folder):
+        with pytest.raises(RecveilError, match="line 6: a quoted field goes on to line 12"):
+            understand(source)
+
+
+def test_a_quoted_header_swallows_no_rows(write: Write) -> None:
+    text = 'user,item,rating,"note\n1,1,4,a\n2,1,5,b"\n3,1,4,c\n'
+    with pytest.raises(RecveilError, match="line 1: a quoted field goes on to line 3"):
+        understand(write(text))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["review first", "review last"])
+def test_reviews_that_span_lines_are_read_and_counted(write: Write, first: bool) -> None:
+    reviews = ['"good\nbut long, in parts, and sad, too"', "fine", '"one\n\nthree"', "", "4"]
+    lines = ["review,user,item,rating" if first else "user,item,rating,review"]
+    for user, review in enumerate(reviews, 1):
+        row = f"{user},i1,{1 + user % 5}"
+        lines.append(f"{review},{row}" if first else f"{row},{review}")
+    reading = understand(write("\n".join(lines) + "\n\n"))
+    assert reading.ratings.n_ratings == 5
+    assert "2 quoted fields of other columns span lines: 9 lines" in reading.notes[0]
+    assert "hold 5 rows and a header" in reading.notes[0]
+
+
+def test_a_single_field_that_spans_lines_is_refused(write: Write) -> None:
+    with pytest.raises(RecveilError, match="line 2: a quoted field goes on to line 3"):
+        understand(write('user,item,rating,review\n1,a,5,"good\nold"\n2,a,4,fine\n'))
 
 
 def test_quotes_mean_nothing_in_movielens_files(write: Write) -> None:

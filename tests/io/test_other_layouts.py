@@ -121,7 +121,7 @@ class TestSurprise:
         written = (tmp_path / "u.data").read_text(encoding="utf-8")
         assert written == f"ann\t{name}\t3.5\t777600\nben\t7\t4\t691200\n"
 
-    @pytest.mark.parametrize("label", ["a\tb", "a\nb", " a", "a "])
+    @pytest.mark.parametrize("label", ["a\tb", " a", "a "])
     def test_labels_that_would_change_are_refused(self, tmp_path, label):
         ratings = Ratings.from_columns([label, "b"], [1, 2], [3, 4])
         with pytest.raises(RecveilError, match="which this layout cannot carry"):

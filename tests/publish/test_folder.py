@@ -104,15 +104,6 @@ def test_text_ids_and_awkward_items(tmp_path):
         assert not {row["user_id"] for row in found} & set(ratings.users.tolist())
 
 
-def test_items_with_newlines_in_a_large_csv(tmp_path, monkeypatch):
-    items = ["two\nlines", "one line", "more\r\nlines"]
-    rows = [(user, item, 1 + user % 5) for user in range(9) for item in items]
-    release = PredictiveAnonymizer(3, seed=1).anonymize(
-        Ratings.from_columns(*zip(*rows, strict=True), scale=RatingScale(1, 5, 1))
-    )
-    assert release.write(tmp_path / "out", file_format="csv", layout="users").holds
-
-
 def test_pieces_of_the_file_say_nothing_about_blocks_of_private_data(tmp_path, monkeypatch):
     ratings = make_ratings(n_users=90, n_items=40, n_ratings=900, seed=3)
     release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)

@@ -84,8 +84,8 @@ def test_to_arrow_and_back_is_the_same():
     assert Ratings.from_frame(ratings.to_arrow(), scale=ratings.scale) == ratings
 
 
-# No text file can hold a NUL.
-SIGNS = st.characters(codec="utf-8", exclude_characters="\0")
+# Ids contain neither.
+SIGNS = st.characters(codec="utf-8", exclude_characters="\0\n\r")
 
 
 @given(

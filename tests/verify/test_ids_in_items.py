@@ -13,7 +13,7 @@ from recveil.errors import RecveilError
 from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.verify import verify
-from recveil.verify.ids_in_items import ids_in_items, met_as_words
+from recveil.verify.ids_in_items import ids_in_items, line_breaks_in_items, met_as_words
 from recveil.verify.telling_text import words_of
 
 # Four letters each, and no words: of somebody who was given a short name.
@@ -161,3 +161,19 @@ text = st.text(alphabet="ab1_ -é", max_size=6)
 @given(st.lists(text), st.lists(text))
 def test_words_are_met_as_the_simplest_way_meets_them(values, labels):
     assert met_as_words(values, labels) == simplest(values, labels)
+
+
+@pytest.mark.parametrize("between", ["\n", "\t", ",", ";", "|", "::"])
+def test_original_rows_inside_an_item_id_are_found(between):
+    users, items = ["u1", "u2"], ["Heat", "Heroes"]
+    swallowed = between.join(["Alien", "5", "u2", "Heat", "3"])
+    assert "contain rows" in ids_in_items(users, [*items, swallowed]).problem
+    assert not ids_in_items(
+        users, [*items, between.join(["Alien", "5", "u9", "Heat", "3"])]
+    ).problem
+
+
+def test_item_ids_with_line_breaks_are_counted():
+    (found,) = line_breaks_in_items(["Heat", "a\nb", "a\rc", 7], "ratings.csv")
+    assert (found.where, found.problem.split(" ")[0]) == ("ratings.csv", "2")
+    assert not [*line_breaks_in_items(["Heat", 7], "ratings.csv")]

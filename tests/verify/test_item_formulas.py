@@ -105,7 +105,7 @@ def test_ids_are_published_as_they_are(made):
 
 
 def test_an_example_shows_nothing_and_ends_no_quotes(tmp_path):
-    bad = "=`<img src=x>|\n# Anonymized ratings\x7f é" + "x" * 99
+    bad = "=`<img src=x>|\t# Anonymized ratings\x7f é" + "x" * 99
     ANONYMIZER.anonymize(table([bad, "Heat", "Up"])).write(tmp_path / "out")
     assert verify(tmp_path / "out").holds
     (shown,) = re.findall("such as `(.*)`[.] They", (tmp_path / "out" / "README.md").read_text())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -26,6 +26,9 @@ BLOCK_BYTES = 1 << 24
 _BLOCKS, _LEAST_BLOCK_BYTES = 64, 1 << 22
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
+_STRAY_QUOTE = "remove a stray quote, or double it within a quoted field"
 
 
 class Dialect(NamedTuple):
@@ -98,6 +101,7 @@ def read_delimited(
     """
     dialect = dialect or DIALECTS[format]
     names, header_line = _column_names(path, dialect)
+    notes: tuple[str, ...] = ()
     if dialect.header:
         chosen = selection.choose(names, path.name)
         own: Mapping[str, str | int] = chosen
@@ -105,16 +109,19 @@ def read_delimited(
         places = selection.choose_places(len(names), path.name)
         own, chosen = places, {role: names[place - 1] for role, place in places.items()}
     try:
-        raw = _parse_quickly(path, dialect, names, chosen, selection, header_line)
+        raw, may_span = _parse_quickly(path, dialect, names, chosen, selection, header_line)
     except pa.ArrowInvalid:
         step = len(dialect.delimiter)
         wanted = [step * at for at, name in enumerate(names) if name in chosen.values()]
         _raise_first_bad(path, dialect, len(names), wanted)
         raise
     table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
+    if may_span:
+        roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
+        notes = _check_fields_that_span_lines(path, dialect, len(names), roles, table.num_rows)
     n_columns = 0 if dialect.header else len(names)
     locate = Places(partial(_walk, path, dialect)).locate
-    return Source(table, locate, format, own, n_columns=n_columns)
+    return Source(table, locate, format, own, n_columns=n_columns, notes=notes)
 
 
 def _parse_quickly(
@@ -124,7 +131,7 @@ def _parse_quickly(
     chosen: dict[str, str],
     selection: Selection,
     header_line: int,
-) -> pa.Table:
+) -> tuple[pa.Table, bool]:
     """Read times as numbers where they look like that; all else, and all extras, stay text."""
     time = chosen.get("time")
     if time is not None and not selection.extras and not selection.time_is_text:
@@ -145,7 +152,8 @@ def _parse(
     chosen: dict[str, str],
     known: dict[str, pa.DataType],
     header_line: int,
-) -> pa.Table:
+) -> tuple[pa.Table, bool]:
+    """Return the table, and whether a quoted field may span lines."""
     types = {name: pa.string() for name in chosen.values()}
     encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
     types |= dict.fromkeys(encoded, ENCODED_TEXT) | known
@@ -162,7 +170,7 @@ def _parse(
     # Names that stand between two marks have nothing between these, and are known already.
     named = dialect.header and len(dialect.delimiter) == 1
     with watched_text(path, keeps_text=keeps_text, deferred=True, squeezed=dialect.runs) as stream:
-        return arrow_csv.read_csv(
+        table = arrow_csv.read_csv(
             stream,
             arrow_csv.ReadOptions(
                 block_size=block_size,
@@ -182,6 +190,91 @@ def _parse(
                 quoted_strings_can_be_null=False,
             ),
         )
+        watched = cast(Any, stream).raw
+        unequal = watched.lines + bool(watched.of_line) != table.num_rows + dialect.header
+        return table, dialect.quotes and watched.has_quotes and unequal
+
+
+def _check_fields_that_span_lines(
+    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], n_rows: int
+) -> tuple[str, ...]:
+    """Count quoted fields that hold line ends; refuse those that seem to swallow other rows.
+
+    A stray quote opens a field that ends at the next quote, however many rows lie between. The
+    second reader is Python's, so that rows are counted twice, independently.
+
+    Parameters
+    ----------
+    roles : mapping of str to int
+        The positions of the user, item, rating and time among the columns.
+    n_rows : int
+        How many rows were read.
+    """
+    n_records = n_lines = n_fields = 0
+    first = ""
+    for line, fields in read_records(path, dialect):
+        n_records += 1
+        n_lines += 1
+        text = dialect.text(fields)
+        if "\n" not in text and "\r" not in text:
+            continue
+        spanning = [at for at, field in enumerate(fields) if _LINE_END.search(field)]
+        opened = line + len(_LINE_END.findall(dialect.text(fields[: spanning[0]])))
+        ends = line + len(_LINE_END.findall(text))
+        n_lines += ends - line
+        n_fields += len(spanning)
+        first = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
+        if (
+            (dialect.header and n_records == 1)
+            or len(fields) != n_columns
+            or {*spanning} & {*roles.values()}
+            or _holds_records(fields, dialect, roles)
+        ):
+            raise RecveilError(f"{first}, and other rows are inside it; {_STRAY_QUOTE}")
+    if n_records - dialect.header != n_rows:
+        raise RecveilError(
+            f"{path.name}: two readers disagree on its quotes: {n_rows:,} rows or "
+            f"{n_records - dialect.header:,}; {_STRAY_QUOTE}"
+        )
+    if n_fields == 1:
+        raise RecveilError(f"{first}, as no other field of the file does; {_STRAY_QUOTE}")
+    if not n_fields:
+        return ()
+    header = " and a header" if dialect.header else ""
+    return (
+        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: {n_lines:,} lines, "
+        f"not counting blank lines between rows, hold {n_rows:,} rows{header}.",
+    )
+
+
+def _holds_records(fields: list[str], dialect: Dialect, roles: Mapping[str, int]) -> bool:
+    r"""Return whether lines within a record have all columns themselves, filled as in that record.
+
+    Both the first and the last of them, as a review ends or begins on such a line, or one between.
+
+    Examples
+    --------
+    >>> roles = {"user": 0, "item": 1, "rating": 2}
+    >>> stray = ["1", "a", "5", "good\n2,b,4,so good"]
+    >>> _holds_records(stray, DIALECTS["csv"], roles)
+    True
+    >>> review = ["1", "a", "5", "good\nbut long, in parts, and sad, too"]
+    >>> _holds_records(review, DIALECTS["csv"], roles)
+    False
+    """
+    kinds = {at: _kind(fields[at]) for at in roles.values()}
+    first, *between, last = (
+        len(split) >= len(fields) and all(_kind(split[at]) == kind for at, kind in kinds.items())
+        for split in (
+            line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))
+        )
+    )
+    return (first and last) or any(between)
+
+
+def _kind(field: str) -> str:
+    field = field.strip()
+    return "number" if _NUMBER.fullmatch(field) else "text" if field else ""
 
 
 def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
@@ -286,6 +379,30 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
                 f"mend the line, or write the file as CSV"
             )
         check_utf8([fields[position] for position in wanted], place)
+
+
+def check_one_line(fields: Sequence[str], place: Place) -> None:
+    r"""Raise a RecveilError if a field spans lines, as a stray quote makes it do.
+
+    Parameters
+    ----------
+    fields : sequence of str
+    place : Place
+        The line in which the record starts.
+
+    Raises
+    ------
+    RecveilError
+
+    Examples
+    --------
+    >>> check_one_line(["ann", "Heroes,5\nben,Heat"], Place("levels.csv", 3))
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: levels.csv line 3: a quoted field spans lines; remove a stray ...
+    """
+    if any(_LINE_END.search(field) for field in fields):
+        raise RecveilError(f"{place}: a quoted field spans lines; {_STRAY_QUOTE}")
 
 
 def check_utf8(fields: Sequence[str], place: Place) -> None:

@@ -14,7 +14,7 @@ from recveil.databases import kind_of_file
 from recveil.databases.address import NAMES
 from recveil.decoding import PACKINGS, decoded_table, decoding
 from recveil.errors import RecveilError, listed, quoted
-from recveil.io.delimited import Dialect, check_utf8, read_records
+from recveil.io.delimited import Dialect, check_one_line, check_utf8, read_records
 from recveil.io.files import naming, opened_text
 from recveil.io.formats import columnar_format
 from recveil.io.json_objects import first_objects, read_objects, text_of
@@ -210,6 +210,7 @@ def _whole_records(
                 f"{place}: expected {len(names)} columns, got {len(fields)} "
                 f"({dialect.excerpt(fields)}); mend or drop the line"
             )
+        check_one_line(fields, place)
         check_utf8(fields, place)
         yield line, fields
 

@@ -96,6 +96,7 @@ class _Watched(io.RawIOBase):
         self.allocated = pa.total_allocated_bytes()
         self.lines = 0
         self.bytes = 0
+        self.has_quotes = False
         self.of_line = 0  # bytes since the last end of a line
         self.is_deferring = False
         self.problem: RecveilError | None = None
@@ -145,6 +146,7 @@ class _Watched(io.RawIOBase):
             )
         self.bytes += len(piece)
         self.lines += _count_lines(piece)
+        self.has_quotes = self.has_quotes or b'"' in piece
         needed = self.lines * self.a_row + self.bytes * self.a_byte
         refuse_beyond_limit(f"{self.name}: its rows", needed, at_least=True)
         # What has been made of it: of long ids, and of times as text, more than what rows take.

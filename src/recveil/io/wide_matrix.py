@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.errors import RecveilError, named_twice, quoted
-from recveil.io.delimited import Dialect, Record, check_utf8, read_records
+from recveil.io.delimited import Dialect, Record, check_one_line, check_utf8, read_records
 from recveil.io.files import naming
 from recveil.io.lines import Place
 from recveil.io.positions import place_of
@@ -88,6 +88,7 @@ def read_wide(
 
 def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
     for line, fields in read_records(path, dialect):
+        check_one_line(fields, Place(path.name, line))
         yield line, [field.strip() for field in dialect.columns(fields)]
 
 

@@ -13,6 +13,7 @@ from recveil.errors import RecveilError, shortened
 from recveil.ratings.columns import Locate, is_text, pieces, refuse_first, refuse_missing
 from recveil.ratings.dictionaries import tidied
 
+_NOT_IN_IDS = r"[\x00\r\n]"
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 # So many binary digits of a whole number are exact in a float of so many bits.
@@ -36,8 +37,8 @@ def encode_labels(
     Raises
     ------
     RecveilError
-        For the first row without an id, or whose id holds a NUL, which no text file can hold; and
-        for a column of another type.
+        For the first row without an id, or whose id contains a NUL or a line break; and for a
+        column of another type.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def encode_labels(
     for empty in np.flatnonzero(used & (labels == "")):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
         refuse_first(pc.equal(codes, int(empty)), f"the {role} is empty; drop the row", locate)
-    _refuse_nul(column, used, role, locate)
+    _require_plain_text(column, used, role, locate)
     in_order = np.flatnonzero(used)
     in_order = in_order[np.argsort(labels[in_order])]
     position = np.zeros(labels.size, np.int32)
@@ -72,17 +73,21 @@ def encode_labels(
     return labels[in_order], _relabel(column, 0, position)
 
 
-def _refuse_nul(
+def _require_plain_text(
     column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
 ) -> None:
-    """Refuse an id with a NUL: a CSV that holds it is refused by whoever reads it."""
+    """Raise for an id with a NUL, which no text file can hold, or with a line break.
+
+    A line break in an id is most often a row of another user, swallowed by a stray quote.
+    """
     labels = column.chunk(0).dictionary
     if not is_text(labels.type):
         return
-    found = pc.match_substring(labels.cast(pa.large_string()), "\0").fill_null(False)
-    for label in np.flatnonzero(used & found.to_numpy(zero_copy_only=False)):
+    found = pc.match_substring_regex(labels.cast(pa.large_string()), _NOT_IN_IDS)
+    for label in np.flatnonzero(used & found.fill_null(False).to_numpy(zero_copy_only=False)):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
-        problem = f"the {role} holds a NUL, which no text has; mend it, or drop the row"
+        held = "a NUL" if "\0" in labels[int(label)].as_py() else "a line break"
+        problem = f"the {role} contains {held}; correct it, or drop the row"
         refuse_first(pc.equal(codes, int(label)), problem, locate)
 
 

@@ -41,7 +41,7 @@ def people_among(items: Iterable[Any]) -> tuple[str, int] | None:
 
 
 def refuse_people(items: Iterable[Any]) -> None:
-    """Refuse to publish ids of items that look like those of people.
+    """Refuse to publish ids of items that look like those of people, or contain line breaks.
 
     Raises
     ------
@@ -54,6 +54,8 @@ def refuse_people(items: Iterable[Any]) -> None:
     ...
     recveil.errors.RecveilError: 1 id of items looks like e-mail addresses, and such ids are publ...
     """
+    if any(isinstance(item, str) and ("\n" in item or "\r" in item) for item in items):
+        raise RecveilError("an item id contains a line break; correct it, or drop its rows")
     if (found := people_among(items)) is not None:
         kind, times = found
         look = "id of items looks" if times == 1 else "ids of items look"

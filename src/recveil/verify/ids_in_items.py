@@ -6,7 +6,9 @@ own, and counted. People's first names stand in titles, too, but in few of them,
 them alike; and the numbers beside people's own are items' as often as these are.
 """
 
+import itertools
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 from recveil.brief import brief
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.verify.telling_text import found_within, telling, words_of
+from recveil.verify.verification import Violation
 
 # So many words that are people's ids are no coincidence among the ids of items; of few people, all.
 _MANY, _MOST, _FEWEST = 10, 0.5, 4
@@ -26,6 +29,8 @@ _MOST_WORDS = 6
 # stand there; of those, three stand in titles that are else the same.
 _HOLDING = 0.2
 _ENDLESS = 10**40
+# A row within an id has a user, an item and a rating, and what separates them.
+_BETWEEN_FIELDS, _FEWEST_FIELDS = re.compile(r"[\n\r\t,;|\"]+|::"), 3
 _Words = tuple[str, ...]
 # Of the numbers beside people's, so many at most may be items', or both are just numbered.
 _STRANGERS = 0.1
@@ -81,13 +86,46 @@ def ids_in_items(users: Sequence[Any], items: Iterable[Any]) -> IdsInItems:
     # Among numbers, any number may stand; an address may not.
     clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
-    if found := found_within(clear, text):
+    if n_rows := _holding_rows(users, texts):
+        problem = (
+            f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
+            f"again: a stray quote may have swallowed them"
+        )
+    elif found := found_within(clear, text):
         problem = f"the id of a person stands in the ids of items {_times(found)}; {_REMEDY}"
     else:
         problem = (
             _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
         )
     return IdsInItems(problem, len(users) - len(clear) if labels else 0, len(met))
+
+
+def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
+    r"""Report ids of items that contain line breaks: rows of other users may be inside them.
+
+    Examples
+    --------
+    >>> [found.problem for found in line_breaks_in_items(["Heat", "Heroes\t5\n7"], "ratings.csv")]
+    ['1 item id contains a line break; original rows may be inside it']
+    """
+    number = sum(isinstance(item, str) and ("\n" in item or "\r" in item) for item in items)
+    if number:
+        ids, it = ("item id contains", "it") if number == 1 else ("item ids contain", "them")
+        problem = f"{number:,} {ids} a line break; original rows may be inside {it}"
+        yield Violation(where, None, None, problem)
+
+
+def _holding_rows(users: Sequence[Any], labels: list[str]) -> int:
+    """Count the ids of items in which a user id and an item id are next to each other as fields."""
+    names, known = set(map(str, users)), set(labels)
+    return sum(
+        any(
+            (one in names and other in known) or (one in known and other in names)
+            for one, other in itertools.pairwise(parts)
+        )
+        for parts in (_BETWEEN_FIELDS.split(label) for label in labels)
+        if len(parts) >= _FEWEST_FIELDS
+    )
 
 
 _REMEDY = "hide the items by hide_items (--hide-items), or give them other ids"
