@@ -52,9 +52,7 @@ MARK = "zqx"
 ITEMS = {
     "numbers": lambda n: 3 * n + 1,
     "text": lambda n: f"{MARK}film {n}",
-    "odd text": lambda n: ['={}, "x"', "{}\ttab", " {} é✓", "-{}", "0{}", "{}0"][n % 6].format(
-        n
-    ),
+    "odd text": lambda n: ['={}, "x"', "{}\ttab", " {} é✓", "-{}", "0{}", "{}0"][n % 6].format(n),
     "numbers as text": lambda n: f"{n}" if n % 2 else f"0{n}",
 }
 PEOPLE = {
