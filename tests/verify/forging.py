@@ -202,6 +202,7 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "a format to come": lambda told: told.update(format="recveil-release-9"),
     "a format with a name": lambda told: told.update(format="ann-release-3"),
     "another format": lambda told: told.update(format="recveil-release-1"),
+    "the format of noisy sums": lambda told: told.update(format="recveil-release-8"),
     "a version that is none": lambda told: told.update(recveil="0.1.0 for ann"),
     "no version": lambda told: told.pop("recveil"),
     "a note": lambda told: told.update(note="ann"),
@@ -305,6 +306,10 @@ OF_A_PROMISE = {
     "a large delta": lambda told: told["claim"].update(delta=0.4),
     "no unit": lambda told: told["claim"].pop("unit"),
     "another unit": lambda told: told["claim"].update(unit="rating"),
+    "no neighbouring relation": lambda told: told["claim"].pop("neighbours"),
+    "another neighbouring relation": lambda told: told["claim"].update(
+        neighbours="replace one person"
+    ),
     "less noise": _less_noise,
     "no noise": lambda told: _less_noise(told, 0.0),
     "a query left out": _without_a_query,
@@ -328,6 +333,7 @@ OF_DRAWN = {
     "a promise in another form": lambda told: told.update(claim=["co-rated"]),
     "no claim": lambda told: told.update(claim=None),
     "identical rows": lambda told: told.update(claim="identical-rows"),
+    "an older format": lambda told: told.update(format="recveil-release-4"),
 }
 OF_EXACT = {
     "too few people": lambda told: told.update(k=5),

@@ -14,7 +14,7 @@ import math
 from scipy.stats import norm
 
 NOISY, EXACT = "differentially-private", "aggregates"
-PROMISE = ["kind", "epsilon", "delta", "unit", "ledger"]
+RELATION = "add or remove one person"
 # recveil rounds up by two parts in a thousand million, and spends what it promises to a millionth.
 ROUNDED, SPENT = 1e-8, 2e-6
 
@@ -39,8 +39,12 @@ def problems_of_promise(told):
         if told["k"] < 20:
             yield "sums of too few people"
         return
-    if told["k"] != 1 or list(told["claim"]) != PROMISE or told["claim"]["unit"] != "person":
+    if told["k"] != 1 or told["claim"].get("unit") != "person":
         yield "the claim has another form"
+    if (told["format"] == "recveil-release-8") != ("neighbours" in told["claim"]):
+        yield "the neighbouring relation is of another format"
+    if told["claim"].get("neighbours", RELATION) != RELATION:
+        yield "another neighbouring relation"
     yield from problems_of_ledger(told["claim"], told["settings"])
 
 

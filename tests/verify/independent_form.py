@@ -8,7 +8,7 @@ import json
 import math
 import re
 
-FORMATS = [f"recveil-release-{number}" for number in range(1, 8)]
+FORMATS = [f"recveil-release-{number}" for number in range(1, 9)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
     *("settings", "counts", "formulas", "files"),
@@ -144,7 +144,9 @@ def settings_of(told, number):
     """What the settings of a release can be, by name and in order; nothing for unknown methods."""
     given = told["settings"]
     method, rest = given.get("method"), {}
-    if number == 6:  # of likes: nothing stands there that is about ratings
+    if number == 6 or (
+        number == 8 and "ratings" in told["settings"]
+    ):  # of likes: nothing stands there that is about ratings
         rest = {"k-coRating": {"grouping": one_of(*BY_FILL)}}
         rest |= {"sparse rows": {"crowd": crowd} | left_out(given)}
         rest["synthetic people"] = {
@@ -232,6 +234,9 @@ def problems_of_keys(told):
         yield "nobody knows this format"
         return
     number = FORMATS.index(told["format"]) + 1
+    if number == 8 and not isinstance(told["claim"], dict):
+        yield "a format of noisy sums without noise"
+        return
     keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in told)]
     counts = COUNTS[: 6 if number == 1 else 7]
     if told["layout"] == "model":
@@ -249,7 +254,9 @@ def problems_of_keys(told):
     if isinstance(told["claim"], dict):
         ledger = told["claim"]["ledger"]
         queries = ["name", "what", "sensitivity", "sigma", "values"]
-        expected.append((told["claim"], ["kind", "epsilon", "delta", "unit", "ledger"]))
+        neighbours = ["neighbours"] if number == 8 else []
+        promise = ["kind", "epsilon", "delta", "unit", *neighbours, "ledger"]
+        expected.append((told["claim"], promise))
         expected.append((ledger, ["queries", "threshold_delta"]))
         expected += [(query, queries) for query in ledger["queries"]]
     if any(list(found) != wanted for found, wanted in expected):
@@ -325,7 +332,7 @@ def problems_of_settings(told):
         return
     if number == 7:
         yield from problems_of_worded(told["scale"], given)
-    if number == 6 and told["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
+    if "ratings" in given and told["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
         yield "likes are 1"
     for name, right in expected.items():
         if not right(given[name], told):
@@ -361,6 +368,6 @@ def problems_of_queries(told):
     if isinstance(told["claim"], dict):
         number = FORMATS.index(told["format"]) + 1
         found = [(query["name"], query["what"]) for query in told["claim"]["ledger"]["queries"]]
-        asked = QUERIES_OF_LIKES if number == 6 else QUERIES
+        asked = QUERIES_OF_LIKES if "ratings" in told["settings"] else QUERIES
         if found != [(name, what) for name, what, since in asked if since <= number]:
             yield "other queries than were asked"

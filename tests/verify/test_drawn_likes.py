@@ -67,7 +67,7 @@ def test_nothing_of_the_private_side_stands_there(made):
 @pytest.mark.parametrize("name", NOISY)
 def test_the_ledger_names_what_was_asked_and_nothing_of_ratings(made, name):
     told = json.loads((made / name / "release.json").read_text())
-    assert told["format"] == "recveil-release-6"
+    assert told["format"] == "recveil-release-8"
     queries = told["claim"]["ledger"]["queries"]
     assert [query["name"] for query in queries] == list(SHARES_OF_LIKES)
     assert not [query for query in queries if "rating" in query["what"]]

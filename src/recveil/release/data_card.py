@@ -27,10 +27,14 @@ _DRAWN_BEFORE = {
         "differentially-private": "private_3.md.jinja",
         "aggregates": "aggregates_3.md.jinja",
     },
-    "recveil-release-4": {"method": "synthetic_4.md.jinja"},
+    "recveil-release-4": {
+        "method": "synthetic_4.md.jinja",
+        "differentially-private": "private_7.md.jinja",
+    },
+    # These state the bound of one given user as if it were about two users.
+    "recveil-release-5": {"differentially-private": "private_7.md.jinja"},
+    "recveil-release-6": {"differentially-private": "private_7.md.jinja"},
 }
-# Cards of version 1.0 state the bound of one given user as if it were about two users.
-_OF_GIVEN_USER = "private_7.md.jinja"
 # Up to the third format, what they said of drawn people was too low.
 _DRAWN_TOO_LOW = (*_WORDS_CHANGED, "recveil-release-3")
 
@@ -47,21 +51,7 @@ def has_old_words(manifest: Manifest) -> bool:
     return manifest.format in changed
 
 
-def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
-    """Return all cards that such a release can have: today's first, then that of version 1.0.
-
-    Parameters
-    ----------
-    manifest, ratings_file
-        As for `data_card`.
-    """
-    now = data_card(manifest, ratings_file)
-    if manifest.claim.kind != "differentially-private":
-        return [now]
-    return [now, data_card(manifest, ratings_file, claim_card=_OF_GIVEN_USER)]
-
-
-def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None = None) -> str:
+def data_card(manifest: Manifest, ratings_file: str) -> str:
     """Return the README.md that stands in a published folder.
 
     Parameters
@@ -70,8 +60,6 @@ def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None =
         Nothing is asked of its `files`.
     ratings_file : str
         Name of the file that holds the ratings, or `ALL_PARTS`.
-    claim_card : str, optional
-        The template of what the claim means, if it is not today's.
 
     Raises
     ------
@@ -82,7 +70,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None =
     old = _OF_OLD_FORMATS.get(manifest.format)
     cards = {
         "card": card_text(old or manifest.claim.about.frame),
-        "claim": card_text(claim_card) if claim_card else manifest.claim.about.card,
+        "claim": manifest.claim.about.card,
         "method": method.card,
     }
     if not manifest.claim.about.holds_people:

@@ -200,7 +200,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         if type(number) is not float or abs(number) > _LARGEST_RATING:
             yield f"scale: {name} is {_quoted(number)}; expected a number such as 5.0"
     yield from problems_of_settings(manifest)
-    yield from problems_of_claim(manifest)
+    yield from problems_of_claim(manifest, FORMATS.index(manifest["format"]) + 1)
     counts, about = manifest["counts"], claim_kind(kind_told(manifest["claim"]))
     expected = counts_of(manifest["format"], about, manifest["layout"])
     yield from _key_problems("counts", counts, expected)

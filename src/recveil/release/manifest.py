@@ -18,7 +18,7 @@ from recveil.release.method import Method
 from recveil.release.registry import find_method, method_of
 from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, label_grid, tells_likes
 from recveil.release.sides import Published
-from recveil.release.told_claim import claim_of_json, claim_to_json
+from recveil.release.told_claim import NEIGHBOURS_SINCE, claim_of_json, claim_to_json
 
 # What stands in the folder; docs/reference/release-format.md describes each file.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
@@ -32,7 +32,7 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = tuple(f"recveil-release-{number}" for number in range(1, OF_WORDS + 1))
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEIGHBOURS_SINCE + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
@@ -42,8 +42,10 @@ FORMULAS_SINCE = 5
 _DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
 
 
-def _format_for(scale: RatingScale) -> int:
-    """Return the number of the format in which labels on a scale are written."""
+def _format_for(scale: RatingScale, claim: Claim) -> int:
+    """Return the number of the format in which labels on a scale are written with a claim."""
+    if claim.about.is_differential:
+        return NEIGHBOURS_SINCE
     if scale.words:
         return OF_WORDS
     return OF_LIKES if scale.unary else NEWEST
@@ -237,7 +239,7 @@ class Manifest:
         """
         number = published.format_number
         if number is None:
-            number = _format_for(published.scale)
+            number = _format_for(published.scale, published.claim)
         return cls(
             format=FORMATS[number - 1],
             claim=published.claim,
@@ -279,7 +281,7 @@ class Manifest:
         return {
             "format": self.format,
             "recveil": self.recveil,
-            "claim": claim_to_json(self.claim),
+            "claim": claim_to_json(self.claim, self.number),
             "k": self.claim.k,
             "levels": self.claim.levels,
             "diversity": {"b": self.claim.b, "l": self.claim.l},

@@ -10,7 +10,7 @@ from recveil.release.claim import claim_kind
 from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
-from recveil.release.told_claim import kind_told
+from recveil.release.told_claim import NEIGHBOURS_SINCE, kind_told
 
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
@@ -61,7 +61,8 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
 def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where what is said of likes does not go together."""
     likes = tells_likes(manifest["settings"])
-    if likes != (_format_of(manifest) == OF_LIKES):
+    number = _format_of(manifest)
+    if number < NEIGHBOURS_SINCE and likes != (number == OF_LIKES):
         yield f"settings: only releases of format {OF_LIKES} are of likes, and all of them are"
     scale = manifest["scale"]
     if likes and [scale["low"], scale["high"], scale["step"]] != [1, 1, 1]:

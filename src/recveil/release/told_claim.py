@@ -16,7 +16,9 @@ _LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
 LOUD_DELTA = 1e-4
 # From where epsilon promises little, and from where nothing that deserves the word.
 _WEAK, _NO_PROMISE = 10.0, 20.0
-_KEYS = ("kind", "epsilon", "delta", "unit", "ledger")
+# One table is the other with one user, and all ratings of that user, added or removed. The format
+# of releases with differential privacy that state it.
+NEIGHBOURS, NEIGHBOURS_SINCE = "add or remove one person", 8
 
 
 def kind_told(told: Any) -> Any:
@@ -49,15 +51,17 @@ def claim_of_json(content: Mapping[str, Any]) -> Claim:
     return Claim(kind=told["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
 
 
-def claim_to_json(claim: Claim) -> str | dict[str, Any]:
-    """Return what release.json tells as its claim."""
+def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
+    """Return the claim in release.json of a format, given by its number."""
     if claim.ledger is None:
         return claim.kind
+    neighbours = {"neighbours": NEIGHBOURS} if format_number >= NEIGHBOURS_SINCE else {}
     return {
         "kind": claim.kind,
         "epsilon": claim.epsilon,
         "delta": claim.delta,
         "unit": UNIT,
+        **neighbours,
         "ledger": claim.ledger.to_json(),
     }
 
@@ -168,14 +172,19 @@ def of_large_epsilon(epsilon: float) -> str:
     )
 
 
-def problems_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:
+def problems_of_claim(manifest: Mapping[str, Any], format_number: int) -> Iterator[str]:
     """Say in what the claim is not as recveil writes it; it can be read."""
     told, kind = manifest["claim"], claim_kind(kind_told(manifest["claim"]))
     if isinstance(told, Mapping):
-        if tuple(told) != _KEYS:
-            yield f"claim: expected the keys {', '.join(_KEYS)}, in this order and no others"
+        keys = tuple(claim_to_json(claim_of_json(manifest), format_number))
+        if tuple(told) != keys:
+            yield f"claim: expected the keys {', '.join(keys)}, in this order and no others"
+        if told.get("neighbours", NEIGHBOURS) != NEIGHBOURS:
+            yield f"claim: the neighbouring relation is not {NEIGHBOURS!r}"
         if told.get("unit") != UNIT:
             yield f"claim: the unit is not {UNIT!r}"
+    if format_number >= NEIGHBOURS_SINCE and not kind.is_differential:
+        yield f"claim: only those with an epsilon are of format {format_number}"
     if kind.is_differential and manifest["k"] != 1:
         yield "k is not 1, though nothing is shared by people"
     if not kind.holds_people:

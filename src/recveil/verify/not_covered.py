@@ -11,7 +11,13 @@ from recveil.release.data_card import has_old_words
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
-from recveil.release.told_claim import LOUD_DELTA, of_large_delta, of_large_epsilon
+from recveil.release.told_claim import (
+    LOUD_DELTA,
+    NEIGHBOURS_SINCE,
+    bounds_of,
+    of_large_delta,
+    of_large_epsilon,
+)
 from recveil.verify.notation import irregularities
 
 _SHOWN = 5
@@ -62,6 +68,12 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
             if manifest.holds_people
             else "The card has the words of its time: what it says of odds, of two people and of "
             "ratings that were left out is too low."
+        )
+    elif manifest.claim.about.is_differential and manifest.number < NEIGHBOURS_SINCE:
+        told.append(
+            "The card has the words of its time: it states the bound on naming one given user as "
+            "if it were about two users. Which of two users is in the data, is named with a "
+            f"probability of at most {bounds_of(manifest.claim)['most_accuracy_of_two']:.3f}."
         )
     if dropped:
         told.append(f"That {dropped!r:.40} rows were left out is the publisher's word.")
