@@ -11,9 +11,16 @@ from pprint import pformat
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 
 import recveil
-from recveil.anonymize import BASELINES, KCoRater, PredictiveAnonymizer, anonymize
+from recveil.anonymize import (
+    BASELINES,
+    KCoRater,
+    PredictiveAnonymizer,
+    Synthesizer,
+    anonymize,
+)
 from recveil.anonymize.diversifying import gather_coverage
 from recveil.anonymize.homogenize import homogenize_simple
 from recveil.attack import (
@@ -226,6 +233,24 @@ class TestShort:
         assert repr(first).startswith(words)
         assert "\n" not in repr(first)
         assert len(repr(first)) < 200
+
+    @pytest.mark.parametrize("seed", [None, 0, SEED])
+    @pytest.mark.parametrize("only_changed", [True, False])
+    def test_no_value_is_shown_for_a_seed(self, seed, only_changed):
+        shown = [
+            Synthesizer(3.0, seed=seed),
+            KGather(3, random_state=seed),
+            FunkSVD(seed=seed),
+            TrustKNN(links=seed),
+        ]
+        with config_context(print_changed_only=only_changed):
+            for estimator in shown:
+                before = estimator.get_params()
+                text = repr(estimator) + estimator._repr_html_()
+                assert not re.search(r"seed|random_state|links", text)
+                assert estimator.get_params() == before
+            assert repr(shown[0]).startswith("Synthesizer(")
+            assert "epsilon=3.0" in repr(shown[0])
 
     def test_results_show_a_table_that_loads_nothing(self, shown):
         for things in shown.values():

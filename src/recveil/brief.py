@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 # Rows of a grid that are shown.
 _MOST_ROWS = 12
-# Parameters that are for the owner alone, each with what it is shown as: the default.
-_KEPT_BACK = {"seed": 0, "random_state": None, "links": None}
+# Parameters that are for the publisher alone, and are never shown, whatever their values.
+_HIDDEN = {"seed", "random_state", "links"}
 
 
 def brief(cls: type[T]) -> type[T]:
@@ -78,7 +78,8 @@ class Grid(NamedTuple):
 class BriefParameters:
     """Lets a scikit-learn estimator show its parameters, but no seed and nothing about people.
 
-    It stands before `BaseEstimator` among the bases of a class.
+    It stands before `BaseEstimator` among the bases of a class. A seed is left out, and no other
+    value is shown for it.
 
     Examples
     --------
@@ -92,8 +93,12 @@ class BriefParameters:
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # scikit-learn's signature
         shown: Any = copy.copy(self)
-        for name in _KEPT_BACK.keys() & vars(shown).keys():
-            setattr(shown, name, _KEPT_BACK[name])
+        params = {
+            name: value
+            for name, value in shown.get_params(deep=False).items()
+            if name not in _HIDDEN
+        }
+        shown.get_params = lambda **_: params  # what scikit-learn prints
         estimator: Any = super(BriefParameters, shown)
         return str(estimator.__repr__(N_CHAR_MAX))
 

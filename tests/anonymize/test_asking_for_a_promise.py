@@ -94,7 +94,7 @@ def test_a_model_to_draw_from(run, tmp_path):
         (("--method", "k-corating"), "k-corating is asked for by k (--k)"),
         (("--method", "magic", "--k", "3"), "method 'magic': expected one of"),
         (("--epsilon", "3", "--catalogue", "nowhere"), "'nowhere' cannot be read as text"),
-        (("--epsilon", "3", "--layout", "groups"), "there are no groups of people"),
+        (("--epsilon", "3", "--layout", "groups"), "who have no groups"),
     ],
 )
 def test_what_makes_no_sense_is_refused(run, tmp_path, options, words):

@@ -75,7 +75,7 @@ def test_pseudonyms_hide_them(tmp_path):
 
 def test_the_checker_tells_of_them(tmp_path, monkeypatch):
     for where in ("recveil.anonymize.anonymizing", "recveil.publish.release"):
-        monkeypatch.setattr(f"{where}.refuse_people", lambda _: None)
+        monkeypatch.setattr(f"{where}.refuse_people", lambda *_, **__: None)
     anonymize(swapped(), tmp_path / "out", k=3, method="sparse")
     told = verify(tmp_path / "out")
     sentence = "of the ids of items look like e-mail addresses: perhaps people were published as i"

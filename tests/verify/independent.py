@@ -225,10 +225,26 @@ def problems_of_claim(folder, records, told):
     if any(len(those) < least for those in rows.values()):
         yield "a set of items stands in too few different rows"
     listing, found = described(records, told)
+    yield from problems_of_rows(records, found, told)
     if (folder / "classes.csv").read_bytes() != listing.encode():
         yield "classes.csv does not list these classes"
     if any(told["counts"][name] != number for name, number in found.items()):
         yield "counts"
+
+
+def problems_of_rows(records, found, told):
+    """Rows of two methods hold all items; those of one have few values of each item."""
+    settings = told["settings"]
+    is_full = settings["method"] == "words by shares" or settings.get("homogenize") == "padded"
+    if is_full and any(len(items) < found["items"] for _, items, *_ in records):
+        yield "a row lacks an item"
+    values = defaultdict(set)
+    for _, items, labels, _ in records if "crowd" in settings else ():
+        for item, label in zip(items, labels, strict=True):
+            values[item].add(label)
+    most = max(map(len, values.values()), default=0)
+    if most and most * max(settings["crowd"], told["k"]) > found["users"]:
+        yield "more values of an item than such crowds can have"
 
 
 def classes(records, told):

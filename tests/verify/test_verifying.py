@@ -6,14 +6,17 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import independent
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from forging import forge
 
-from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize import PredictiveAnonymizer, SparseRows
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
+from recveil.ratings import RatingScale
 from recveil.release.manifest import to_bytes
 from recveil.verify import stored, verify
 
@@ -396,3 +399,34 @@ class TestFingerprints:
         _fix_checksum(as_parquet, file)
         with pytest.raises(RecveilError, match="expected one column 'rating', found 2"):
             verify(as_parquet)
+
+
+class TestSettingsThatTheRowsRefute:
+    """What the card says of how rows were made is compared with the rows."""
+
+    @pytest.fixture
+    def table(self):
+        return make_ratings(250, 60, 6_000, seed=1, scale=RatingScale(1, 5, 1))
+
+    def forged(self, release, folder, name, value):
+        release.write(folder / "out", file_format="csv")
+        assert verify(folder / "out").holds
+        forge(folder / "out", lambda told: told["settings"].update({name: value}))
+        assert list(independent.problems(folder / "out"))
+        return [each.problem for each in verify(folder / "out").violations]
+
+    @pytest.mark.parametrize("crowd", [30, 200])
+    def test_crowds_that_are_larger_than_values_allow(self, table, tmp_path, crowd):
+        release = SparseRows(5, seed=1).anonymize(table)
+        (problem,) = self.forged(release, tmp_path, "crowd", crowd)
+        assert f"crowd is {crowd} people" in problem
+
+    def test_padded_rows_that_lack_items(self, table, tmp_path):
+        release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(table)
+        (problem,) = self.forged(release, tmp_path, "homogenize", "padded")
+        assert "each holds all 60 items" in problem
+
+    @pytest.mark.parametrize("crowd", [20, 50, 83])
+    def test_crowds_as_they_are_hold(self, table, tmp_path, crowd):
+        SparseRows(20, crowd, seed=1).anonymize(table).write(tmp_path / "out")
+        assert verify(tmp_path / "out").holds

@@ -326,6 +326,19 @@ def test_a_dropped_database_is_asked_for_its_table(browser, tmp_path):
     assert "--table rated" in job.command
 
 
+def test_each_kind_of_dropped_row_has_its_own_reason(browser, small_table):
+    first, *rows = small_table.decode().splitlines()[1:]
+    strange = [first, "7777,1,", "7777,2,", "7777,3,99"]
+    browser.drop("r.csv", "\n".join(["user,item,rating", first, *rows, *strange, ""]).encode())
+    said = {"user": "user", "item": "item", "rating": "rating", "scale": "1:5:1"}
+    browser.send("/data/reading", **said, duplicates="last", drop_off_scale="1")
+    browser.wait("data")
+    page = browser.get("/data").text
+    assert "2 rows were left out: there is no rating." in page
+    assert "1 row was left out: the rating is not on the scale." in page
+    assert "1 row was left out: the same user rated the item already." in page
+
+
 def test_a_table_with_several_ratings_of_a_pair_says_what_to_choose(browser):
     browser.drop("ratings.csv", ("user,item,rating\n" + 2 * triples(lambda n: 1 + n % 5)).encode())
     browser.wait("data", "risk")

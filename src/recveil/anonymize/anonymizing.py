@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from recveil.anonymize.base import check_people, check_seed, drawn_seed
 from recveil.anonymize.choices import check_options, choose_method, own_options
+from recveil.anonymize.drawing_options import check_many_drawn
 from recveil.anonymize.earlier import Earlier, find_earlier, others, warnings_of
 from recveil.anonymize.hiding import anonymize_hidden
 from recveil.anonymize.methods import Maker, is_rule, maker_of
@@ -19,14 +20,14 @@ from recveil.io.pipes import refuse_no_path, refuse_two_standard_inputs
 from recveil.io.standing_for import files_at, is_log_of, would_be_read
 from recveil.progress import parts
 from recveil.publish.expected import Expected, refuse_too_large
-from recveil.publish.folder import check_form
+from recveil.publish.folder import check_form, naming_cost
 from recveil.publish.release import Release
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.ratings.likes import PUBLISHED, refuse_likes, refuse_unordered
 from recveil.ratings.people_ids import refuse_people
 from recveil.release.anonymizer import Anonymizer
-from recveil.release.method import OF_COUNTS
+from recveil.release.method import OF_COUNTS, Method
 from recveil.release.sides import FileFormat, Layout
 from recveil.verify import Verification
 
@@ -152,7 +153,8 @@ def anonymize(
         if ready.expected is None and release.published.expect is not None:
             expected = release.published.expect(layout, file_format)
             if expected is not None:
-                ready.size.check(expected)
+                with naming_cost(release.published.claim):
+                    ready.size.check(expected)
         begin(_WRITING)
         verification = release.write(
             output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
@@ -242,6 +244,8 @@ def prepare(
     maker.check(given)
     _refuse_idle(maker, given, k, seed, hide_items=hide_items)
     check_form(layout, file_format)
+    check_layout(maker.method, layout)
+    check_many_drawn(given, layout, allow_large=allow_large)
     refuse_no_path("a release", is_output=True, output=output)
     if against is not None:
         refuse_no_path("a release folder", against=against)
@@ -253,9 +257,9 @@ def prepare(
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
-    if not hide_items:
-        refuse_people(ratings.items)
     is_secret = maker.is_secret(given)
+    if not (hide_items or is_secret):  # with noise, the method decides by public ids alone
+        refuse_people(ratings.items, can_hide=_can_hide(maker.method))
     _refuse_feedback(maker, ratings, is_secret=is_secret)
     # Before the work: an older release at the same place is gone after it.
     earlier = find_earlier(ratings.users, Path(output), against)
@@ -304,15 +308,29 @@ def _refuse_idle(
             f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
             f"secret, as whoever guesses a seed takes the noise away; leave it out"
         )
-    if hide_items and method.takes_unordered:
+    if not hide_items or _can_hide(method):
+        return
+    if method.takes_unordered:
         raise RecveilError(
             f"hide_items (--hide-items): not with the method {method.name} yet, as no audit looks "
             f"for hidden items by words; leave it out"
         )
-    if hide_items and method.asked_by:
+    raise RecveilError(
+        f"hide_items (--hide-items): not with the method {method.name}, as no row is anybody's "
+        f"and counts tell the items; leave it out"
+    )
+
+
+def _can_hide(method: Method) -> bool:
+    return not (method.takes_unordered or method.asked_by)
+
+
+def check_layout(method: Method, layout: Layout) -> None:
+    """Refuse a layout that the method's releases never have, before any query or grouping."""
+    if layout == "groups" and method.asked_by:
         raise RecveilError(
-            f"hide_items (--hide-items): not with the method {method.name}, as no row is anybody's "
-            f"and counts tell the items; leave it out"
+            f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
+            f"who have no groups; take users or model"
         )
 
 

@@ -18,6 +18,8 @@ from recveil.release.synthetic_form import MOST_DELTA
 NO_NOISE = "none"
 # More are not drawn at once.
 MOST_PEOPLE = 2**31 - 1
+# More are drawn only with allow_large. The limit is public: no answered query decides it.
+_MANY_PEOPLE = 1_000_000
 # The catalogue of whoever lets everybody know which items were rated at all.
 AS_RATED = "as-rated"
 # An id, as Python keeps it.
@@ -84,6 +86,31 @@ that delta could leave over; leave it out
         raise RecveilError(
             f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
             f"{MOST_PEOPLE:,}"
+        )
+
+
+def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
+    """Refuse to draw very many synthetic users, before anything is read or asked.
+
+    Raises
+    ------
+    RecveilError
+        If more than a million are asked for, without `allow_large`.
+
+    Examples
+    --------
+    >>> check_many_drawn({"people": 2_000_000}, "users", allow_large=True)
+    >>> check_many_drawn({"people": 2_000_000}, "users", allow_large=False)
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: people (--people) is 2,000,000, more than 1,000,000; take fewer \
+people (--people), or say allow_large (--allow-large)
+    """
+    people = options.get("people")
+    if people is not None and people > _MANY_PEOPLE and layout != "model" and not allow_large:
+        raise RecveilError(
+            f"people (--people) is {people:,}, more than {_MANY_PEOPLE:,}; take fewer people "
+            f"(--people), or say allow_large (--allow-large)"
         )
 
 

@@ -268,6 +268,8 @@ def expect_drawn(
 def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_large: bool) -> None:
     """Raise a RecveilError if a release will not fit the disk, or will dwarf what it is made of.
 
+    How many synthetic users are drawn, the publisher chose, and was limited before any query.
+
     Parameters
     ----------
     expected : Expected
@@ -289,7 +291,8 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     allow_large (--allow-large)
     """
     remedy = _remedy(expected.kind, layout)
-    if expected.labels > _MOST_FOR_A_RATING * expected.ratings and not allow_large:
+    is_large = expected.kind != "drawn" and expected.labels > _MOST_FOR_A_RATING * expected.ratings
+    if is_large and not allow_large:
         raise RecveilError(
             f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} labels for each "
             f"{expected.what}; take {remedy}, or say allow_large (--allow-large)"

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,13 +17,15 @@ import pyarrow.parquet as pq
 
 from recveil.ahead import ahead
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import MachineError, RecveilError, is_of_machine
 from recveil.progress import parts, track
 from recveil.publish.expected import refuse_too_large
 from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.publish.tables import evenly, rating_writer, tables, write_model
+from recveil.release.claim import Claim
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
+from recveil.release.ledger import cost_of_rerun
 from recveil.release.manifest import (
     ALL_PARTS,
     ASSIGNMENT,
@@ -103,19 +106,61 @@ def write_release(
     check_form(layout, file_format)
     published = release.published
     _check_promise(published)
-    if published.expect is not None and folder.absolute().parent.is_dir():
-        expected = published.expect(layout, file_format)
-        if expected is not None:
-            refuse_too_large(expected, folder.absolute().parent, layout, allow_large=allow_large)
     written = published.default_layout if layout == "auto" else layout
     _check_layout(published, written)
+    with naming_cost(published.claim):
+        if published.expect is not None and folder.absolute().parent.is_dir():
+            expected = published.expect(layout, file_format)
+            if expected is not None:
+                parent = folder.absolute().parent
+                refuse_too_large(expected, parent, layout, allow_large=allow_large)
+        return _stage(release, folder, written, file_format, by, force=force)
+
+
+@contextmanager
+def naming_cost(claim: Claim) -> Iterator[None]:
+    """Let an error name the epsilon of answered queries, which a rerun asks again.
+
+    Parameters
+    ----------
+    claim : Claim
+        Of a release whose queries were all answered. Without a ledger, errors stay as they are.
+
+    Examples
+    --------
+    >>> from recveil.release.ledger import Ledger, Query
+    >>> ledger = Ledger((Query("people", "how many", 1.0, 2.0, 1),))
+    >>> claim = Claim("differentially-private", 1, epsilon=3.0, delta=1e-6, ledger=ledger)
+    >>> with naming_cost(claim):
+    ...     raise RecveilError("the disk is full; make room")
+    Traceback (most recent call last):
+    ...
+    recveil.errors.RecveilError: the disk is full; make room; epsilon 2.25 was spent; this try \
+counts, as people were asked: together with the next one it keeps epsilon 3.31
+    """
+    try:
+        yield
+    except RecveilError as error:
+        if claim.ledger is None or claim.delta is None:
+            raise
+        spent = claim.ledger
+        cost = cost_of_rerun(spent, claim.delta, spent.mu, spent.threshold_delta)
+        kind = MachineError if is_of_machine(error) else RecveilError
+        raise kind(f"{error}; {cost}") from error
+
+
+def _stage(
+    release: Sides, folder: Path, layout: str, file_format: FileFormat, by: Writing, *, force: bool
+) -> Verification:
+    """Write both sides next to their targets, verify them, and rename them into place."""
+    published = release.published
     with (
         staged_pair(folder, force=force) as (public_folder, private_folder),
         parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
     ):
         begin(_WRITING)
-        _write_published(published, public_folder, file_format, written, by)
-        _write_private(release, private_folder, public_folder / MANIFEST, written, by)
+        _write_published(published, public_folder, file_format, layout, by)
+        _write_private(release, private_folder, public_folder / MANIFEST, layout, by)
         begin(_VERIFYING)
         result = by.verify(public_folder, private_folder)
         n_private = len(result.private_found or ())

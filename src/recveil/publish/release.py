@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from recveil.errors import RecveilError
-from recveil.publish.folder import write_release
+from recveil.publish.folder import naming_cost, write_release
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings.people_ids import refuse_people
 from recveil.release.sides import FileFormat, Layout, Sides
@@ -79,7 +79,9 @@ class Release(Sides):
             items look like those of people.
         """
         _refuse_seeded(self)
-        refuse_people(self.published.items)
+        claim = self.published.claim
+        with naming_cost(claim):
+            refuse_people(self.published.items, can_hide=claim.about.holds_people)
         return write_release(
             self, Path(folder), layout, file_format, force=force, allow_large=allow_large
         )

@@ -40,8 +40,15 @@ def people_among(items: Iterable[Any]) -> tuple[str, int] | None:
     return None
 
 
-def refuse_people(items: Iterable[Any]) -> None:
+def refuse_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
     """Refuse to publish ids of items that look like those of people, or contain line breaks.
+
+    Parameters
+    ----------
+    items : iterable
+        The ids.
+    can_hide : bool
+        Whether the caller can publish pseudonyms of items instead.
 
     Raises
     ------
@@ -59,10 +66,11 @@ def refuse_people(items: Iterable[Any]) -> None:
     if (found := people_among(items)) is not None:
         kind, times = found
         look = "id of items looks" if times == 1 else "ids of items look"
+        hide = ", or publish pseudonyms (hide_items, --hide-items)" if can_hide else ""
         raise RecveilError(
             f"{times:,} {look} like {kind}, and such ids are published as they stand; if they are "
             f"people's, say which column is which with user and item (--user, --item); if not, "
-            f"rename them, or publish pseudonyms (hide_items, --hide-items)"
+            f"rename them{hide}"
         )
 
 

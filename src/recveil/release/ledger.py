@@ -241,6 +241,34 @@ def delta_left(delta: float, threshold_delta: float) -> float:
     return math.nextafter(delta - threshold_delta, 0) if threshold_delta else delta
 
 
+def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: float) -> str:
+    """Describe what answered queries cost, and what they cost with those of another run.
+
+    Parameters
+    ----------
+    spent : Ledger
+        The queries that were answered before a run was refused.
+    delta : float
+    whole : float
+        The mu of all queries of a run.
+    threshold_delta : float
+        The part of delta that choosing the items takes in a run.
+
+    Examples
+    --------
+    >>> cost_of_rerun(Ledger((Query("people", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
+    'epsilon 2.25 was spent; this try counts, as people were asked: together with the next one \
+it keeps epsilon 3.31'
+    """
+    one = spent.epsilon(delta)
+    left = delta_left(delta, threshold_delta + spent.threshold_delta)
+    both = epsilon_of(total_mu((whole, spent.mu)), left)
+    return (
+        f"epsilon {one:.3g} was spent; this try counts, as people were asked: together with the "
+        f"next one it keeps epsilon {both:.3g}"
+    )
+
+
 def delta_of(mu: float, epsilon: float) -> float:
     """Return the delta that a query of some price keeps for an epsilon.
 

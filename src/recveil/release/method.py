@@ -168,6 +168,28 @@ def _no_problems(_manifest: Settings, _format: int) -> Iterator[str]:
     return iter(())
 
 
+def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """Say if rows that should hold all items lack some.
+
+    Parameters
+    ----------
+    name : str
+        What the rows are called.
+    counts : mapping
+        Of records, labels and items.
+
+    Examples
+    --------
+    >>> list(problems_of_full_rows("padded", {"records": 2, "labels": 5, "items": 3}))
+    ['settings: rows are padded, so that each holds all 3 items, but 2 rows hold 5 labels in all']
+    """
+    if counts["labels"] != counts["records"] * counts["items"]:
+        yield (
+            f"settings: rows are {name}, so that each holds all {counts['items']:,} items, but "
+            f"{counts['records']:,} rows hold {counts['labels']:,} labels in all"
+        )
+
+
 def _no_grid(_settings: Settings, _step: float | None) -> float | None:
     return None
 
@@ -225,6 +247,9 @@ class Method:
         Takes the content of release.json and the number of its format, and says what in them cannot
         be of such a release beyond what all have in common: numbers that its settings cannot have,
         queries that its ledger must hold.
+    problems_of_rows : callable
+        Takes the settings, k, and counts of what the rows hold (users, records, labels, items, and
+        values: the most distinct values of one item), and says which settings these refute.
     label_grid : callable
         Takes the settings and the scale's step, and returns the step on which all labels lie; None
         if on none.
@@ -270,6 +295,9 @@ class Method:
     keeps_items: Callable[[Settings], bool] = lambda _: False
     averages_raters: Callable[[Settings], bool] = lambda _: False
     problems: Callable[[Settings, int], Iterator[str]] = _no_problems
+    problems_of_rows: Callable[[Settings, int, Mapping[str, int]], Iterator[str]] = (
+        lambda _settings, _k, _counts: iter(())
+    )
     label_grid: Callable[[Settings, float | None], float | None] = _no_grid
     beside_real_ratings: Callable[[Settings], str] = lambda _: ""
     publishers_word: Callable[[Settings], tuple[str, ...]] = lambda _: ()

@@ -1,7 +1,14 @@
 """Predictive anonymization, as far as everybody may know it (Chang et al.)."""
 
 from recveil.release.claim import card_text
-from recveil.release.method import Method, Option, PublicSetting, Settings, Variant
+from recveil.release.method import (
+    Method,
+    Option,
+    PublicSetting,
+    Settings,
+    Variant,
+    problems_of_full_rows,
+)
 
 # The names of recveil's own; another predictor or grouping is somebody's own class.
 PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
@@ -200,6 +207,9 @@ PREDICTIVE = Method(
     takes_diversity=True,
     keeps_items=lambda settings: not _is_padded(settings),
     averages_raters=lambda settings: not _is_padded(settings),
+    problems_of_rows=lambda settings, _, counts: (
+        problems_of_full_rows("padded", counts) if _is_padded(settings) else iter(())
+    ),
     label_grid=lambda settings, _: settings.get("label_step"),
     beside_real_ratings=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""

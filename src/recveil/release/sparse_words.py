@@ -1,5 +1,7 @@
 """Sparse rows, as far as everybody may know them."""
 
+from collections.abc import Iterator, Mapping
+
 from recveil.release.claim import card_text
 from recveil.release.method import (
     OF_LIKES,
@@ -61,6 +63,20 @@ def _undone(settings: Settings) -> tuple[str, ...]:
     return (told, *_made_before(settings))
 
 
+def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
+    """Say if one item has more values than there can be clusters: users of one share them."""
+    crowd = settings.get("crowd")
+    if type(crowd) is not int:
+        return
+    most = counts["users"] // max(k, crowd)
+    if counts["values"] > most:
+        yield (
+            f"settings: crowd is {crowd:,} people, so that {counts['users']:,} people form "
+            f"{most:,} at most, each with one value of an item, but an item has "
+            f"{counts['values']:,} values"
+        )
+
+
 SPARSE = Method(
     name="sparse",
     title="sparse rows",
@@ -101,6 +117,7 @@ SPARSE = Method(
         ),
     ),
     first_format=3,
+    problems_of_rows=_problems_of_rows,
     label_grid=lambda settings, step: settings.get("label_step") if _rates(settings) else step,
     publishers_word=lambda settings: (
         "That rows were drawn from the tastes of at least 20 people"

@@ -1,7 +1,7 @@
 """Words without an order, as far as everybody may know how they are shared."""
 
 from recveil.release.claim import card_text
-from recveil.release.method import Method, Option, PublicSetting, Variant
+from recveil.release.method import Method, Option, PublicSetting, Variant, problems_of_full_rows
 from recveil.release.predictive_words import GROUPING_NAMES, GROUPINGS
 
 UNDONE = (
@@ -69,5 +69,6 @@ WORDS = Method(
     ),
     first_format=7,
     takes_unordered=True,
+    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows("of words", counts),
     undone_by=lambda _: (UNDONE,),
 )

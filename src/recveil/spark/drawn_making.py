@@ -47,6 +47,7 @@ class DrawnMaking:
         """Gather people on the items that are asked about."""
         maker = self._maker
         maker.check_scale(lake.scale)
+        maker.check_items(lake.items)
         public, items, places = maker.public_items(lake.items)
         people = spread_people(lake, AskedItems(items, places, public.most_items))
         if maker.epsilon is None:

@@ -36,6 +36,7 @@ from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
     foreign_files,
+    has_crowds,
     wrong_card,
     wrong_counts,
     wrong_files,
@@ -173,7 +174,8 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             frame.unpersist()
         counts |= {"users": counted.users, "classes": counted.classes, "alone": counted.alone}
         violations += wrong_counts(manifest, counts)
-        violations += wrong_settings(manifest, counted.users)
+        values = _most_values(readers.spark, folder, manifest) if has_crowds(manifest) else 0
+        violations += wrong_settings(manifest, {**counts, "values": values})
         violations += wrong_items(manifest, items, ratings_name)
         violations += wrong_formulas(manifest, items)
         violations += line_breaks_in_items(items, ratings_name)
@@ -195,6 +197,14 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             *([*formulas_told(items), *people_told(items)] if readers.all_read else []),
         ],
     )
+
+
+def _most_values(spark: "SparkSession", folder: Path, manifest: Manifest) -> int:
+    """Return the most distinct values that one item has."""
+    paths = [address_of(path) for path in content_paths(folder, manifest)]
+    pairs = spark.read.parquet(*paths).select("item_id", "rating").distinct()
+    largest = pairs.groupBy("item_id").count().agg({"count": "max"}).first()
+    return int(largest[0] or 0) if largest else 0
 
 
 class _Executors:

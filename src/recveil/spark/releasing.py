@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recveil.anonymize.anonymizing import refuse_within
+from recveil.anonymize.anonymizing import check_layout, refuse_within
 from recveil.anonymize.choices import check_options, choose_method, own_options
+from recveil.anonymize.drawing_options import check_many_drawn
 from recveil.anonymize.earlier import Earlier, find_earlier, others, warnings_of
 from recveil.brief import brief
 from recveil.errors import RecveilError
@@ -142,13 +143,17 @@ def anonymize(
         raise RecveilError(
             f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out"
         )
-    making = _MAKINGS[chosen.name](k, check_options(chosen, given), seed)
+    given = check_options(chosen, given)
+    check_layout(chosen, layout)
+    check_many_drawn(given, layout, allow_large=allow_large)
+    making = _MAKINGS[chosen.name](k, given, seed)
     refuse_unknown_keywords("anonymize", reading, "k", "people_in", "times")
     check_target(output, force=force)
     refuse_within(source, output)
     target = Path(output).absolute()
     with _table(source, master, reading) as lake:
-        refuse_people(lake.items)
+        if chosen.name != SYNTHETIC.name:  # which looks at public ids alone
+            refuse_people(lake.items, can_hide=False)
         people, make = making.gather(lake)
         try:
             earlier = tuple(find_earlier(_count_by_spark(people), target, against))

@@ -2,7 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings.scale import distinct
 from recveil.verify.verification import Violation
 
 
@@ -91,3 +96,33 @@ class Classes:
                 sharing = "1 person" if people == 1 else f"{people} people"
                 problem = f"its {what} are shared by {sharing}; at least {required} required"
                 yield Violation(locate(row), row, user_id, problem)
+
+
+class ItemValues:
+    """Collects the distinct values of each item, block by block.
+
+    Examples
+    --------
+    >>> values = ItemValues()
+    >>> values.add(np.array([0, 1, 0]), np.array([3.5, 3.5, 4.0]))
+    >>> values.add(np.array([0, 1]), np.array([4.0, 3.5]))
+    >>> values.most
+    2
+    """
+
+    def __init__(self) -> None:
+        self._code_of: dict[float, int] = {}
+        self._pairs = np.empty(0, np.int64)
+
+    def add(self, items: NDArray[Any], values: NDArray[np.float64]) -> None:
+        """Add the values of some items, by the items' numbers."""
+        few = distinct(values)
+        codes = [self._code_of.setdefault(value, len(self._code_of)) for value in few.tolist()]
+        of_values = np.array(codes, np.int64)[np.searchsorted(few, values)]
+        self._pairs = np.union1d(self._pairs, items.astype(np.int64) << 32 | of_values)
+
+    @property
+    def most(self) -> int:
+        """The most distinct values of one item; 0 if there are none."""
+        _, counts = np.unique(self._pairs >> 32, return_counts=True)
+        return int(counts.max(initial=0))

@@ -58,7 +58,9 @@ class IdsInItems(NamedTuple):
         return {"untold": self.n_untold, "met": self.n_met}
 
 
-def ids_in_items(users: Sequence[Any], items: Iterable[Any]) -> IdsInItems:
+def ids_in_items(
+    users: Sequence[Any], items: Iterable[Any], *, can_hide: bool = True
+) -> IdsInItems:
     """Look for people in the ids of items.
 
     Parameters
@@ -67,6 +69,8 @@ def ids_in_items(users: Sequence[Any], items: Iterable[Any]) -> IdsInItems:
         The original ids of people.
     items : iterable of str or int
         The published ids of items. Pseudonyms of items are left out: they hold nothing.
+    can_hide : bool
+        Whether the release could have pseudonyms of items instead.
 
     Returns
     -------
@@ -86,17 +90,19 @@ def ids_in_items(users: Sequence[Any], items: Iterable[Any]) -> IdsInItems:
     # Among numbers, any number may stand; an address may not.
     clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
+    remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
     if n_rows := _holding_rows(users, texts):
         problem = (
             f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"
         )
     elif found := found_within(clear, text):
-        problem = f"the id of a person stands in the ids of items {_times(found)}; {_REMEDY}"
+        problem = f"the id of a person stands in the ids of items {_times(found)}; {remedy}"
     else:
         problem = (
             _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
         )
+        problem = problem and f"{problem}; {remedy}"
     return IdsInItems(problem, len(users) - len(clear) if labels else 0, len(met))
 
 
@@ -128,7 +134,7 @@ def _holding_rows(users: Sequence[Any], labels: list[str]) -> int:
     )
 
 
-_REMEDY = "hide the items by hide_items (--hide-items), or give them other ids"
+_HIDE = "hide the items by hide_items (--hide-items)"
 
 
 def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
@@ -177,7 +183,7 @@ def _whole(users: Sequence[Any], labels: list[str]) -> str:
         return ""
     return (
         f"of the people's ids, {len(both):,} of {len(words):,} are ids of items, too: is this "
-        f"column the people's? Name the columns, or hide_items (--hide-items)"
+        f"column the people's? Then name the columns"
     )
 
 
@@ -188,7 +194,7 @@ def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
     if not (_are_many(len(both), len(words)) and _stand_alike(both, labels, len(words))):
         return ""
     how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
-    return f"{how_many} ids of people stand as words in the ids of items; {_REMEDY}"
+    return f"{how_many} ids of people stand as words in the ids of items"
 
 
 def _are_many(n: int, of: int) -> bool:
@@ -227,7 +233,7 @@ def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
         return ""
     return (
         f"{len(both):,} of {len(numbers):,} numbers of people stand in the ids of items, and not "
-        f"the numbers beside them; {_REMEDY}"
+        f"the numbers beside them"
     )
 
 

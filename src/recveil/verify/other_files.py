@@ -137,14 +137,31 @@ def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Viola
             yield Violation(MANIFEST, None, None, problem)
 
 
-def wrong_settings(manifest: Manifest, users: int) -> Iterator[Violation]:
-    """Name each setting that tells of more people than the ratings hold: the card repeats it."""
-    method, given = manifest.known_method, manifest.settings
-    for setting in () if method is None else method.expected(given):
+def has_crowds(manifest: Manifest) -> bool:
+    """Say whether the settings name clusters of users, whose rows share the values of items."""
+    return "crowd" in manifest.settings
+
+
+def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
+    """Name each setting that the rows refute: the card repeats it.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    counts : mapping
+        What the rows hold, by the names of counts, and `values`; see `Method.problems_of_rows`.
+    """
+    method, given, users = manifest.known_method, manifest.settings, counts["users"]
+    if method is None:
+        return
+    for setting in method.expected(given):
         told = given.get(setting.name)
         if setting.of_people and isinstance(told, int) and told > users:
             problem = f"settings: {setting.name} is {told:,} people, but the ratings hold {users:,}"
             yield Violation(MANIFEST, None, None, problem)
+            return
+    for problem in method.problems_of_rows(given, manifest.claim.k, counts):
+        yield Violation(MANIFEST, None, None, problem)
 
 
 def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterator[Violation]:

@@ -87,8 +87,8 @@ def found_values(
     folder: Path, names: PublishedNames, side: PrivateSide
 ) -> tuple[list[Violation], IdsInItems]:
     """Look for them, and return what ids of items hold of people's, too; see `private_values`."""
-    in_items = ids_in_items(side.users, names.items)
     manifest, problems = read_manifest(folder / MANIFEST)
+    in_items = ids_in_items(side.users, names.items, can_hide=manifest.holds_people)
     found = [
         *_among_ids(names, side),
         *([("item_id", in_items.problem)] if in_items.problem else []),
@@ -112,7 +112,7 @@ def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
     --------
     >>> not_looked_for(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1]
     'Of 2 ids of people, 2 are short, words or numbers, and may stand in the ids of items by \
-chance: 1 does, whole or as words. If that is no chance, hide the items.'
+chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
     """
     told, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
     if in_items.n_untold:
@@ -121,7 +121,7 @@ chance: 1 does, whole or as words. If that is no chance, hide the items.'
             1,
             f"Of {n_people:,} ids of people, {in_items.n_untold:,} are short, words or numbers, "
             f"and may stand in the ids of items by chance: "
-            f"{f'{met}, hide the items.' if n_met else 'none does.'}",
+            f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
         )
     return told
 

@@ -13,7 +13,7 @@ from recveil.ratings.people_ids import people_told
 from recveil.release.claim import claim_kind
 from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
-from recveil.verify.classes import Classes
+from recveil.verify.classes import Classes, ItemValues
 from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.drawn_release import Readers, check_drawn, checksums_of
 from recveil.verify.ids_in_items import line_breaks_in_items
@@ -23,6 +23,7 @@ from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
     counted,
     foreign_files,
+    has_crowds,
     wrong_card,
     wrong_classes,
     wrong_counts,
@@ -101,11 +102,11 @@ def check_published(
     not_covered = not_covered_of_release(manifest, ratings_name)
     paths = [folder / name for name in names_of_files]
     file = PublishedFile(paths, manifest, claim_kind(checked))
-    classes, supports = Classes(), Supports()
+    classes, supports, values = Classes(), Supports(), ItemValues()
     own = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
-            _note(block, classes, own, ratings_name)
+            _note(block, classes, own, ratings_name, values if has_crowds(manifest) else None)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # says nothing of the file
@@ -128,7 +129,7 @@ def check_published(
         violations += _rare_sets(diversity, file)
     violations += wrong_classes(folder, own, file)
     violations += wrong_counts(manifest, counted(own, file))
-    violations += wrong_settings(manifest, own.users)
+    violations += wrong_settings(manifest, {**counted(own, file), "values": values.most})
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
     violations += line_breaks_in_items(file.items, file.name)
@@ -152,11 +153,15 @@ def check_published(
     )
 
 
-def _note(block: Block, classes: Classes, own: Classes, name: str) -> None:
+def _note(
+    block: Block, classes: Classes, own: Classes, name: str, values: ItemValues | None
+) -> None:
     """Count the records of a block, by the claim that is checked and by the release's own."""
     classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
     if own is not classes:
         own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+    if values is not None:
+        values.add(block.items, block.values)
     needed = _A_RECORD * len(classes.records)
     refuse_beyond_limit(f"{name}: its records", needed, at_least=True)
 

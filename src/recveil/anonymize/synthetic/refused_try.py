@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.errors import RecveilError
-from recveil.release.ledger import delta_left, epsilon_of, total_mu
+from recveil.release.ledger import cost_of_rerun
 
 
 @contextmanager
@@ -44,8 +44,8 @@ def refused_try(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
     Raises
     ------
     RecveilError
-        What the block raises. If people were asked before, it says what they and another try tell
-        together.
+        What the block raises. If queries were answered before, it names their epsilon, and the
+        epsilon of these and another run together.
 
     Examples
     --------
@@ -58,18 +58,13 @@ def refused_try(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
     ...     raise RecveilError("noise hides them; give a larger epsilon")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: noise hides them; give a larger epsilon; this try counts, as \
-people were asked: together with the next one it keeps epsilon 3.02
+    recveil.errors.RecveilError: noise hides them; give a larger epsilon; epsilon 0.257 was \
+spent; this try counts, as people were asked: together with the next one it keeps epsilon 3.02
     """
     try:
         yield
     except RecveilError as error:
         if not mechanism.has_asked:
             raise
-        spent = mechanism.ledger()
-        left = delta_left(budget.delta, budget.threshold_delta + spent.threshold_delta)
-        both = epsilon_of(total_mu((budget.mu, spent.mu)), left)
-        raise RecveilError(
-            f"{error}; this try counts, as people were asked: together with the next one it keeps "
-            f"epsilon {both:.3g}"
-        ) from None
+        cost = cost_of_rerun(mechanism.ledger(), budget.delta, budget.mu, budget.threshold_delta)
+        raise RecveilError(f"{error}; {cost}") from None

@@ -43,6 +43,7 @@ from recveil.publish import Release
 from recveil.publish.expected import Expected, expect_drawn
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.likes import PUBLISHED, refuse_likes
+from recveil.ratings.people_ids import refuse_people
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.made_of import digest_of
@@ -50,6 +51,7 @@ from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.synthetic_form import FEWEST_SUMMED, MOST_ITEMS, THRESHOLD_SHARE, step_of_drawn
 from recveil.release.synthetic_words import SYNTHETIC
+from recveil.verify.ids_in_items import ids_in_items
 
 
 class Synthesizer(BriefParameters, BaseEstimator):
@@ -144,6 +146,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         self.check_scale(ratings.scale)
         if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
             refuse_few(ratings.n_users)
+        else:
+            self.check_items(ratings.items, ratings.users)
 
     def check_options(self) -> None:
         """Raise a RecveilError for options that make no sense, whatever the ratings."""
@@ -158,6 +162,27 @@ class Synthesizer(BriefParameters, BaseEstimator):
             self._check_likes(scale)
         else:
             self._check_ratings(scale)
+
+    def check_items(self, items: NDArray[Any], users: NDArray[Any] | None = None) -> None:
+        """Raise a RecveilError if public ids of items look like, or hold, those of users.
+
+        Where noise chooses the items, no id is public yet: `learn` checks the chosen ones.
+
+        Parameters
+        ----------
+        items : ndarray, shape (n_items,)
+            The ids of all items that were rated.
+        users : ndarray, shape (n_users,), optional
+            The ids of users, which are looked for in those of the items.
+        """
+        if self.catalogue is None and self.epsilon is not None:
+            return
+        given = AS_RATED if self.catalogue is None else catalogue_given(self.catalogue)
+        public = items if isinstance(given, str) else given
+        refuse_people(public, can_hide=False)
+        held = [] if users is None else users.tolist()
+        if problem := ids_in_items(held, public.tolist(), can_hide=False).problem:
+            raise RecveilError(f"item ids: {problem}")
 
     def _check_likes(self, scale: RatingScale) -> None:
         if self.rating_grid is not None:
@@ -242,7 +267,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # What is drawn after the noise asks nothing of anybody; it need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, model, claim = self._ask(people, public, source, rng, n_people)
+        measured, model, claim = self._ask(people, public, items, source, rng, n_people)
         told = items[measured.told]
         if not public.is_catalogue:
             told, order = published_order(told)
@@ -253,6 +278,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         self,
         people: People,
         public: Public,
+        items: NDArray[Any],
         source: NoiseSource,
         rng: np.random.Generator,
         n_people: int,
@@ -268,6 +294,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         mechanism = Mechanism(source, sigmas)
         with refused_try(mechanism, budget):
             measured, model = _asked(people, mechanism, public, sigmas, rng)
+            if not public.is_catalogue:
+                refuse_people(items[measured.told], can_hide=False)
         ledger = mechanism.ledger()
         return (
             measured,
