@@ -108,6 +108,8 @@ def test_fractions_of_seconds_follow_digits_of_dates():
     texts = [instant.strftime("%Y%m%d%H%M%S999") for instant in INSTANTS]
     assert parse_days(column(texts), str).days.tolist() == DAYS
     assert parse_days(column([int(text) for text in texts]), str).days.tolist() == DAYS
+    texts = [instant.strftime("%Y%m%d%H%M%S999999") for instant in INSTANTS]
+    assert parse_days(column(texts), str).days.tolist() == DAYS
     texts = [instant.strftime("%Y%m%d%H%M%S.5") for instant in INSTANTS]
     assert parse_days(column(texts), str).days.tolist() == DAYS
 
@@ -140,6 +142,10 @@ OTHER_UNITS = {
 }
 
 
+UNIT_NAMES = {".NET": ".NET ticks", "centiseconds": "hundredths", "deciseconds": "tenths"}
+UNIT_NAMES["NTP"] = "seconds since 1900"
+
+
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
 @pytest.mark.parametrize("name", OTHER_UNITS)
 def test_times_of_other_units_are_not_taken_for_unix_times(name, kind):
@@ -147,6 +153,11 @@ def test_times_of_other_units_are_not_taken_for_unix_times(name, kind):
     numbers = [round((instant.timestamp() - zero) * a_second) for instant in INSTANTS]
     found = parse_days(column(pa.array(numbers).cast(kind, safe=False)), str)
     assert (found.days, found.is_implausible) == (None, True)
+    assert f"if they are {UNIT_NAMES.get(name, name)}" in found.problem
+    formula = found.problem.partition("(")[2].partition(")")[0]
+    assert eval(formula, {"number": numbers[0]}) == pytest.approx(
+        INSTANTS[0].timestamp(), rel=0, abs=43_200
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,6 +210,6 @@ def test_unix_times_since_1996_are_used(a_second, kind, seconds):
 def test_some_times_in_the_future_are_noted():
     found = parse_days(column([1_500_000_001, 95_000_000_001]), str)
     assert found.days.size == 2
-    assert found.note.startswith("1 of 2 times are before 1990 or in the future, from 4980-")
+    assert found.note.startswith("1 of 2 times is before 1990 or in the future (4980-")
     found = parse_days(column(["2017-01-01", "2099-12-31"]), str)
-    assert found.note.startswith("1 of 2 times are in the future, from 2099-12-31 to ")
+    assert found.note.startswith("1 of 2 times is in the future (2099-12-31); ")

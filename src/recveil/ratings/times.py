@@ -14,7 +14,7 @@ from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 from recveil.ratings.dictionaries import cast_each, in_turn
 
-_SECONDS_A_DAY = 86_400
+_SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
@@ -41,9 +41,9 @@ _OTHER_UNITS = (
     ("units of 100 nanoseconds", 10**7, 0),
     ("seconds since 1900", 1, -2_208_988_800),
     ("seconds since 1904", 1, -2_082_844_800),
-    ("minutes", 1 / 60, 0),
-    ("hours", 1 / 3_600, 0),
-    ("days", 1 / _SECONDS_A_DAY, 0),
+    ("minutes since 1970", 1 / 60, 0),
+    ("hours since 1970", 1 / 3_600, 0),
+    ("days since 1970", 1 / _SECONDS_A_DAY, 0),
     ("Excel days", 1 / _SECONDS_A_DAY, -2_209_161_600),
     ("SAS days", 1 / _SECONDS_A_DAY, -315_619_200),
     ("MATLAB days", 1 / _SECONDS_A_DAY, -62_167_305_600),
@@ -369,6 +369,8 @@ def _guess_unit(times: NDArray[np.float64]) -> str:
         ends = low / a_second + zero, high / a_second + zero
         if ends[0] < _LEAST_LATEST or ends[1] > latest_second() or (counted and a_second >= 1):
             continue
+        if low / a_second < _A_YEAR:
+            continue  # any small number is near the 0 of a fine unit
         scaled = f" / {a_second}" if a_second > 1 else f" * {round(1 / a_second)}"
         shifted = f" {'+' if zero > 0 else '-'} {abs(zero)}" if zero else ""
         formula = f"number{'' if a_second == 1 else scaled}{shifted}"
@@ -414,10 +416,12 @@ def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
     n_odd = int(odd.sum())
     if not n_odd:
         return ""
-    ends = (str(np.datetime64(int(end), "D")) for end in (days[odd].min(), days[odd].max()))
+    ends = [str(np.datetime64(int(end), "D")) for end in (days[odd].min(), days[odd].max())]
     return (
-        f"{n_odd:,} of {days.size:,} times are {'before 1990 or ' if earliest > 0 else ''}in the "
-        f"future, from {' to '.join(ends)}; check the unit of the times, and mend or drop such rows"
+        f"{n_odd:,} of {days.size:,} times {'is' if n_odd == 1 else 'are'} "
+        f"{'before 1990 or ' if earliest > 0 else ''}in the future "
+        f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
+        f"rows"
     )
 
 
@@ -434,6 +438,9 @@ def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
     (array([86460.]), None)
     """
     low, high = numbers.min(), numbers.max()
+    if low >= 1.9e19:  # with millionths of a second
+        numbers = np.floor(numbers / 1_000)
+        low, high = numbers.min(), numbers.max()
     for digits in _CLOCK_DIGITS:
         size = 10**digits
         if 19_000_101 * size <= low and high < 21_010_101 * size:
