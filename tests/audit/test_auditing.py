@@ -1,13 +1,14 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from recveil.attack import PRESETS, Adversary, Candidates
 from recveil.audit import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
-from recveil.io import write_ratings
+from recveil.io import understand, write_ratings
 from recveil.progress import showing
 from recveil.ratings import Ratings
 
@@ -145,3 +146,36 @@ def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, c
     assert all(line.startswith("Auditing (") for line in told)
     assert " % in " in told[-1]
     assert told[-1].endswith(" left")
+
+
+def test_times_of_a_unit_that_is_not_read_are_refused():
+    """An audit without dates, or with few days, would understate the risk."""
+    table = make_ratings(60, 40, 900, seed=1).to_arrow()
+    seconds = table["timestamp"].to_numpy()
+    file_times = table.set_column(
+        table.column_names.index("timestamp"),
+        "timestamp",
+        pa.array((seconds + 11_644_473_600) * 10**7 + 1),
+    )
+    assert understand(file_times).ratings.days is None
+    for given in ({}, {"time": "timestamp"}):
+        with pytest.raises(
+            RecveilError, match=r"column 'timestamp' .* FILETIME.*--no-times"
+        ) as error:
+            audit(file_times, targets=20, curves=False, **given)
+        assert "number / 10000000 - 11644473600" in str(error.value)
+    found = audit(file_times, targets=20, curves=False, times=False)
+    assert found.ratings.days is None
+    known = file_times.slice(0, 20).rename_columns(["target", *file_times.column_names[1:]])
+    with pytest.raises(RecveilError, match="FILETIME"):
+        audit(table, aux=known, targets=20, curves=False)
+
+
+def test_digits_of_dates_give_the_same_audit_as_iso_dates():
+    table = make_ratings(60, 40, 900, seed=1).to_arrow()
+    days = table["timestamp"].to_numpy().astype("M8[s]").astype("M8[D]")
+    number = table.column_names.index("timestamp")
+    digits = np.char.add(np.char.replace(days.astype(str), "-", ""), "235958").astype(np.int64)
+    wanted = audit(table.set_column(number, "timestamp", pa.array(days)), targets=20, curves=False)
+    found = audit(table.set_column(number, "timestamp", pa.array(digits)), targets=20, curves=False)
+    assert found.to_dict()["attacks"] == wanted.to_dict()["attacks"]

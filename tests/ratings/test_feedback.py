@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
-from recveil.ratings import Ratings, RatingScale, find_columns
+from recveil.ratings import Ratings, RatingScale, columns, find_columns
 from recveil.ratings.columns import Feedback
 from recveil.ratings.count_levels import COUNT_BINS
 from recveil.ratings.feedback import feedback_of, take_feedback
@@ -135,3 +135,42 @@ def test_columns_of_counts_are_found_if_they_are_asked_for():
         find_columns(["user", "item", "note"], feedback=Feedback(counts="log"))
     with pytest.raises(RecveilError, match="several columns among"):
         find_columns(["user", "item", "plays", "minutes"], feedback=Feedback(counts="log"))
+
+
+def test_ratings_that_single_precision_makes_one_are_refused():
+    merged = pa.chunked_array([["0.100000001", "0.100000002"], ["0.100000005"]])
+    for column in (merged, merged.cast(pa.float64())):
+        with pytest.raises(
+            RecveilError, match=r"differ, from 0\.100000001 to 0\.100000005, but not"
+        ):
+            take_feedback(column, 3, Feedback(one_value=True), None, str)
+
+
+@pytest.mark.parametrize(
+    ("values", "merged", "note"),
+    [
+        ([5, 16_777_216, 16_777_217], True, "16777216 and 16777217 became one"),
+        ([5.0, 0.100000001, 0.100000002], True, "0.100000001 and 0.100000002 became one"),
+        (["5", "16777217"], False, "16777217 became 16777216."),
+        ([5.0, 0.123456789], False, "0.123456789 became 0.12345679."),
+        ([0.3, 0.1 + 0.2, 1.1 * 3], False, ""),
+        ([0.1, 4.56789, 16_777_216, -0.0], False, ""),
+        (np.array([0.1, 4.56789, 1 / 3], np.float32), False, ""),
+        (np.array([0.1, 4.56789, 1 / 3], np.float32).astype(float), False, ""),
+    ],
+)
+def test_digits_that_single_precision_loses_are_noted(values, merged, note):
+    taken = take_feedback(pa.chunked_array([pa.array(values)]), len(values), Feedback(), None, str)
+    assert taken.merged == merged
+    assert note in taken.note
+    assert bool(note) == bool(taken.note)
+
+
+def test_ratings_of_different_pieces_that_become_one_are_noted(monkeypatch):
+    monkeypatch.setattr(columns, "_ROWS_AT_ONCE", 1)
+    for values in ([16_777_217.0, 5.0, 16_777_216.0], [16_777_216.0, 5.0, 16_777_217.0]):
+        taken = take_feedback(pa.chunked_array([values]), 3, Feedback(), None, str)
+        assert taken.merged
+        assert "16777216 and 16777217 became one" in taken.note
+    values = pa.chunked_array([[16_777_217.0, 5.0, 16_777_217.0]])
+    assert not take_feedback(values, 3, Feedback(), None, str).merged

@@ -1,12 +1,15 @@
 """Times become days; what counts something else does not."""
 
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recveil.errors import RecveilError
-from recveil.ratings.times import parse_days, times_from_format
+from recveil.ratings.times import parse_days, seconds_of_digits, times_from_format
 
 
 def column(values, kind=None):
@@ -15,7 +18,7 @@ def column(values, kind=None):
 
 @pytest.mark.parametrize(
     "values",
-    [[1, 2, 3], ["1", "2", "3"], [0, 0], [5.0, 7.5], [99_999_999, 1], [-5, 812], [14_610, 14_611]],
+    [[1, 2, 3], ["1", "2", "3"], [0, 0], [5.0, 7.5], [99_999_999, 1], [-5, 812], [14_610, 1]],
 )
 def test_counters_are_no_dates(values):
     found = parse_days(column(values), "row {}".format)
@@ -33,7 +36,7 @@ def test_no_counter_becomes_a_day(values):
     ("values", "day"),
     [
         ([1_000_000_000, 1_000_000_001], 11_574),
-        ([10**8, 10**8], 1_157),
+        ([86_400 * 1_158, 86_400 * 1_158], 1_158),
         ([20_011_231, 20_011_231], 11_687),
         (["1970-01-02", "1970-01-02"], 1),
         (pa.array([1, 1], pa.int32()).cast(pa.date32()), 1),
@@ -85,3 +88,128 @@ def test_without_a_format_day_and_month_are_not_guessed():
     for text in ("14/12/2009", "03/04/2009", "3.4.2009", "05 26, 2013", "Dec 14, 2009"):
         with pytest.raises(RecveilError, match=r"ISO date .* time_format \(--time-format\), such"):
             parse_days(column([text]), str)
+
+
+INSTANTS = [
+    datetime(2017, 1, 1, tzinfo=UTC) + timedelta(days=7, minutes=13, seconds=7) * number
+    for number in range(40)
+]
+DAYS = [17_167 + (7 * number) + (13 * number + 7 * number // 60) // 1440 for number in range(40)]
+
+
+@pytest.mark.parametrize("format", ["%Y%m%d", "%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S"])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+def test_digits_of_calendar_dates_are_dates(format, kind):
+    digits = pa.array([int(instant.strftime(format)) for instant in INSTANTS])
+    assert parse_days(column(digits.cast(kind)), str).days.tolist() == DAYS
+
+
+def test_fractions_of_seconds_follow_digits_of_dates():
+    texts = [instant.strftime("%Y%m%d%H%M%S999") for instant in INSTANTS]
+    assert parse_days(column(texts), str).days.tolist() == DAYS
+    assert parse_days(column([int(text) for text in texts]), str).days.tolist() == DAYS
+    texts = [instant.strftime("%Y%m%d%H%M%S999999") for instant in INSTANTS]
+    assert parse_days(column(texts), str).days.tolist() == DAYS
+    texts = [instant.strftime("%Y%m%d%H%M%S.5") for instant in INSTANTS]
+    assert parse_days(column(texts), str).days.tolist() == DAYS
+
+
+@pytest.mark.parametrize("number", [20_170_230, 201_701_012_400, 20_170_101_006_000, 2_017_130_100])
+def test_digits_that_are_no_date_are_no_times(number):
+    assert seconds_of_digits(np.array([number])) is None
+    found = parse_days(column([number, number]), str)
+    assert found.days is None
+
+
+# How many a second has, and the Unix seconds of 0.
+OTHER_UNITS = {
+    "FILETIME": (10**7, -11_644_473_600),
+    ".NET": (10**7, -62_135_596_800),
+    "WebKit": (10**6, -11_644_473_600),
+    "Cocoa": (1, 978_307_200),
+    "Cocoa nanoseconds": (10**9, 978_307_200),
+    "SAS": (1, -315_619_200),
+    "centiseconds": (100, 0),
+    "deciseconds": (10, 0),
+    "NTP": (1, -2_208_988_800),
+    "minutes": (1 / 60, 0),
+    "hours": (1 / 3_600, 0),
+    "days": (1 / 86_400, 0),
+    "Excel": (1 / 86_400, -2_209_161_600),
+    "SAS days": (1 / 86_400, -315_619_200),
+    "MATLAB": (1 / 86_400, -62_167_305_600),
+    "Julian": (1 / 86_400, -210_866_760_000),
+}
+
+
+UNIT_NAMES = {".NET": ".NET ticks", "centiseconds": "hundredths", "deciseconds": "tenths"}
+UNIT_NAMES["NTP"] = "seconds since 1900"
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+@pytest.mark.parametrize("name", OTHER_UNITS)
+def test_times_of_other_units_are_not_taken_for_unix_times(name, kind):
+    a_second, zero = OTHER_UNITS[name]
+    numbers = [round((instant.timestamp() - zero) * a_second) for instant in INSTANTS]
+    found = parse_days(column(pa.array(numbers).cast(kind, safe=False)), str)
+    assert (found.days, found.is_implausible) == (None, True)
+    assert f"if they are {UNIT_NAMES.get(name, name)}" in found.problem
+    formula = found.problem.partition("(")[2].partition(")")[0]
+    assert eval(formula, {"number": numbers[0]}) == pytest.approx(
+        INSTANTS[0].timestamp(), rel=0, abs=43_200
+    )
+
+
+@pytest.mark.parametrize(
+    ("format", "remedy"),
+    [
+        *[("%y%m%d%H%M", "%y%m%d%H%M"), ("%y%m%d%H%M%S", "%y%m%d%H%M%S"), ("%y%m%d", "%y%m%d")],
+        *[("%d%m%Y", "%d%m%Y"), ("%d%m%Y%H%M%S", "%d%m%Y%H%M%S")],
+    ],
+)
+def test_other_digits_of_dates_ask_for_their_format(format, remedy):
+    numbers = column([int(instant.strftime(format)) for instant in INSTANTS])
+    found = parse_days(numbers, str)
+    assert (found.days, found.is_implausible) == (None, True)
+    assert f"time_format (--time-format), such as {remedy}" in found.problem
+    read = times_from_format(numbers, format, str)
+    assert parse_days(read, str).days.tolist() == DAYS
+    read = times_from_format(numbers.cast(pa.float64()), format, str)
+    assert parse_days(read, str).days.tolist() == DAYS
+
+
+def test_rounded_unix_times_are_no_times():
+    numbers = [float(f"{instant.timestamp():.3g}") for instant in INSTANTS]
+    found = parse_days(column(numbers), str)
+    assert (found.days, found.is_implausible) == (None, True)
+
+
+def test_timestamps_that_lie_in_january_1970_are_no_times():
+    seconds = pa.array([int(instant.timestamp()) for instant in INSTANTS])
+    for unit in ("ns", "us"):
+        found = parse_days(column(seconds.cast(pa.timestamp(unit))), str)
+        assert (found.days, found.is_implausible) == (None, True)
+    assert parse_days(column(seconds.cast(pa.timestamp("s"))), str).days.tolist() == DAYS
+
+
+@pytest.mark.parametrize("a_second", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+@given(
+    seconds=st.lists(st.integers(820_454_400, 1_767_225_600), min_size=1, max_size=4, unique=True)
+)
+def test_unix_times_since_1996_are_used(a_second, kind, seconds):
+    numbers = pa.array([second * a_second for second in seconds]).cast(kind, safe=False)
+    found = parse_days(column(numbers), str)
+    if found.days is None:  # rounded by chance
+        assert all(second % 100_000 == 0 for second in seconds)
+    else:
+        assert found.days.tolist() == [second // 86_400 for second in seconds]
+        assert not found.note
+
+
+def test_some_times_in_the_future_are_noted():
+    found = parse_days(column([1_500_000_001, 95_000_000_001]), str)
+    assert found.days.size == 2
+    assert found.note.startswith("1 of 2 times is before 1990 or in the future (4980-")
+    found = parse_days(column(["2017-01-01", "2099-12-31"]), str)
+    assert found.note.startswith("1 of 2 times is in the future (2099-12-31); ")

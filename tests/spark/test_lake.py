@@ -112,3 +112,24 @@ def test_a_part_with_gaps_is_named(spark, own_settings, tmp_path):
     )
     with pytest.raises(RecveilError, match=problem):
         lake_of(frame)
+
+
+def test_ratings_that_single_precision_makes_one_are_refused(spark):
+    for kind in (float, str):
+        rows = [("a", 1, kind(0.100000001)), ("b", 1, kind(0.100000002))]
+        with pytest.raises(
+            RecveilError, match=r"differ, from 0\.100000001 to 0\.100000002, but not"
+        ):
+            lake_of(frame_of(spark, rows))
+    lake = lake_of(frame_of(spark, [("a", 1, 16_777_217), ("b", 1, 5)]))
+    assert lake.notes[-1] == "Ratings are kept to 7 digits: 16777217 became 16777216."
+    assert len(lake_of(frame_of(spark, [("a", 1, 0.1), ("b", 1, 0.3)])).notes) == 1
+
+
+@pytest.mark.parametrize("time", [2_017_010_100, 500_000_000, 1_483_228_800_000])
+def test_whole_numbers_that_are_no_unix_seconds_are_refused(spark, time):
+    frame = frame_of(
+        spark, [("a", 1, 2.0, time), ("b", 1, 5.0, time)], ("user", "item", "rating", "time")
+    )
+    with pytest.raises(RecveilError, match="the time column 'time' holds long; expected dates"):
+        lake_of(frame, times=True)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.instants import sort_keys
+from recveil.ratings.times import seconds_of_digits
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _A_DAY, _AN_HOUR, _A_MINUTE = 86_400, 3_600, 60
 # Up to these magnitudes, numbers count seconds, milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (np.inf, 10**9))
-# Numbers below are no seconds, but dates such as 20051231, which tell a day.
-_LEAST_SECONDS = 10**8
 # How many of the times would fall on a whole day, month or year by chance; ten times as many, and
 # one in a hundred at least, are no chance. There are but 24 hours and 30 days to choose from.
 _OF_A_DAY = {"hour": 1 / 24, "minute": 1 / 1_440}
@@ -108,11 +107,10 @@ def _numbers_of(column: pa.ChunkedArray, time_format: str | None) -> tuple[NDArr
     """Return the times as whole numbers, and how many of them a second has."""
     present = column.filter(pc.invert(missing_rows(column)))
     keys = sort_keys(present, np.arange(len(present)), "row {}".format, time_format)
+    are_numbers = time_format is None and not pa.types.is_temporal(column.type)
+    if are_numbers and (dates := seconds_of_digits(keys)) is not None:
+        return np.rint(dates * 1000).astype(np.int64), 1000
     size = float(np.abs(keys).max())
-    if size < _LEAST_SECONDS and (keys >= 10**7).all():
-        text = pa.array(keys.astype(np.int64)).cast(pa.string())
-        read = pc.strptime(text, format="%Y%m%d", unit="s").cast(pa.int64())
-        return np.asarray(read.to_numpy(), np.int64), 1
     a_second = next(a_second for limit, a_second in _UNITS if size < limit)
     if keys.dtype.kind == "f" and a_second == 1:  # 978300760.5
         return np.rint(keys * 1000).astype(np.int64), 1000

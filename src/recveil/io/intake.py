@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, quoted
 from recveil.io.at_hand import at_hand
 from recveil.io.layout import Layout, layout_of, refuse_given
 from recveil.io.order import Order, order_of, refuse_guess, tell_guess
@@ -377,7 +377,8 @@ def _read(
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
         raise error if where in str(error) else RecveilError(f"{where}: {error}") from None
     problem = built.time_problem
-    said = tell_look(look, problem, str(names["time"]) if "time" in names else None)
+    time_name = str(names["time"]) if "time" in names else None
+    said = tell_look(look, problem, time_name, built.time_note)
     return Reading(
         ratings=Ratings.from_built(built),
         name=where,
@@ -388,6 +389,9 @@ def _read(
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
         unrated_dropped=built.unrated_dropped,
+        implausible_times=(
+            f"column {quoted(time_name)} {problem}" if built.times_are_implausible else ""
+        ),
         notes=(
             *told,
             *tell_ids(built.users, built.items),

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from recveil.errors import RecveilError
 from recveil.io.order import Order
 from recveil.ratings import Ratings
 from recveil.ratings.columns import NOT_SAID
@@ -71,6 +72,8 @@ class Reading:
         Rows that are not among the ratings, because there was no rating in them.
     of_release : bool
         Whether these are the labels of a release, whose rows are no ratings of anybody.
+    implausible_times : str
+        Why a column that seems to hold times was left out: its unit is not read.
     """
 
     ratings: Ratings
@@ -86,6 +89,7 @@ class Reading:
     counted: bool = False
     unrated_dropped: int = 0
     of_release: bool = False
+    implausible_times: str = ""
 
     @property
     def has_header(self) -> bool:
@@ -121,6 +125,15 @@ class Reading:
         """
         scale = replace(self.ratings.scale, inferred=False)
         return replace(self, ratings=self.ratings.with_scale(scale))
+
+    def require_plausible_times(self) -> "Reading":
+        """Return the same; raise a RecveilError if times were left out because of their unit."""
+        if self.implausible_times:
+            raise RecveilError(
+                f"{self.name}: {self.implausible_times}, or drop the column (recveil convert "
+                f"--no-times)"
+            )
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was understood as plain data, for JSON; no values of the table."""

@@ -50,6 +50,14 @@ class Built(NamedTuple):
         Rows that were dropped with them, because they have no rating.
     off_scale_told : str
         What stood in the rows that were dropped for the scale: sentences, each after a space.
+    times_are_implausible : bool
+        Whether the column of times was left out because of the unit that it seems to have.
+    time_note : str
+        What is odd about the times that were kept: the end of a sentence.
+    rating_note : str
+        Which digits of the ratings were lost: a sentence.
+    ratings_merged : bool
+        Whether different ratings became equal in those digits that are kept.
     """
 
     users: NDArray[Any]
@@ -63,6 +71,10 @@ class Built(NamedTuple):
     why_likes: str = ""
     unrated_dropped: int = 0
     off_scale_told: str = ""
+    times_are_implausible: bool = False
+    time_note: str = ""
+    rating_note: str = ""
+    ratings_merged: bool = False
 
 
 def build(
@@ -151,6 +163,8 @@ class _Found(NamedTuple):
     days: NDArray[np.int32] | None = None
     decide: bool = False
     problem: str = ""
+    is_implausible: bool = False
+    note: str = ""
 
 
 def _build(
@@ -173,14 +187,14 @@ def _build(
     items, indices = encode_labels(columns.pop("item"), "item", locate)
     pa.default_memory_pool().release_unused()
     taken = take_feedback(columns.pop("rating", None), user_of.size, feedback, scale, locate)
-    values, scale, why_likes = taken
+    values, scale, why_likes, rating_note, merged = taken
     if scale is not None and scale.unary:
         duplicates = "mean"  # of ones, and of their days the last
     elif scale is not None and scale.words and duplicates == "mean":
         # Between two words lies none, or one that nobody gave.
         raise RecveilError("duplicates (--duplicates) is mean, but words have none; take last")
     raw_times = columns.pop("time", None)
-    days, decide, problem = _days(raw_times, indices, times, locate)
+    days, decide, problem, is_implausible, time_note = _days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None
     del raw_times, taken
     if scale is not None:
@@ -210,6 +224,10 @@ def _build(
         *(users, items, rows, scale, dropped, off_scale.rows.size, by_time, problem, why_likes),
         unrated_dropped=unrated.rows.size,
         off_scale_told=off_scale.told,
+        times_are_implausible=is_implausible,
+        time_note=time_note,
+        rating_note=rating_note,
+        ratings_merged=merged,
     )
 
 
@@ -230,17 +248,18 @@ def _days(
             LeftOut(np.flatnonzero(gone)).skipped(locate),
         )
     try:
-        days, problem = times.read(present, where)
+        days, problem, is_implausible, note = times.read(present, where)
     except RecveilError as error:
         if times.strict:
             raise
-        days, problem = None, f"not every row of it holds a date: {error}"
+        days, is_implausible, note = None, False, ""
+        problem = f"not every row of it holds a date: {error}"
     if times.doubtful and days is not None and one_date_each(items[~gone], days):
         problem = "each item has one date only, so that it is not when people rated"
     if problem or n_gone == gone.size:
-        return _Found(problem=f"was not taken for times: {problem}")
+        return _Found(problem=f"was not taken for times: {problem}", is_implausible=is_implausible)
     if not some_gone:
-        return _Found(days if times.wanted else None, times.deciding)
+        return _Found(days if times.wanted else None, times.deciding, note=note)
     left_out = (
         f"was left out, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
         f"missing, as in {n_gone:,} of {gone.size:,} rows"
@@ -267,7 +286,7 @@ class _Instants:
 
 
 def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_SAID) -> list[str]:
-    """Say how many rows are not among the ratings, and why, a sentence each.
+    """Say how many rows, or digits, are not among the ratings, and why, a sentence each.
 
     Examples
     --------
@@ -277,7 +296,8 @@ def tell_dropped(built: Built, duplicates: Duplicates, feedback: Feedback = NOT_
     >>> note.partition("; ")[2]
     'the mean of each pair was kept, rounded to the scale (duplicates, --duplicates).'
     """
-    notes, unary = [], built.scale.unary
+    notes = [built.rating_note] if built.rating_note else []
+    unary = built.scale.unary
     if dropped := built.duplicates_dropped:
         kept = {
             "mean": "the mean of each pair was kept"

@@ -56,6 +56,8 @@ MISSING_RATING = (
     "the rating is missing; fill it in, or leave such rows out with drop_off_scale "
     "(--drop-off-scale)"
 )
+# Numbers that differ by so small a part differ by what calculating adds to 0.3.
+NOISE = 1e-12
 _NO_NUMBER = "is not a number; mend or drop the row"
 # What to do about ratings that are words.
 _OF_WORDS = (
@@ -285,12 +287,42 @@ def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
 
 def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
     """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
+    return parse_ratings_noted(column, locate).values
+
+
+class ParsedRatings(NamedTuple):
+    """Ratings of a column, and what single precision, in which they are kept, made of them.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (n_rows,)
+    note : str
+        Which digits were lost, as a sentence; "" if none.
+    merged : bool
+        Whether different ratings became equal.
+    """
+
+    values: NDArray[np.float32]
+    note: str = ""
+    merged: bool = False
+
+
+def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRatings:
+    """Read a column as `parse_ratings`, and report digits that are lost.
+
+    Raises
+    ------
+    RecveilError
+        For what is no finite number, and if different ratings all become one.
+    """
     if pa.types.is_boolean(column.type):
         raise RecveilError("rating column: expected numbers, got bool; convert it to 0 and 1")
     refuse_missing(column, MISSING_RATING, locate)
     if pa.types.is_dictionary(column.type):
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
+    low, high, changed, merged = np.inf, -np.inf, np.empty(0), None
+    n_changed = 0
     for first, piece in pieces(column):
         numbers = numbers_of(
             pa.chunked_array([piece]), "rating", _shifted(locate, first)
@@ -303,7 +335,66 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
                 f"drop the row"
             )
         ratings[first : first + numbers.size] = numbers
-    return ratings
+        low, high = min(low, numbers.min()), max(high, numbers.max())
+        if merged is None:
+            different = pc.unique(pa.array(numbers)).to_numpy()
+            here = _changed_among(different)
+            n_changed += int(np.isin(numbers, here).sum()) if here.size else 0
+            changed = np.union1d(changed, here)
+            merged = _find_merged(np.union1d(changed, different)) if changed.size else None
+    if not changed.size:
+        return ParsedRatings(ratings)
+    require_different(low, high)
+    kept = changed.astype(np.float32)
+    if merged is None and (is_kept := np.isin(ratings, kept)).sum() > n_changed:
+        # One that lost its digits became one that had none to lose, in another piece.
+        at = int(np.argmax(np.isin(kept, ratings[is_kept])))
+        merged = float(str(kept[at])), float(changed[at])
+    if merged is None:
+        return ParsedRatings(ratings, describe_lost_digits(float(changed[0])))
+    return ParsedRatings(
+        ratings,
+        f"Ratings are kept to 7 digits, so that {merged[0]:.15g} and {merged[1]:.15g} became one, "
+        f"and perhaps others, too.",
+        merged=True,
+    )
+
+
+def _changed_among(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return those numbers that single precision writes in other digits."""
+    kept = numbers.astype(np.float32)
+    kept, inexact = kept[numbers != kept], numbers[numbers != kept]
+    written = pa.array(kept).cast(pa.string()).cast(pa.float64()).to_numpy()
+    return inexact[np.abs(inexact - written) > NOISE * np.abs(inexact)]
+
+
+def _find_merged(numbers: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return two of some ascending numbers that are one in single precision, if there are any."""
+    kept = numbers.astype(np.float32)
+    are_one = (kept[1:] == kept[:-1]) & (np.diff(numbers) > NOISE * np.abs(numbers[1:]))
+    at = int(np.argmax(are_one)) if are_one.any() else -1
+    return None if at < 0 else (float(numbers[at]), float(numbers[at + 1]))
+
+
+def require_different(low: float, high: float) -> None:
+    """Raise a RecveilError if the lowest and the highest rating differ, but become one."""
+    if np.float32(low) == np.float32(high) and high - low > NOISE * abs(high):
+        raise RecveilError(
+            f"ratings differ, from {low:.15g} to {high:.15g}, but not in the 7 digits that are "
+            f"kept; subtract {low:.9g} from all of them"
+        )
+
+
+def describe_lost_digits(rating: float) -> str:
+    """Return the note on a rating that single precision writes in other digits.
+
+    Examples
+    --------
+    >>> print(describe_lost_digits(16_777_217))
+    Ratings are kept to 7 digits: 16777217 became 16777216.
+    """
+    kept = float(str(np.float32(rating)))
+    return f"Ratings are kept to 7 digits: {rating:.15g} became {kept:.15g}."
 
 
 def _decoded_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recveil.errors import RecveilError, listed, named_twice, quoted
 from recveil.ratings.columns import Feedback, find_columns, is_text
 from recveil.ratings.dictionaries import missing_rows
-from recveil.ratings.times import parse_days, whole_days
+from recveil.ratings.times import parse_days, seconds_of_digits, whole_days
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
 # Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
@@ -130,7 +130,7 @@ def look_for_dates(sample: pa.Table) -> Look:
     return Look(None, (*certain, *doubtful))
 
 
-def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
+def tell_look(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
     """Say what became of the times, a sentence each.
 
     Parameters
@@ -140,6 +140,8 @@ def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
         What became of the column that was taken, if it was not kept: the end of a sentence.
     name : str or None
         The column that was taken for times, if any.
+    odd : str
+        What is odd about the times that are used: the end of a sentence.
 
     Examples
     --------
@@ -163,6 +165,8 @@ def tell_look(look: Look, problem: str, name: str | None) -> list[str]:
             f"Column {quoted(look.name)} was taken for the times, because every row of it holds a "
             f"date; if another one says when people rated, name that with time (--time)."
         )
+    if name is not None and odd:
+        told.append(f"Column {quoted(name)}: {odd}.")
     if look.candidates and (name is None or problem):
         one = len(look.candidates) == 1
         told.append(
@@ -264,15 +268,14 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 
 
 def _are_times(numbers: Iterable[int]) -> bool:
-    """Say whether numbers are all Unix times since 1990, or all dates such as 20051231."""
+    """Check whether numbers are all Unix times since 1990, or all dates such as 20051231."""
     first = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
     last = (datetime.now(UTC) + timedelta(days=366)).timestamp()
     kept = list(numbers)
     if any(all(first * u <= n <= last * u for n in kept) for u in (1, 10**3, 10**6, 10**9)):
         return True
-    return all(
-        _is_year(n // 10_000) and 1 <= n // 100 % 100 <= 12 and 1 <= n % 100 <= 31 for n in kept
-    )
+    dates = seconds_of_digits(np.array(kept, np.float64))
+    return dates is not None and bool(((first <= dates) & (dates <= last)).all())
 
 
 def _is_year(year: int) -> bool:

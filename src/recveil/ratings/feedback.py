@@ -20,6 +20,7 @@ from recveil.ratings.columns import (
     Locate,
     is_counted,
     parse_ratings,
+    parse_ratings_noted,
 )
 from recveil.ratings.count_levels import COUNT_BINS, COUNT_SCALE, count_levels
 from recveil.ratings.dates import why_no_times
@@ -154,11 +155,17 @@ class Taken(NamedTuple):
         so.
     why : str
         If nobody said what they are: why they were taken for likes, the beginning of a sentence.
+    note : str
+        Which digits were lost, as a sentence.
+    merged : bool
+        Whether different ratings became equal.
     """
 
     values: NDArray[np.float32]
     scale: RatingScale | None
     why: str = ""
+    note: str = ""
+    merged: bool = False
 
 
 def take_feedback(
@@ -207,7 +214,10 @@ def take_feedback(
     taken = _take_words(column, feedback, scale, locate)
     if taken is not None:
         return taken
-    values = parse_ratings(column, locate)
+    if feedback.is_said:
+        values, note, merged = parse_ratings(column, locate), "", False
+    else:
+        values, note, merged = parse_ratings_noted(column, locate)
     if feedback.is_said:
         _refuse_zeros(values, feedback, locate)
     if feedback.counts == "log":
@@ -220,8 +230,8 @@ def take_feedback(
         _refuse_all_zero(values)
         why = f"All {values.size:,} ratings are {values[0]:g}"
         # One rating more, and they would be none: whoever promises something of each person asks.
-        return Taken(np.ones(n_rows, np.float32), replace(LIKES, inferred=True), why)
-    return Taken(values, scale)
+        return Taken(np.ones(n_rows, np.float32), replace(LIKES, inferred=True), why, note, merged)
+    return Taken(values, scale, note=note, merged=merged)
 
 
 def _take_words(

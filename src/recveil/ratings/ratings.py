@@ -187,7 +187,7 @@ class Ratings:
         UserWarning
             If times were taken from a column that nobody called so, or from none though one looks
             like dates, or is called times, and if times that nobody named were left out because
-            some are missing or unreadable.
+            some are missing or unreadable. If different ratings became equal in single precision.
 
         Examples
         --------
@@ -210,7 +210,9 @@ class Ratings:
             time_is_named=time is not None or is_written,
             feedback=feedback,
         )
-        notes = tell_look(look, built.time_problem, names.get("time"))
+        if not built.ratings_merged:
+            built = built._replace(rating_note="")  # values are known to be of single precision
+        notes = tell_look(look, built.time_problem, names.get("time"), built.time_note)
         for note in (*tell_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)

@@ -1,7 +1,8 @@
 """Times of a table as days, or the reason why a column holds none."""
 
+import time
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +14,51 @@ from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 from recveil.ratings.dictionaries import cast_each, in_turn
 
-_SECONDS_A_DAY = 86_400
+_SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
+_UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
 # Numbers that all lie below so many seconds, which is in March 1973, are taken for counters: no
 # table of ratings is as old, and few have as many rows.
 _LEAST_SECONDS = 10**8
+# Unix times of ratings lie between 1990 and now, and the latest of them is not before 1996, in
+# Unix seconds. No table of ratings that is known ends before, and times of other units would.
+_EARLIEST, _LEAST_LATEST = 631_152_000, 820_454_400
+# A clock that stands before this is wrong: 2026-01-01.
+_LEAST_NOW = 1_767_225_600
+# Other ways to count time: how many of them a second or a day has, and the Unix seconds of 0.
+_OTHER_UNITS = (
+    ("FILETIME", 10**7, -11_644_473_600),
+    (".NET ticks", 10**7, -62_135_596_800),
+    ("WebKit microseconds since 1601", 10**6, -11_644_473_600),
+    ("Cocoa seconds since 2001", 1, 978_307_200),
+    ("Cocoa nanoseconds since 2001", 10**9, 978_307_200),
+    ("SAS seconds since 1960", 1, -315_619_200),
+    ("milliseconds since 1960", 10**3, -315_619_200),
+    ("hundredths of seconds", 100, 0),
+    ("tenths of seconds", 10, 0),
+    ("units of 100 nanoseconds", 10**7, 0),
+    ("seconds since 1900", 1, -2_208_988_800),
+    ("seconds since 1904", 1, -2_082_844_800),
+    ("minutes since 1970", 1 / 60, 0),
+    ("hours since 1970", 1 / 3_600, 0),
+    ("days since 1970", 1 / _SECONDS_A_DAY, 0),
+    ("Excel days", 1 / _SECONDS_A_DAY, -2_209_161_600),
+    ("SAS days", 1 / _SECONDS_A_DAY, -315_619_200),
+    ("MATLAB days", 1 / _SECONDS_A_DAY, -62_167_305_600),
+    ("Julian days", 1 / _SECONDS_A_DAY, -210_866_760_000),
+)
+# Digits that are dates, but that only a format can read.
+_FORMATS = (
+    *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
+    *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
+)
+# So many different numbers do not form such dates by chance.
+_LEAST_BY_CHANCE, _TRIED = 5, 1_000
+# The digits of the time of day behind a date of eight digits: none, HH, HHMM, HHMMSS, HHMMSSfff.
+_CLOCK_DIGITS = (0, 2, 4, 6, 9)
+_EXAMPLE = datetime(2005, 12, 31, 23, 59, 58, tzinfo=UTC)
 # From 1900 to 4999: others, such as 9999-12-31, stand for a time that nobody knows.
 _FIRST_DAY, _LAST_DAY = -25_567, 1_106_684
 _MISSING = (
@@ -39,18 +78,25 @@ class Days(NamedTuple):
         Whole days since 1970-01-01 UTC (floor).
     problem : str
         Why the column holds no dates, as the end of a sentence; empty if it does.
+    is_implausible : bool
+        Whether it seems to hold times that are counted or written in a way that is not read.
+    note : str
+        What is odd about days that are used, as the end of a sentence.
     """
 
     days: NDArray[np.int32] | None
     problem: str = ""
+    is_implausible: bool = False
+    note: str = ""
 
 
 def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     """Read times as whole days.
 
     Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their
-    size, or dates such as 20051231; text is ISO 8601 or such a number. Numbers that all would be
-    seconds before March 1973 count something else: they are no dates.
+    size, or dates such as 20051231 or 20051231235958; text is ISO 8601 or such a number. Numbers
+    that all would be seconds before March 1973 count something else: they are no dates. Nor are
+    numbers whose latest one would be before 1996, or whose first one would be in the future.
 
     Parameters
     ----------
@@ -75,7 +121,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     if column.null_count == len(column):
         return Days(None, "it is empty")
     refuse_missing(column, _MISSING, locate)
-    if pa.types.is_signed_integer(column.type) and (a_second := _plain_unit(column)):
+    if pa.types.is_signed_integer(column.type) and (a_second := _find_plain_unit(column)):
         whole = np.empty(len(column), np.int32)
         for first, piece in pieces(column):
             seconds = piece.cast(pa.int64()).to_numpy()
@@ -134,8 +180,15 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     """
     _check_format(format)
     refuse_missing(column, _MISSING, locate)
+    if pa.types.is_floating(column.type):
+        column = _require_whole(column)
     if pa.types.is_integer(column.type):
-        column = column.cast(pa.string())
+        # A number has lost the 0 before its first digit: 1012005 is 01012005.
+        width = len(_EXAMPLE.strftime(format))
+        text = column.cast(pa.string())
+        column = pc.if_else(
+            pc.equal(pc.utf8_length(text), width - 1), pc.utf8_lpad(text, width, "0"), text
+        )
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
@@ -165,26 +218,35 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
 
 
 def _check_format(format: str) -> None:
-    example = datetime(2005, 12, 31, 23, 59, 58, tzinfo=UTC)
-    text = example.strftime(format)
+    text = _EXAMPLE.strftime(format)
     # The last day of 2011 was a Saturday, too. Without a year, Python warns of what it parses.
-    tells_year = text != example.replace(year=2011).strftime(format)
+    tells_year = text != _EXAMPLE.replace(year=2011).strftime(format)
     try:
         back = datetime.strptime(text, format) if tells_year else None
     except ValueError:
         back = None
-    if back is None or back.date() != example.date():
+    if back is None or back.date() != _EXAMPLE.date():
         raise RecveilError(
             f"time_format (--time-format) {quoted(format)}: expected day, month and year in the "
             f"signs of Python's strptime, such as %d/%m/%Y or %Y-%m-%d %H:%M:%S"
         )
 
 
+def _require_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise RecveilError(
+            "time column: time_format (--time-format) is for text or whole numbers, but the "
+            "column holds fractions; convert it to text, or leave the format out"
+        ) from None
+
+
 def _in_utc(instant: datetime) -> datetime:
     return instant if instant.tzinfo is None else instant.astimezone(UTC).replace(tzinfo=None)
 
 
-def _plain_unit(column: pa.ChunkedArray) -> int | None:
+def _find_plain_unit(column: pa.ChunkedArray) -> int | None:
     """Return how many units a second has, if the times are Unix times beyond doubt."""
     ends = pc.min_max(column)
     low, high = ends["min"].as_py(), ends["max"].as_py()
@@ -192,29 +254,50 @@ def _plain_unit(column: pa.ChunkedArray) -> int | None:
         if max(abs(low), abs(high)) < limit:
             # Small numbers may be of another unit, counters, or dates of eight digits.
             beyond_doubt = low > max(limit / 1e4, _LEAST_SECONDS)
-            return a_second if beyond_doubt else None
+            plain = beyond_doubt and low / a_second >= _EARLIEST and is_plausible(high / a_second)
+            both = np.array([low, high])
+            doubtful = _are_rounded(both, a_second) or bool(_find_formats(both))
+            return a_second if plain and not doubtful else None
     return None
+
+
+def latest_second() -> float:
+    """Return the last Unix second that is not in the future, in any time zone."""
+    return max(time.time(), _LEAST_NOW) + 2 * _SECONDS_A_DAY
+
+
+def is_plausible(latest: float) -> bool:
+    """Check whether the latest time of some ratings, in Unix seconds, can be one.
+
+    Examples
+    --------
+    >>> is_plausible(978_300_760), is_plausible(131_277_024), is_plausible(20_170_101_000)
+    (True, False, False)
+    """
+    return _LEAST_LATEST <= latest <= latest_second()
 
 
 def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     sizes = np.abs(times)
+    if (dates := seconds_of_digits(times)) is not None:
+        days = (dates // _SECONDS_A_DAY).astype(np.int32)
+        return Days(days, note=_describe_odd(days))
     beyond = ~(sizes < _UNITS[-1][0])
     if beyond.any():
         row = int(np.argmax(beyond))
         raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
-    if (dates := _days_from_dates(times)) is not None:
-        return Days(dates.astype(np.int32))
     largest = sizes.max()
     if largest < _LEAST_SECONDS:
+        if (unit := _guess_unit(times)) or _find_formats(times):
+            return _implausible(times, unit, "seconds before March 1973")
         return Days(
             None,
             f"its numbers, from {times.min():.12g} to {times.max():.12g}, would be seconds before "
             f"March 1973, so that they count something else",
         )
     _refuse_sentinels(times, sizes < _LEAST_SECONDS, locate)
-    a_second = next(a_second for limit, a_second in _UNITS if largest < limit)
     # Ten years after 1970 as seconds are four days as milliseconds.
-    limit = next(limit for limit, _ in _UNITS if largest < limit)
+    limit, a_second = next(unit for unit in _UNITS if largest < unit[0])
     mixed = (sizes > 0) & (sizes < limit / 1e4) & (a_second > 1)
     if mixed.any():
         row, other = int(np.argmax(mixed)), int(np.argmax(sizes))
@@ -222,7 +305,165 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             f"{locate(row)}: time {times[row]:.0f} and {locate(other)}: time "
             f"{times[other]:.0f} do not count in the same unit; convert one of them"
         )
-    return Days(np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32))
+    days = np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32)
+    if problem := _find_problem(times, a_second):
+        return problem
+    return Days(days, note=_describe_odd(days, _EARLIEST))
+
+
+def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
+    """Return why numbers are no Unix times, if they would be implausible ones."""
+    low, high = float(times.min()) / a_second, float(times.max()) / a_second
+    if (times % (_SECONDS_A_DAY * a_second) == 0).all():
+        return None  # whole days, as no other unit gives them
+    if _are_rounded(times, a_second):
+        return Days(
+            None,
+            f"its numbers, such as {times[0]:.12g}, are rounded, so that different days become "
+            f"one; write all of their digits",
+            is_implausible=True,
+        )
+    latest = latest_second()
+    if high < _LEAST_LATEST or (
+        high > latest and (low < _EARLIEST or (times > latest * a_second).mean() > 0.5)
+    ):
+        years = f"{_year(low)}" if _year(low) == _year(high) else f"{_year(low)} to {_year(high)}"
+        would_be = f"Unix {_UNIT_NAMES[a_second]} of {years}"
+        return _implausible(times, _guess_unit(times), would_be)
+    if formats := _find_formats(times, _LEAST_BY_CHANCE):
+        return Days(
+            None,
+            f"its numbers, such as {times[0]:.0f}, may be Unix {_UNIT_NAMES[a_second]} or dates; "
+            f"if they are dates, say so with time_format (--time-format), such as "
+            f"{' or '.join(formats)}; if not, convert them to ISO dates",
+            is_implausible=True,
+        )
+    return None
+
+
+def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
+    formats = _find_formats(times)
+    if formats:
+        remedy = (
+            f"and form dates; say so with time_format (--time-format), such as "
+            f"{' or '.join(formats)}"
+        )
+    elif unit:
+        remedy = unit
+    else:
+        remedy = f"convert them to ISO dates, or {_HOW}"
+    first = np.format_float_positional(times[0], trim="-")
+    joint = " " if formats else "; "
+    return Days(
+        None,
+        f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
+        is_implausible=True,
+    )
+
+
+def _guess_unit(times: NDArray[np.float64]) -> str:
+    """Return a unit in which all numbers are plausible times, and how to convert them, or ""."""
+    low, high = float(times.min()), float(times.max())
+    counted = high < _LEAST_SECONDS  # which may count anything, but whole days and the like
+    for name, a_second, zero in _OTHER_UNITS:
+        ends = low / a_second + zero, high / a_second + zero
+        if ends[0] < _LEAST_LATEST or ends[1] > latest_second() or (counted and a_second >= 1):
+            continue
+        if low / a_second < _A_YEAR:
+            continue  # any small number is near the 0 of a fine unit
+        scaled = f" / {a_second}" if a_second > 1 else f" * {round(1 / a_second)}"
+        shifted = f" {'+' if zero > 0 else '-'} {abs(zero)}" if zero else ""
+        formula = f"number{'' if a_second == 1 else scaled}{shifted}"
+        return f"if they are {name}, convert them to Unix seconds ({formula})"
+    return ""
+
+
+def _find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
+    return [format for format in _FORMATS if _fits(times, format, least)]
+
+
+def _fits(times: NDArray[Any], format: str, least: int) -> bool:
+    """Check whether some numbers, as digits, are dates in a format, from 1990 to now."""
+    width, last = len(_EXAMPLE.strftime(format)), datetime.fromtimestamp(latest_second(), UTC)
+    low, high = float(times.min()), float(times.max())
+    if low < 10 ** (width - 2) or high >= 10**width or (times[:_TRIED] % 1).any():
+        return False
+    different = np.unique(times[:_TRIED])
+    if different.size < least:
+        different = np.unique(times)
+    for number in different[:_TRIED]:
+        try:
+            found = datetime.strptime(f"{number:.0f}".zfill(width), format).replace(tzinfo=UTC)
+        except ValueError:
+            return False
+        if not datetime.fromtimestamp(_EARLIEST, UTC) <= found <= last:
+            return False
+    return different.size >= least
+
+
+def _are_rounded(times: NDArray[Any], a_second: int) -> bool:
+    """Check whether numbers were rounded to more than a day."""
+    return bool(times.min() != times.max() and (times % (100_000 * a_second) == 0).all())
+
+
+def _year(second: float) -> int:
+    return int(np.int64(second).astype("M8[s]").astype("M8[Y]").astype(np.int64)) + 1970
+
+
+def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
+    """Say how many days are in the future, or too early; "" if none is."""
+    odd = (days > latest_second() / _SECONDS_A_DAY) | (days < earliest / _SECONDS_A_DAY)
+    n_odd = int(odd.sum())
+    if not n_odd:
+        return ""
+    ends = [str(np.datetime64(int(end), "D")) for end in (days[odd].min(), days[odd].max())]
+    return (
+        f"{n_odd:,} of {days.size:,} times {'is' if n_odd == 1 else 'are'} "
+        f"{'before 1990 or ' if earliest > 0 else ''}in the future "
+        f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
+        f"rows"
+    )
+
+
+def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Read numbers such as 20051231 or 20051231235958 as Unix seconds, if every one is a date.
+
+    Behind the day may stand hours, minutes, seconds, and a fraction of a second.
+
+    Examples
+    --------
+    >>> seconds_of_digits(np.array([19700102, 19700103]))
+    array([ 86400., 172800.])
+    >>> seconds_of_digits(np.array([197001020001])), seconds_of_digits(np.array([197001020060]))
+    (array([86460.]), None)
+    """
+    low, high = numbers.min(), numbers.max()
+    if low >= 1.9e19:  # with millionths of a second
+        numbers = np.floor(numbers / 1_000)
+        low, high = numbers.min(), numbers.max()
+    for digits in _CLOCK_DIGITS:
+        size = 10**digits
+        if 19_000_101 * size <= low and high < 21_010_101 * size:
+            break
+    else:
+        return None
+    parts = numbers % 1
+    if digits != _CLOCK_DIGITS[-2] and parts.any():
+        return None
+    dates, clock = np.divmod(numbers.astype(np.int64), size)
+    year_months, day = np.divmod(dates, 100)
+    years, month = np.divmod(year_months, 100)
+    months = ((years - 1970) * 12 + month - 1).astype("M8[M]")
+    days = months.astype("M8[D]") + (day - 1)
+    hours, rest = np.divmod(clock * 10 ** (_CLOCK_DIGITS[-1] - digits), 10**7)
+    minutes, thousandths = np.divmod(rest, 10**5)
+    is_date = (month >= 1) & (month <= 12) & (days.astype("M8[M]") == months)
+    # A second may be a leap second.
+    is_time = (hours < 24) & (minutes < 60) & (thousandths < 61_000)
+    if not (is_date & is_time).all():
+        return None
+    of_day = hours * 3_600 + minutes * 60 + np.minimum(thousandths, 59_999) / 1_000
+    return np.asarray(days.astype(np.int64) * _SECONDS_A_DAY + of_day + parts, np.float64)
 
 
 def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
@@ -252,7 +493,22 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
             f"{locate(row)}: time {shortened(date, 30)} is before 1900 or after 4999, as are "
             f"{n_outside:,} of the {len(column):,} times; nobody rated then: mend or drop such rows"
         )
-    return Days(days.astype(np.int32))
+    if _are_scaled_down(column, days):
+        return Days(
+            None,
+            "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
+            "read them anew, as seconds or milliseconds",
+            is_implausible=True,
+        )
+    return Days(days.astype(np.int32), note=_describe_odd(days))
+
+
+def _are_scaled_down(column: pa.ChunkedArray, days: NDArray[np.int64]) -> bool:
+    """Check whether timestamps are such as seconds give that are taken for nanoseconds."""
+    if not pa.types.is_timestamp(column.type) or not days.size or not 0 <= days.max() <= 21:
+        return False
+    a_day = _SECONDS_A_DAY * _A_SECOND[column.type.unit]
+    return bool((column.cast(pa.int64()).to_numpy() % a_day != 0).any())
 
 
 def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], locate: Locate) -> None:
@@ -263,14 +519,3 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
             f"{n_early:,} of the {times.size:,} times, and the others are later; mend or drop "
             f"such rows"
         )
-
-
-def _days_from_dates(times: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Read numbers such as 20051231 as dates, if every one of them is a date."""
-    if not ((times >= 19_000_101) & (times <= 21_001_231) & (times % 1 == 0)).all():
-        return None
-    text = pa.array(times.astype(np.int64)).cast(pa.string())
-    dates = pc.strptime(text, format="%Y%m%d", unit="s", error_is_null=True)
-    if dates.null_count:
-        return None
-    return np.asarray(dates.cast(pa.int64()).to_numpy() // _SECONDS_A_DAY, dtype=np.float64)

@@ -10,18 +10,26 @@ from numpy.typing import NDArray
 from recveil.brief import brief
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.ratings import RatingScale
-from recveil.ratings.columns import LIKED, NOT_SAID, find_columns
+from recveil.ratings.columns import (
+    LIKED,
+    NOISE,
+    NOT_SAID,
+    describe_lost_digits,
+    find_columns,
+    require_different,
+)
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.scale import LIKES, refuse_no_scale
+from recveil.ratings.times import is_plausible
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 # A rating is one of so many values at most; of more, the ends alone are looked at.
 _MOST_VALUES = 1_000
-# Whole numbers between these are seconds since 1970, and nothing else.
-_FIRST_SECOND, _LAST = 100_000_000, 10_000_000_000
-_NO_TEXT, _PART = "no text", "part"
+# Whole numbers from here on, up to now, are seconds since 1970, and nothing else.
+_FIRST_SECOND = 100_000_000
+_NO_TEXT, _PART, _EXACT = "no text", "part", "exact"
 # Numbers in text, as they are read on one machine; Java takes 5d, 0x1p2 and blanks for such, too.
 _A_NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 _TEXT = ("string", "varchar", "char")
@@ -120,7 +128,8 @@ def lake_of(
             raise RecveilError("scale (--scale): likes have none; leave it out, or name the rating")
         # With times, somebody who likes an item twice is refused where people are gathered.
         rows = rows if "time" in rows.columns else rows.distinct()
-    n_ratings = _refuse_gaps(rows, with_parts)
+    exact = rows if is_likes else frame.select(*columns, told.alias(_EXACT))
+    n_ratings, lost_digits = _refuse_gaps(exact, with_parts)
     values = _values(rows, None if is_likes else scale)
     scale = LIKES if is_likes else _scale(values, scale)
     raw = rows.select("item").distinct().toArrow()["item"]
@@ -130,7 +139,9 @@ def lake_of(
             "the items: one id is written in two ways, such as 7 and 7.0; write each in one way"
         )
     named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
-    return Lake(rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.",))
+    return Lake(
+        rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.", *lost_digits)
+    )
 
 
 def _refuse_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
@@ -204,18 +215,24 @@ def _time(frame: "DataFrame", name: str) -> "Column":
     kind, column = frame.schema[own].dataType.typeName(), frame[own]
     if kind in ("integer", "long"):
         ends = frame.agg(sql.min(own), sql.max(own)).first()
-        if ends is not None and ends[0] is not None and _FIRST_SECOND < ends[0] <= ends[1] < _LAST:
+        if (
+            ends is not None
+            and ends[0] is not None
+            and ends[0] > _FIRST_SECOND
+            and is_plausible(ends[1])
+        ):
             return column.cast("long")
     elif kind in ("date", "timestamp", "timestamp_ntz"):
         return column
     raise RecveilError(
         f"the time column {quoted(name)} holds {kind}; expected dates, timestamps, or Unix times "
-        f"in seconds since March 1973; cast it, or drop the column if it is something else"
+        f"in seconds, the latest between 1996 and now; cast it, or drop the column if it is "
+        f"something else"
     )
 
 
-def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> int:
-    """Refuse rows without a user, an item, or a number; return how many rows there are."""
+def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[str]]:
+    """Refuse rows without a user, an item, or a number; count rows, and report lost digits."""
     from pyspark.sql import functions as sql
 
     finite = (
@@ -229,6 +246,12 @@ def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> int:
     }
     counts = {**gaps, _NO_TEXT: _is_no_text("user") | _is_no_text("item")}
     asked = [sql.sum(which.cast("long")).alias(name) for name, which in counts.items()]
+    if _EXACT in rows.columns:
+        asked += [
+            sql.min(_EXACT).alias("low"),
+            sql.max(_EXACT).alias("high"),
+            sql.min(sql.when(_loses_digits(), sql.col(_EXACT))).alias("changed"),
+        ]
     found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
     if found is None or not found["n"]:
         raise RecveilError("the table has no rows; give one that holds ratings")
@@ -244,7 +267,19 @@ def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> int:
             f"{found[_NO_TEXT]:,} of {found['n']:,} rows hold an id that is not UTF-8 text, or was "
             f"not before it was read, so that two ids may have become one; save the table as UTF-8"
         )
-    return int(found["n"])
+    if _EXACT not in rows.columns or found["changed"] is None:
+        return int(found["n"]), []
+    require_different(found["low"], found["high"])
+    return int(found["n"]), [describe_lost_digits(found["changed"])]
+
+
+def _loses_digits() -> "Column":
+    """Check which ratings single precision writes in other digits."""
+    from pyspark.sql import functions as sql
+
+    exact = sql.col(_EXACT)
+    written = exact.cast("float").cast("string").cast("double")
+    return sql.abs(exact - written) > NOISE * sql.abs(exact)
 
 
 def _of_which_part(with_parts: "DataFrame", which: "Column") -> str:
