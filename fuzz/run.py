@@ -66,9 +66,10 @@ def fuzz(name: str) -> int:
 
     with atheris.instrument_imports(include=WATCHED, exclude=list(COMPILED)):
         import targets
+        from dialects import change_table
 
     change = dict.fromkeys(OF_LINES, mutating.change_lines) | {"release": mutating.change_release}
-    change |= dict.fromkeys(OF_PARTS, mutating.change_parts)
+    change |= dict.fromkeys(OF_PARTS, mutating.change_parts) | {"dialects": change_table}
 
     def by_change(data: bytes, most: int, seed: int) -> bytes:
         rng = random.Random(seed)

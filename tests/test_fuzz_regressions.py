@@ -6,6 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
+import dialects
 import forging
 import independent
 import mutating
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent_parquet import problems_of_parquet
 
+from recveil.io import delimited
 from recveil.ratings import Ratings
 from recveil.release import form
 from recveil.verify import drawn_release, release_folder, stored, verify
@@ -116,6 +118,26 @@ class TestTheFuzzersOwnEyes:
         monkeypatch.setattr(targets, "verify", blind)
         with pytest.raises(targets.FoundError, match="verify holds, but"):
             targets.release(broken)
+
+    @pytest.mark.parametrize("name", ["reviews", "mixed-ends", "stray-pair-review"])
+    def test_fields_that_span_lines_without_a_word_are_found(self, monkeypatch, name):
+        table = (CORPUS / "dialects" / name).read_bytes()
+        targets.dialects(table)
+        monkeypatch.setattr(delimited, "_check_fields_that_span_lines", lambda *_: ())
+        with pytest.raises(targets.FoundError, match="span lines, but the notes"):
+            targets.dialects(table)
+
+    @pytest.mark.parametrize("way", [slipped, lost, renamed])
+    def test_other_rows_of_a_dialect_are_found(self, monkeypatch, way):
+        good = dialects.understand
+
+        def understand(*given, **more):
+            reading = good(*given, **more)
+            return dataclasses.replace(reading, ratings=way(reading.ratings))
+
+        monkeypatch.setattr(dialects, "understand", understand)
+        with pytest.raises(targets.FoundError):
+            targets.dialects((CORPUS / "dialects" / "reviews").read_bytes())
 
     def test_people_who_are_counted_twice_are_found(self, monkeypatch):
         table = (CORPUS / "text" / "header.csv").read_bytes()

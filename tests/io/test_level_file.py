@@ -105,7 +105,7 @@ BAD = [
         "'x' (levels.csv line 5), ...; drop them, or check the ids",
     ),
     (b"user_id,k\n3,2\n\xe9,1\n", r" line 3: b'\xe9' is not UTF-8 text"),
-    (HEADER + '3,2\n"7,1\n', " line 3: expected 2 columns, got 1"),
+    (HEADER + '3,2\n"7,1\n', " line 3: a quote is never closed"),
 ]
 
 

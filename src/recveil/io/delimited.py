@@ -4,7 +4,8 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -192,7 +193,19 @@ def _parse(
         )
         watched = cast(Any, stream).raw
         unequal = watched.lines + bool(watched.of_line) != table.num_rows + dialect.header
-        return table, dialect.quotes and watched.has_quotes and unequal
+        may_span = unequal or _is_open(watched.last_line, dialect)
+        return table, dialect.quotes and watched.has_quotes and may_span
+
+
+def _is_open(line: str, dialect: Dialect) -> bool:
+    """Return whether a quote is not closed at the end of a line.
+
+    Examples
+    --------
+    >>> _is_open('7,"Alien', DIALECTS["csv"]), _is_open('7,"Alien"', DIALECTS["csv"])
+    (True, False)
+    """
+    return len([*csv.reader(_Lines([line], has_end=True), delimiter=dialect.character)]) == 1
 
 
 def _check_fields_that_span_lines(
@@ -238,6 +251,8 @@ def _check_fields_that_span_lines(
         )
     if n_fields == 1:
         raise RecveilError(f"{first}, as no other field of the file does; {_STRAY_QUOTE}")
+    if n_fields:  # text after a closing quote would be read
+        deque(read_records(path, dialect, is_strict=True), maxlen=0)
     if not n_fields:
         return ()
     header = " and a header" if dialect.header else ""
@@ -303,7 +318,9 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
     return [str(place) for place in range(1, n_columns + 1)], line
 
 
-def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Iterator[Record]:
+def read_records(
+    path: Path, dialect: Dialect, kept: int | None = None, *, is_strict: bool = False
+) -> Iterator[Record]:
     r"""Read a file slowly, record by record; blank lines are passed over.
 
     Parameters
@@ -315,6 +332,8 @@ def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Itera
     kept : int, optional
         How many bytes whoever reads keeps of each record, beside all of its text; nothing of
         either if not given.
+    is_strict : bool
+        Whether text that follows a closing quote is an error, rather than part of the field.
 
     Yields
     ------
@@ -326,7 +345,7 @@ def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Itera
     Raises
     ------
     RecveilError
-        For a quote that is never closed, if that makes a field too large.
+        For a quote that is never closed.
 
     Examples
     --------
@@ -340,18 +359,36 @@ def read_records(path: Path, dialect: Dialect, kept: int | None = None) -> Itera
     keeps = kept is not None
     with watched_text(path, keeps_text=keeps, a_row=kept, squeezed=dialect.runs) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
-        split = partial(csv.reader, text, delimiter=dialect.character)
-        reader = split() if dialect.quotes else split(quoting=csv.QUOTE_NONE)
+        lines = _Lines(text, has_end=dialect.quotes)
+        quoting = csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE
+        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict}
+        reader = csv.reader(lines, delimiter=dialect.character, **how)
         line = 1
         try:
             for fields in reader:
+                if lines.is_end:
+                    if line < reader.line_num:
+                        raise csv.Error("a quote is never closed")
+                    return
                 if fields:
                     yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise RecveilError(
-                f"{Place(path.name, line)}: {error}; look for a quote that is never closed"
-            ) from None
+            raise RecveilError(f"{Place(path.name, line)}: {error}; {_STRAY_QUOTE}") from None
+
+
+class _Lines:
+    """Lines of a text and, for one with quotes, a last one: a record, unless a quote is open."""
+
+    def __init__(self, text: Iterable[str], *, has_end: bool) -> None:
+        self.text, self.has_end = text, has_end
+        self.is_end = False
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.text
+        if self.has_end:
+            self.is_end = True
+            yield '""'
 
 
 def _walk(path: Path, dialect: Dialect) -> Iterator[tuple[str, int]]:
@@ -368,10 +405,10 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
     for line, fields in read_records(path, dialect):
         place = Place(path.name, line)
         if (got := dialect.count(fields)) != n_columns:
-            open_quote = "\n" in dialect.text(fields)
+            spans = _LINE_END.search(dialect.text(fields)) is not None
             raise RecveilError(
                 f"{place}: expected {n_columns} columns, got {got} ({dialect.excerpt(fields)}); "
-                + ("close its quote" if open_quote else "mend or drop the line")
+                + (_STRAY_QUOTE if spans else "mend or drop the line")
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(

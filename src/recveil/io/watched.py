@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 
 from recveil.errors import RecveilError
@@ -20,7 +19,7 @@ LONGEST_LINE = 1 << 24
 _A_ROW = 36
 # Blocks of text that are read ahead, and being split.
 _UNDER_WAY = 1 << 26
-_NEWLINE = 10
+_END_BYTES = 1 << 16
 _SPACES, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb" ?([\r\n]+) ?")
 
 
@@ -97,6 +96,7 @@ class _Watched(io.RawIOBase):
         self.lines = 0
         self.bytes = 0
         self.has_quotes = False
+        self.end = b""  # of what was read
         self.of_line = 0  # bytes since the last end of a line
         self.is_deferring = False
         self.problem: RecveilError | None = None
@@ -145,13 +145,20 @@ class _Watched(io.RawIOBase):
                 f"a line"
             )
         self.bytes += len(piece)
-        self.lines += _count_lines(piece)
+        self.lines += _count_lines(piece) - (self.end.endswith(b"\r") and piece.startswith(b"\n"))
         self.has_quotes = self.has_quotes or b'"' in piece
+        self.end = (self.end + piece[-_END_BYTES:])[-_END_BYTES:]
         needed = self.lines * self.a_row + self.bytes * self.a_byte
         refuse_beyond_limit(f"{self.name}: its rows", needed, at_least=True)
         # What has been made of it: of long ids, and of times as text, more than what rows take.
         made = pa.total_allocated_bytes() - self.allocated - _UNDER_WAY
         refuse_beyond_limit(f"{self.name}: its values", made, at_least=True)
+
+    @property
+    def last_line(self) -> str:
+        """The last line, or its end if it is long, without blank lines after it."""
+        text = self.end.decode(errors="replace").rstrip("\r\n")
+        return re.split(r"[\r\n]", text)[-1]
 
     def _place(self, before: bytes) -> Place:
         """Return the line in which the next piece goes on after so many bytes."""
@@ -179,4 +186,11 @@ class _Squeeze:
 
 
 def _count_lines(piece: bytes) -> int:
-    return int(np.count_nonzero(np.frombuffer(piece, np.uint8) == _NEWLINE))
+    r"""Count line ends: \n, \r and \r\n.
+
+    Examples
+    --------
+    >>> _count_lines(b"1\n2\r3\r\n4")
+    3
+    """
+    return piece.count(b"\n") + piece.count(b"\r") - piece.count(b"\r\n")
