@@ -36,11 +36,34 @@ def test_items_and_letters_of_two_codes():
 
 
 @pytest.mark.parametrize(
-    "labels", [[7, 12], ["101", "1010", "1.5", "1.50"], ["-7", "7"], ["Ann", "ann"], ["a01", "a1"]]
+    "labels", [[7, 12], ["101", "1010", "1.5", "1.50"], ["-7", "7"], ["a01", "a1"]]
 )
 def test_what_differs_is_no_note(labels):
     given = np.array(labels, None if isinstance(labels[0], int) else object)
     assert tell_alike_ids(given, "user") == []
+
+
+@pytest.mark.parametrize(
+    "other", ["ann\u200b", "\ufeffann", "a\u00adnn", "a\u200dnn", "Ann", "ANN"]
+)
+def test_ids_that_look_alike_are_reported_for_users_and_items(tmp_path, other):
+    path = tmp_path / "plays.csv"
+    path.write_text(f"user,item,rating\nann,1,4\n{other},2,3\nben,1,2\n", "utf-8")
+    reading = understand(path)
+    assert reading.ratings.n_users == 3
+    (note,) = (note for note in reading.notes if "3 users may be 2: " in note)
+    assert repr(other) in note
+    assert note in inspect(path).reading.notes
+    assert len(tell_alike_ids(np.array(["ann", other], object), "item")) == 1
+
+
+def test_blanks_are_kept_in_ids_and_reported(tmp_path):
+    path = tmp_path / "plays.csv"
+    path.write_text("user, item, rating\n1, a, 4\n1, b, 2\n2, a, 3\n")
+    reading = understand(path)
+    assert list(reading.ratings.items) == [" a", " b"]
+    assert [note for note in reading.notes if note.startswith("2 of 2 items have a blank")]
+    assert not any("users have a blank" in note for note in reading.notes)
 
 
 def test_what_programs_write_for_nothing(tmp_path):

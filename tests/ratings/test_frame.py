@@ -70,7 +70,7 @@ def test_two_columns_of_one_name():
         pa.array([DAY, DAY]),
         pa.array([DAY.date(), DAY.date()]),
         pa.array([1.5, 2.5]).dictionary_encode(),
-        pa.array([b"a" * 16, b"b" * 16], pa.uuid()),
+        pa.array([b"a" * 16, b"b" * 16], pa.binary(16)),
     ],
     ids=lambda ids: str(ids.type),
 )

@@ -1,8 +1,11 @@
 """Columns of any type that Arrow has, in any place, are read, or refused in words."""
 
 from decimal import Decimal
+from uuid import UUID
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recveil.errors import RecveilError
@@ -112,3 +115,42 @@ def test_no_values_become_equal():
 def test_names_may_stand_twice():
     table = pa.Table.from_arrays([pa.array([1]), pa.array(["a"], pa.string_view())], ["x", "x"])
     assert plain_table(table).column_names == ["x", "x"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "dictionary", "pandas"])
+def test_uuids_are_their_usual_text(tmp_path, form):
+    users = [UUID(int=n << 64 | 7) for n in (1, 2, 1)]
+    ids = pa.array([each.bytes for each in users], pa.uuid())
+    frame = pa.table({"user": ids, "item": ["a", "a", "b"], "rating": [4, 2, 1]})
+    source = tmp_path / "ratings.parquet"
+    if form == "parquet":
+        pq.write_table(frame, source)
+    elif form == "arrow":
+        with pa.ipc.new_file(source, frame.schema) as file:
+            file.write_table(frame)
+    elif form == "pandas":
+        source = pd.DataFrame({**frame.to_pydict(), "user": users})
+    else:
+        once = pa.array([each.bytes for each in users[:2]], pa.uuid())
+        source = frame.set_column(0, "user", pa.DictionaryArray.from_arrays([0, 1, 0], once))
+    assert understand(source).ratings.users.tolist() == sorted(map(str, set(users)))
+
+
+def test_a_missing_uuid_is_named(tmp_path):
+    ids = pa.array([UUID(int=7).bytes, None], pa.uuid())
+    pq.write_table(
+        pa.table({"user": ids, "item": [1, 2], "rating": [4, 2]}), tmp_path / "r.parquet"
+    )
+    with pytest.raises(RecveilError, match="row 2: the user is missing"):
+        understand(tmp_path / "r.parquet")
+
+
+def test_uuids_written_by_duckdb_are_read(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "ratings.parquet"
+    made = (
+        "select gen_random_uuid() as user_id, 'a' as item, 3 + i % 2 as rating from range(5) r(i)"
+    )
+    duckdb.sql(f"copy ({made}) to '{path}' (format parquet)")
+    known = duckdb.sql(f"select user_id::varchar from '{path}' order by 1").fetchall()
+    assert understand(path).ratings.users.tolist() == [user for (user,) in known]

@@ -6,9 +6,11 @@ import pyarrow.compute as pc
 from recveil.errors import RecveilError, quoted
 from recveil.io.source import Source
 
-_WITH_COMMA = r"^\s*[-+]?\d+,\d+\s*$"
+_BLANKS = r"[\s\pZ]*"
+_WITH_COMMA = rf"^{_BLANKS}[-+]?\d+,\d+{_BLANKS}$"
 # Three digits behind a comma may be thousands: 1,000.
-_NO_THOUSANDS = r"^\s*[-+]?(\d+,\d{1,2}|\d+,\d{4,}|0\d*,\d+|\d{4,},\d+)\s*$"
+_NO_THOUSANDS = rf"^{_BLANKS}[-+]?(\d+,\d{{1,2}}|\d+,\d{{4,}}|0\d*,\d+|\d{{4,}},\d+){_BLANKS}$"
+_WITH_POINT = rf"^{_BLANKS}[-+]?\d*\.\d"
 
 
 def with_points(source: Source, decimal: str | None) -> Source:
@@ -46,13 +48,13 @@ def with_points(source: Source, decimal: str | None) -> Source:
     values = [chunk.dictionary for chunk in column.chunks]
     if not any(_any(each, _WITH_COMMA) for each in values):
         return source
-    pointed = any(_any(each, r"^\s*[-+]?\d*\.\d") for each in values)
+    pointed = any(_any(each, _WITH_POINT) for each in values)
     if decimal is None and (pointed or not any(_any(each, _NO_THOUSANDS) for each in values)):
         if pointed:
             return source  # whoever parses them names the line
         raise _doubt(source)
     if pointed:
-        row = _first(column, r"^\s*[-+]?\d*\.\d")
+        row = _first(column, _WITH_POINT)
         raise RecveilError(
             f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} has a decimal point, "
             f"but decimal (--decimal) is ','; mend the line, or leave that out"

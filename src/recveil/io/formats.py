@@ -147,6 +147,8 @@ def text_format(line: str) -> str | None:
         return "netflix"
     if looks_like_data(line.split("::")):
         return "movielens-colons"
+    if "\t" not in (without := re.sub(r"\t*,\t*", ",", line.strip())):
+        line = without  # tabs beside commas are blanks
     for delimiter, plain, with_header in (
         ("\t", "movielens-tab", "tsv"),
         (",", "csv-plain", "csv"),

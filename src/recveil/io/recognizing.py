@@ -219,6 +219,8 @@ def _refuse_title(start: str, name: str) -> None:
     (first, title), texts = lines[0], [line for _, line in lines]
     if text_format(title) == "netflix":  # which has a line for each film, above its rows
         return
+    if names_columns(split_line(title, max(_MARKS, key=title.count))):
+        return
     at = _named_below(texts) or _begins_below(texts)
     if at:
         raise RecveilError(
@@ -228,9 +230,9 @@ def _refuse_title(start: str, name: str) -> None:
 
 
 def _named_below(lines: Sequence[str]) -> int:
-    """Return which line names columns, if the first one neither does nor is a row; else 0."""
+    """Return which line names columns, if the first one is no row; else 0."""
     fields = [split_line(line, max(_MARKS, key=line.count)) for line in lines]
-    if looks_like_data(fields[0]) or names_columns(fields[0]):
+    if looks_like_data(fields[0]):
         return 0
     return next((n for n, each in enumerate(fields) if names_columns(each, MUST_RATE)), 0)
 
@@ -336,6 +338,9 @@ def _with_spaces(lines: Sequence[str]) -> Dialect | None:
     if any(mark in first for mark in (*_USUAL, *_DOUBTFUL)) and not _DECIMAL_COMMA.search(first):
         return None
     fields = [line.split() for line in lines]
+    marks = (*_USUAL, *_DOUBTFUL)
+    if any(each.startswith(marks) or each.endswith(marks) for each in fields[0]):
+        return None  # the spaces are blanks beside another mark
     if "\t" in first or len(fields[0]) < 3 or len({len(each) for each in fields}) > 1:
         return None
     # A column that is empty in one line leaves two spaces, too: that is for its line to say.

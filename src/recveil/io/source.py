@@ -214,7 +214,11 @@ class Selection:
                 f"column {quoted(given)}: that is the name of one column, and the place of another "
                 f"({quoted(at_place)}); rename the columns, so that it is clear which is meant"
             )
-        return given if given in names else at_place or given
+        if given in names or at_place is not None:
+            return given if given in names else at_place
+        # Blanks around a name are no part of it, if no other column is called so.
+        stripped = [name for name in names if name.strip() == given.strip()]
+        return stripped[0] if len(stripped) == 1 else given
 
 
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:

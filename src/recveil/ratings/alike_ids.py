@@ -30,14 +30,28 @@ def tell_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
     Examples
     --------
     >>> print(*tell_alike_ids(np.array(["101", "101.0", "7a"], object), "user"))
-    3 users may be 2: '101' and '101.0' differ by zeros, blanks or the code of a letter alone, and
-    were taken for two; if they are one, mend the table.
+    3 users may be 2: '101' and '101.0' differ by zeros, blanks, invisible characters or the code of
+    a letter alone, and were taken for two; if they are one, mend the table.
+    >>> print(*tell_alike_ids(np.array(["Ann", "ann"], object), "user"))
+    2 users may be 1: 'Ann' and 'ann' differ by capital letters alone, and were taken for two; if
+    they are one, mend the table.
     """
     if labels.dtype != object:
         return []
     texts = pa.array(labels, pa.large_string())
-    usual = pc.utf8_normalize(pc.utf8_trim_whitespace(texts), form="NFC")
-    usual = pc.replace_substring_regex(usual, _NUMBER, r"\1\2").dictionary_encode()
+    visible = pc.replace_substring_regex(texts, r"\p{Cf}+", "")
+    usual = pc.utf8_normalize(pc.utf8_trim_whitespace(visible), form="NFC")
+    usual = pc.replace_substring_regex(usual, _NUMBER, r"\1\2")
+    written = "zeros, blanks, invisible characters or the code of a letter"
+    return [
+        *_tell_equal(labels, usual, role, written),
+        *_tell_equal(labels, pc.utf8_lower(texts), role, "capital letters"),
+    ]
+
+
+def _tell_equal(labels: NDArray[Any], usual: pa.Array, role: str, differ: str) -> list[str]:
+    """Say how many ids have the same usual form as another one."""
+    usual = usual.dictionary_encode()
     n_usual = len(usual.dictionary)
     if n_usual == labels.size:
         return []
@@ -46,8 +60,28 @@ def tell_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
     one, other = labels[np.flatnonzero(codes == twice)[:2]]
     return [
         f"{labels.size:,} {role}s may be {n_usual:,}: {quoted(one, 40)} and {quoted(other, 40)} "
-        f"differ by zeros, blanks or the code of a letter alone, and were taken for two; if they "
-        f"are one, mend the table."
+        f"differ by {differ} alone, and were taken for two; if they are one, mend the table."
+    ]
+
+
+def tell_blanks(labels: NDArray[Any], role: str) -> list[str]:
+    """Say how many ids begin or end with a blank, which is kept.
+
+    Examples
+    --------
+    >>> print(*tell_blanks(np.array([" i1", "i2"], object), "item"))
+    1 of 2 items has a blank before or after its id, such as ' i1', which is kept as a part of it;
+    if it is none, remove it from the table.
+    """
+    texts = pa.array(labels, pa.large_string())
+    found = texts.filter(pc.not_equal(texts, pc.utf8_trim_whitespace(texts)))
+    if not len(found):
+        return []
+    has = "has" if len(found) == 1 else "have"
+    return [
+        f"{len(found):,} of {len(labels):,} {role}s {has} a blank before or after "
+        f"{'its id' if len(found) == 1 else 'their ids'}, such as {quoted(found[0].as_py(), 40)}, "
+        f"which is kept as a part of it; if it is none, remove it from the table."
     ]
 
 
@@ -83,5 +117,6 @@ def tell_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     for role, labels in (("user", users), ("item", items)):
         told += tell_alike_ids(labels, role)
         if labels.dtype == object:
+            told += tell_blanks(labels, role)
             told += tell_nothings(labels, role)
     return told

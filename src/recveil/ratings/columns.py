@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, named_twice, quoted
-from recveil.ratings.dictionaries import cast_each, in_turn, missing_rows, tidied
+from recveil.ratings.dictionaries import (
+    cast_each,
+    cast_stripped,
+    in_turn,
+    missing_rows,
+    tidied,
+)
 
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
@@ -272,7 +278,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("User-ID"), plain_name("user_id:token"), plain_name("userId")
     ('userid', 'userid', 'userid')
     """
-    return name.partition(":")[0].replace("_", "").replace("-", "").replace(" ", "").lower()
+    return re.sub(r"[\s_-]", "", name.partition(":")[0]).lower()
 
 
 def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
@@ -403,7 +409,7 @@ def _decoded_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         chunks = [
             pa.DictionaryArray.from_arrays(
-                chunk.indices, chunk.dictionary.cast(pa.float64(), safe=False)
+                chunk.indices, cast_stripped(chunk.dictionary, pa.float64(), safe=False)
             )
             for chunk in column.chunks
         ]
@@ -456,7 +462,7 @@ def has_decimal_comma(text: object) -> bool:
 def casts(value: object, kind: pa.DataType) -> bool:
     """Say whether a value can be read as another type."""
     try:
-        pa.scalar(value).cast(kind)
+        cast_stripped(pa.array([value]), kind)
     except pa.ArrowInvalid:
         return False
     return True

@@ -50,6 +50,8 @@ def _each_once(column: pa.DictionaryArray) -> pa.DictionaryArray:
 def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) -> pa.ChunkedArray:
     """Cast a column; of a dictionary, each value once, and not each row.
 
+    Blanks around text are ignored, as in Python's ``float()``.
+
     Parameters
     ----------
     column : pyarrow.ChunkedArray
@@ -70,7 +72,7 @@ def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) 
     [4.5, 3.0, 4.5]
     """
     if not pa.types.is_dictionary(column.type):
-        return column.cast(kind, safe=safe)
+        return cast_stripped(column, kind, safe=safe)
     try:
         return _cast_values(column, kind, safe)
     except pa.ArrowInvalid:
@@ -78,8 +80,28 @@ def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) 
 
 
 def _cast_values(column: pa.ChunkedArray, kind: pa.DataType, safe: bool) -> pa.ChunkedArray:
-    cast = [each.dictionary.cast(kind, safe=safe).take(each.indices) for each in column.chunks]
+    cast = [
+        cast_stripped(each.dictionary, kind, safe=safe).take(each.indices) for each in column.chunks
+    ]
     return pa.chunked_array(cast, kind)
+
+
+def cast_stripped(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
+    """Cast an array; blanks around text are ignored, as in Python's ``float()``.
+
+    Examples
+    --------
+    >>> cast_stripped(pa.array([" 2", "3.5 "]), pa.float64()).to_pylist()
+    [2.0, 3.5]
+    """
+    try:
+        return values.cast(kind, safe=safe)
+    except pa.ArrowInvalid:
+        try:
+            stripped = pc.utf8_trim_whitespace(values)
+        except pa.ArrowNotImplementedError:  # the values are no text
+            stripped = values
+        return stripped.cast(kind, safe=safe)
 
 
 def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:

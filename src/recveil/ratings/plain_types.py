@@ -1,14 +1,19 @@
 """Plain types: few enough that whoever reads a column knows them all."""
 
 import itertools
+from binascii import hexlify
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from recveil.ratings.dictionaries import tidied, written_out
 
+_UUID, _GROUPS_OF_DIGITS = "arrow.uuid", (8, 4, 4, 4, 12)
 _ENCODED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
+
+_OF_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 def plain_table(table: pa.Table) -> pa.Table:
@@ -21,7 +26,8 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the same values in a type that all of Arrow's functions take.
 
     There are many types that hardly any of them takes: views of text, short decimals, types of
-    somebody's own, which have a plain one beneath, and dictionaries of all these. And times in a
+    somebody's own, which have a plain one beneath, and dictionaries of all these. UUIDs become
+    text, as UUIDs are usually written. And times in a
     zone that this machine does not know cannot be written; what they count is the same in all
     zones. No two values that differ become equal.
 
@@ -43,6 +49,9 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     TimestampType(timestamp[s])
     """
     kind: Any = column.type
+    if _is_uuid(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        index = kind.index_type if pa.types.is_dictionary(kind) else pa.int32()
+        return _each(column, _uuids_as_text, pa.dictionary(index, pa.string()))
     if isinstance(kind, pa.BaseExtensionType):
         return plain_column(_each(column, lambda part: part.storage, kind.storage_type))
     if pa.types.is_run_end_encoded(kind):
@@ -59,10 +68,8 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         without = pa.timestamp(kind.unit)
         return _each(column, lambda part: part.view(without), without)
-    if pa.types.is_string_view(kind):
-        return column.cast(pa.string())
-    if pa.types.is_binary_view(kind):
-        return column.cast(pa.binary())
+    if kind in _OF_VIEWS:
+        return column.cast(_OF_VIEWS[kind])
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     return column
@@ -96,6 +103,32 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
     except (OverflowError, ValueError):
         values = column.cast(pa.string()).to_pylist()
     return values
+
+
+def _is_uuid(kind: Any) -> bool:
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == _UUID
+
+
+def _uuids_as_text(part: Any) -> pa.DictionaryArray:
+    """Return UUIDs as text, each written once.
+
+    Examples
+    --------
+    >>> column = pa.array([bytes(range(16)), None], pa.uuid())
+    >>> _uuids_as_text(column).to_pylist()
+    ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]
+    """
+    is_encoded = pa.types.is_dictionary(part.type)
+    encoded = part if is_encoded else part.storage.dictionary_encode()
+    values = encoded.dictionary.storage if is_encoded else encoded.dictionary
+    known = values.is_valid().to_numpy(zero_copy_only=False)
+    digits = np.frombuffer(hexlify(b"".join(values.drop_null().to_pylist())), np.uint8)
+    pieces = np.split(digits.reshape(-1, 32), np.cumsum(_GROUPS_OF_DIGITS)[:-1], axis=1)
+    dashes = np.full((digits.size // 32, 1), ord("-"), np.uint8)
+    rows = np.hstack([pieces[0], *(each for piece in pieces[1:] for each in (dashes, piece))])
+    texts = np.full(len(values), None, object)
+    texts[known] = [row.decode() for row in rows.view("S36").ravel().tolist()]
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string()))
 
 
 def _each(column: pa.ChunkedArray, change: Any, kind: pa.DataType) -> pa.ChunkedArray:

@@ -30,8 +30,8 @@ _MOST_VALUES = 1_000
 # Whole numbers from here on, up to now, are seconds since 1970, and nothing else.
 _FIRST_SECOND = 100_000_000
 _NO_TEXT, _PART, _EXACT = "no text", "part", "exact"
-# Numbers in text, as they are read on one machine; Java takes 5d, 0x1p2 and blanks for such, too.
-_A_NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
+# Numbers in text, as they are read on one machine; Java takes 5d and 0x1p2 for such, too.
+_A_NUMBER = r"\A[\s\pZ]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[\s\pZ]*\z"
 _TEXT = ("string", "varchar", "char")
 _WHOLE = ("byte", "short", "integer", "long")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -203,7 +203,7 @@ def _number(frame: "DataFrame", name: str) -> "Column":
     column = frame[_quoted(name)]
     if kind in _TEXT:
         text = column.cast("string")
-        column = sql.when(text.rlike(_A_NUMBER), text)
+        column = sql.when(text.rlike(_A_NUMBER), sql.regexp_extract(text, _A_NUMBER, 1))
     return column.try_cast("double")
 
 

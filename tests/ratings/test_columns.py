@@ -1,0 +1,57 @@
+"""Numbers in text columns, as `float()` reads them."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io import understand
+from recveil.ratings import RatingScale
+
+ROWS = [(1, 7, "4"), (1, 8, "2"), (2, 7, "3")]
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\xa0", "\u2003", "  "])
+@pytest.mark.parametrize("form", ["csv", "csv-plain", "parquet", "large", "dictionary", "json"])
+def test_blanks_beside_ratings_and_times_are_ignored(tmp_path, blank, form):
+    path = tmp_path / f"ratings.{form}"
+    rows = [(u, i, f"{blank}{r}{blank}", f"{blank}2020-01-0{r}{blank}") for u, i, r in ROWS]
+    names = ("user", "item", "rating", "time")
+    if form.startswith("csv"):
+        lines = [",".join(map(str, row)) for row in rows]
+        path.write_text("\n".join([*([",".join(names)] if form == "csv" else []), *lines]), "utf-8")
+    elif form == "json":
+        objects = [dict(zip(names, map(str, row), strict=True)) for row in rows]
+        path.write_text("\n".join(map(json.dumps, objects)), "utf-8")
+    else:
+        table = pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+        kinds = {"parquet": pa.string(), "large": pa.large_string()}
+        kind = kinds.get(form, pa.dictionary(pa.int32(), pa.string()))
+        pq.write_table(table.set_column(2, "rating", table["rating"].cast(kind)), path)
+    ratings = understand(path, scale=RatingScale(1, 5, 1)).ratings
+    assert ratings.values.tolist() == [4, 2, 3]
+    assert (ratings.days - 18262).tolist() == [3, 1, 2]
+
+
+@pytest.mark.parametrize("rating", [" ", " 4 2", "4\u200b", "\ufeff4"])
+def test_what_float_does_not_read_is_no_rating(tmp_path, rating):
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"user,item,rating\n1,7,4\n1,8,{rating}\n", "utf-8")
+    with pytest.raises(RecveilError, match=r"ratings\.csv line 3: rating .* is not a number"):
+        understand(path)
+
+
+@pytest.mark.parametrize("comma", [" 3,5", "\xa03,5\xa0"])
+def test_blanks_beside_decimal_commas_are_ignored(tmp_path, comma):
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"user;item;rating\n1;7;{comma}\n1;8;4\n", "utf-8")
+    assert understand(path, scale=RatingScale(1, 5, 0.5)).ratings.values.tolist() == [3.5, 4]
+
+
+def test_blanks_around_names_of_columns_are_no_part_of_them(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("who,\twhat , how much\n1,7,4\n1,8,3\n2,8,1\n")
+    reading = understand(path, user="who", item="what", rating="how much")
+    assert reading.ratings.values.tolist() == [4, 3, 1]
