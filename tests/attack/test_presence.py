@@ -11,7 +11,7 @@ from recveil.anonymize import KCoRater, PredictiveAnonymizer, RawRelease, Sparse
 from recveil.attack import Adversary, Candidates, area_under_curve, hold_out
 from recveil.attack.held_out import only
 from recveil.attack.knowledge import Knowledge, World, draw_knowledge, know_everything
-from recveil.attack.members import KNOWN, memberships
+from recveil.attack.members import KNOWN, SCORERS, memberships
 from recveil.attack.presence import chance_to_stand, score_by_presence
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
@@ -125,12 +125,15 @@ def test_members_of_a_long_tail_are_told(make, likes):
         assert area_under_curve(inside, outside).rate == 1.0
 
 
-def test_sparse_rows_of_a_long_tail_are_told_from_by_which_items_they_hold():
+def test_sparse_rows_of_a_long_tail_are_told_from_by_which_items_they_hold(monkeypatch):
     """Each item was rated by five or six: one person more or less decides whether it stands."""
     rng = np.random.default_rng(3)
     users = np.repeat(np.arange(200), 20)
     items = np.concatenate([rng.choice(700, 20, replace=False) for _ in range(200)])
     ratings = Ratings.from_columns(users, items, 3 + rng.integers(3, size=users.size))
+    for other in ("counts", "values"):  # they tell more
+        monkeypatch.delitem(SCORERS, other)
+    monkeypatch.setattr("recveil.attack.members.JOINT", {})
     told = memberships(ratings, hold_out(ratings, SparseRows(5, seed=1)))["all"]
     assert told.scorer == "presence"
     assert told.auc.low > 0.5

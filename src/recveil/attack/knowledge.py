@@ -19,7 +19,7 @@ _TOLERANCE = 1e-3
 
 @brief
 class World(NamedTuple):
-    """How often items are rated, as everybody may know who reads a shop's or a site's counts.
+    """Item counts and rating totals of all users, as a shop or a site publishes them.
 
     Attributes
     ----------
@@ -27,15 +27,20 @@ class World(NamedTuple):
         How many people anywhere rated each item, the target among them.
     people : int
         How many people there are anywhere.
+    totals : ndarray of float64, shape (n_items,)
+        The sum of the ratings of each item, the target's among them.
     """
 
     raters: NDArray[np.int64]
     people: int
+    totals: NDArray[np.float64]
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
         """Count a table that holds everybody, whether they are in a release or not."""
-        return cls(ratings.support, ratings.n_users)
+        weights = ratings.values.astype(np.float64)
+        totals = np.bincount(ratings.indices, weights, ratings.n_items)
+        return cls(ratings.support, ratings.n_users, totals)
 
 
 @brief

@@ -6,10 +6,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
 
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
 from recveil.attack.held_out import PartialRelease, hold_out
+from recveil.attack.item_statistics import score_by_counts, score_by_values
 from recveil.attack.knowledge import Knowledge, draw_knowledge, know_everything
 from recveil.attack.likelihood import likelihoods_for_means
 from recveil.attack.on_release import without_unpublished
@@ -18,6 +21,7 @@ from recveil.attack.residual_attack import score_by_residuals
 from recveil.attack.scoreboard_rh import ScoreboardRH
 from recveil.attack.statistics import FEWEST, Interval, area_under_curve, wilson_interval
 from recveil.attack.stronger import MEMBERSHIP
+from recveil.blas import one_thread
 from recveil.brief import brief
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.anonymizer import Anonymizer
@@ -32,6 +36,16 @@ KNOWN: dict[str, Adversary | None] = {
     "all": None,
 }
 
+# What joins scores by a logistic fit on other users: the name of the joint score, and which of
+# `SCORERS` it joins; None for all.
+JOINT: dict[str, tuple[str, ...] | None] = {
+    "counts and values": ("counts", "values"),
+    "all scores": None,
+}
+# How much the fit believes of one user, and in how many parts it is tested on those who decide.
+_BELIEVED = 0.1
+_PARTS = 4
+
 # Scores everybody that something is known about, in some variants, shape (n_targets,) each; higher
 # for those who fit better. None at all, if it does not apply to the release.
 Scorer: TypeAlias = Callable[
@@ -41,7 +55,7 @@ Scorer: TypeAlias = Callable[
 
 @brief
 class _Scores(NamedTuple):
-    """One score of the people inside and of those outside; which of `SCORERS` gave it."""
+    """One score of the users inside and of those outside; which of `SCORERS` or `JOINT` it is."""
 
     inside: NDArray[np.float64]
     outside: NDArray[np.float64]
@@ -61,7 +75,7 @@ class Membership(NamedTuple):
     skipped : int
         People who were asked for, but of whom the adversary cannot know enough.
     scorer : str
-        Which of `SCORERS` told best; "" if nobody could be scored.
+        Which of `SCORERS` or `JOINT` told best; "" if nobody could be scored.
     tpr_at_5 : Interval
         Share of the members who score above all but 5 % of the outsiders; a blind guess has 0.05.
     null_auc : Interval
@@ -92,8 +106,10 @@ def membership(
 ) -> Membership:
     """Anonymize some of the people, and see whether an adversary can tell them from the others.
 
-    Everybody is scored in each of the ways of `SCORERS`; members should reach more. Half of the
-    people decide which score tells best; the area is measured on the other half.
+    Everybody is scored in each of the ways of `SCORERS`; members should reach more. `JOINT` adds
+    scores that a logistic fit joins, on one half of the users, of whom the adversary knows whether
+    they are in the release. The same half decides which score tells best, where joint scores are
+    those of fits without the user; the area is measured on the other half.
 
     Parameters
     ----------
@@ -183,6 +199,8 @@ def _tell(
     if not all(about.targets.size for about in known):
         return Membership(area_under_curve([], []), 0, 0, skipped)
     scores = _all_scores(held_out.table.candidates, blunted, known, ratings.scale)
+    lot = _by_lot(scores, seed)
+    scores, lot = scores + _join_scores(scores), lot + _join_scores(lot)
     of_members, of_outsiders = _choose(scores)
     return Membership(
         auc=area_under_curve(of_members, of_outsiders),
@@ -191,7 +209,7 @@ def _tell(
         skipped=skipped,
         scorer=scores[_most_telling(scores)].scorer,
         tpr_at_5=_count_members(of_members, of_outsiders),
-        null_auc=area_under_curve(*_choose(_by_lot(scores, seed))),
+        null_auc=area_under_curve(*_choose(lot)),
     )
 
 
@@ -210,14 +228,50 @@ def _count_members(members: NDArray[np.float64], outsiders: NDArray[np.float64])
 
 
 def _by_lot(scores: list[_Scores], seed: int) -> list[_Scores]:
-    """Draw by lot who of the scored people counts as a member, the same ones in every score."""
+    """Draw by lot who of the scored people counts as a member, the same ones in every score.
+
+    Those who decide and those who are measured draw apart: drawn together, more true members in one
+    half would mean fewer in the other, and a fit on one would be wrong of the other.
+    """
     n_inside = scores[0].inside.size
-    lot = np.random.default_rng([seed, 1]).permutation(n_inside + scores[0].outside.size)
+    place = np.concatenate([np.arange(n_inside), np.arange(scores[0].outside.size)])
+    lot, rng = np.arange(place.size), np.random.default_rng([seed, 1])
+    for half in range(2):
+        lot[place % 2 == half] = rng.permutation(lot[place % 2 == half])
     drawn = []
     for inside, outside, scorer in scores:
         everybody = np.concatenate([inside, outside])[lot]
         drawn.append(_Scores(everybody[:n_inside], everybody[n_inside:], scorer))
     return drawn
+
+
+def _join_scores(scores: list[_Scores]) -> list[_Scores]:
+    """Join scores by logistic fits on every other user, who then decide which score tells best.
+
+    A user who decides is scored by a fit without them, and a user who is measured by a fit on all
+    who decide.
+    """
+    n_inside, n_outside = scores[0].inside.size, scores[0].outside.size
+    joint = []
+    for name, scorers in JOINT.items():
+        joined = [each for each in scores if scorers is None or each.scorer in scorers]
+        if min(n_inside, n_outside) < 2 * FEWEST or len(joined) < 2:
+            continue
+        columns = [np.concatenate([inside, outside]) for inside, outside, _ in joined]
+        # By rank, as scores have any unit and any tails.
+        ranks = stats.rankdata(np.stack(columns, axis=1), axis=0)
+        features = stats.norm.ppf((ranks - 0.5) / len(ranks))
+        place = np.concatenate([np.arange(n_inside), np.arange(n_outside)])
+        part = np.where(place % 2 == 0, place // 2 % _PARTS, _PARTS)
+        members, odds = np.arange(part.size) < n_inside, np.empty(part.size)
+        for asked in range(_PARTS + 1):
+            known, judged = (part != asked) & (part < _PARTS), part == asked
+            rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
+            with one_thread():
+                rule.fit(features[known], members[known])
+                odds[judged] = rule.decision_function(features[judged])
+        joint.append(_Scores(odds[:n_inside], odds[n_inside:], name))
+    return joint
 
 
 def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
@@ -369,6 +423,8 @@ SCORERS: dict[str, Scorer] = {
     "residual": score_by_residuals,
     "narrowest": score_by_narrowest,
     "presence": score_by_presence,
+    "counts": score_by_counts,
+    "values": score_by_values,
 }
 
 

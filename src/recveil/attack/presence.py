@@ -43,7 +43,7 @@ def score_by_presence(
     share = _sums(known, stands) / n_known
     if known.world is None:
         return [share]
-    raters, people = known.world
+    raters, people = known.world.raters, known.world.people
     others = np.maximum(raters[known.items] - 1.0, 0.0)
     rarity = np.log((people + 1) / (others + 1))
     weighted = _sums(known, stands * rarity) / np.maximum(_sums(known, rarity), 1e-12)
