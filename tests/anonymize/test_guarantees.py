@@ -52,15 +52,13 @@ MARK = "zqx"
 ITEMS = {
     "numbers": lambda n: 3 * n + 1,
     "text": lambda n: f"{MARK}film {n}",
-    "odd text": lambda n: ['={}, "x"', "{}\nnew line", " {} é✓", "-{}", "0{}", "{}0"][n % 6].format(
-        n
-    ),
+    "odd text": lambda n: ['={}, "x"', "{}\ttab", " {} é✓", "-{}", "0{}", "{}0"][n % 6].format(n),
     "numbers as text": lambda n: f"{n}" if n % 2 else f"0{n}",
 }
 PEOPLE = {
     "addresses": lambda n: f"{MARK}{7919 * n % 1009:04d}@example.org",
     "numbers": lambda n: 480_310_000_000_000 + 7919 * n % 1009,
-    "odd text": lambda n: f'{MARK}"{7919 * n % 1009},\n=é',
+    "odd text": lambda n: f'{MARK}"{7919 * n % 1009},\t=é',
 }
 
 

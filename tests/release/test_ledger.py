@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import rankdata
 
 from recveil.errors import RecveilError
+from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query, delta_left, delta_of, epsilon_of, total_mu
+from recveil.release.told_claim import bounds_of
 
 ITEMS = Query("item sums", "how many people rated each item", 1.0, 4.0, 1_682)
 MOMENTS = Query("moments", "which items are rated together", 2.0, 6.0, 1_415_403)
@@ -207,3 +211,47 @@ class TestDelta:
 def test_it_shows_its_price():
     assert repr(LEDGER) == "Ledger(queries: 2, mu: 0.4167)"
     assert repr(ITEMS) == "Query(item sums, mu: 0.25)"
+
+
+class TestBounds:
+    """Each bound is about a game of its own; users with opposite vectors play both."""
+
+    @pytest.fixture
+    def played(self):
+        rng = np.random.default_rng(7)
+        bounds = bounds_of(
+            Claim("differentially-private", 1, False, 1, 1, 3.0, 1e-6, self.ledger())
+        )
+        sigma = self.ledger().queries[0].sigma
+        return bounds, sigma, rng.normal(scale=sigma, size=(2, 400_000))
+
+    @staticmethod
+    def ledger():
+        # The noise with which one query of sensitivity 1 has epsilon 3 at delta 1e-6.
+        mu = brentq(lambda mu: epsilon_of(mu, 1e-6) - 3.0, 0.1, 3.0)
+        return Ledger((Query("item sums", "how much each item was rated", 1.0, 1 / mu, 1),))
+
+    def test_which_of_two_users_reaches_its_bound_and_exceeds_that_of_one(self, played):
+        bounds, _, noise = played
+        # One user adds 1, the other subtracts 1; the sign of the noisy sum names the user.
+        accuracy = (1 + noise[0] > 0).mean()
+        assert bounds["most_auc"] == pytest.approx(0.677, abs=1e-3)
+        assert accuracy > bounds["most_auc"] + 0.05
+        assert accuracy == pytest.approx(bounds["most_accuracy_of_two"], abs=3e-3)
+
+    def test_a_given_user_reaches_the_bounds_of_one(self, played):
+        bounds, sigma, noise = played
+        outside, inside = noise[0], 1 + noise[1]
+        ranks = rankdata(np.concatenate([outside, inside]))[outside.size :]
+        auc = (ranks.mean() - (inside.size + 1) / 2) / outside.size
+        assert auc == pytest.approx(bounds["most_auc"], abs=3e-3)
+        detected = (inside > 1.6448536 * sigma).mean()
+        assert detected == pytest.approx(bounds["most_recognized"], abs=3e-3)
+
+    def test_the_threshold_adds_its_part_of_delta(self):
+        ledger = Ledger(self.ledger().queries, 1e-7)
+        claim = Claim("differentially-private", 1, False, 1, 1, 3.1, 1e-6, ledger)
+        without = Claim("differentially-private", 1, False, 1, 1, 3.1, 1e-6, self.ledger())
+        more, less = bounds_of(claim), bounds_of(without)
+        for name in ("most_auc", "most_recognized", "most_accuracy_of_two"):
+            assert more[name] - less[name] == pytest.approx(1e-7)

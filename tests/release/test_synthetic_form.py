@@ -18,7 +18,7 @@ from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.publish.tables import write_model
 from recveil.ratings import RatingScale
-from recveil.release.data_card import data_card
+from recveil.release.data_card import data_card, data_cards
 from recveil.release.manifest import FileEntry, Manifest, to_bytes
 from recveil.release.synthetic_form import label_levels
 from recveil.release.synthetic_queries import QUERIES
@@ -279,3 +279,22 @@ def test_there_is_a_cut_between_two_levels(low, steps, step):
     levels = label_levels(scale)
     assert levels.size == (min(steps + 1, 21) if step and steps < 21 else 21)
     assert (levels[0], levels[-1]) == pytest.approx((scale.low, scale.high))
+
+
+def test_a_card_of_version_1_holds_and_a_mixture_of_both_does_not(copy_of):
+    folder = copy_of("users")
+    content = json.loads((folder / "release.json").read_text())
+    manifest = Manifest.from_json(content)
+    now, before = data_cards(manifest, manifest.ratings_file)
+    assert now != before
+
+    def with_card(card):
+        (folder / "README.md").write_text(card)
+        content["files"]["README.md"] = vars(FileEntry.of(folder / "README.md"))
+        (folder / "release.json").write_bytes(to_bytes(content))
+        return verify(folder)
+
+    assert with_card(before).holds
+    assert with_card(now).holds
+    middle = now.index("The guarantee is about")
+    assert not with_card(before[: before.index("More precisely")] + now[middle:][40:]).holds

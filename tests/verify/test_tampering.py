@@ -619,6 +619,7 @@ FROZEN_CARDS = {
     "drawn_3.md.jinja": "125ed3ea5dde8c8d0d516345ff99d4e7e440f0be42facc6eeb9b332fb9a17ec2",
     "synthetic_3.md.jinja": "16d4862ba3d8ca7112d64766419e36ab4f568cdd4d570a4b74dca4a6ea593cb7",
     "private_3.md.jinja": "47c64e6a0fb9305dbb5cbc909468496709d4711f26b960bdda33230d2ac4dc74",
+    "private_7.md.jinja": "2d91d91030719a89117012d54aca1936b495c800fe791f648c8a5eb0e101cd2e",
     "synthetic_4.md.jinja": "5a85a019e36f87070d217afb2dc41e52052a56092aa1f2484cfbd782e5397f73",
     "aggregates_3.md.jinja": "f4b48e85fe76ea8d9d44bdbb5d461d2fae0467ff80bf2c5e578ebe665c5049f5",
 }

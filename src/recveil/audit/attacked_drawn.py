@@ -70,6 +70,7 @@ class AttackedDrawn(AttackedRelease):
             "membership_bound": {
                 "auc": bounds.get("most_auc"),
                 "tpr_at_5": bounds.get("most_recognized"),
+                "accuracy_of_two": bounds.get("most_accuracy_of_two"),
             },
         }
 
@@ -102,10 +103,11 @@ class AttackedDrawn(AttackedRelease):
         told = []
         if bounds := bounds_of(self.manifest.claim):
             told.append(
-                f"Whatever anybody knows and does, the promise allows at most AUC "
-                f"{bounds['most_auc']:.3f}, and {bounds['most_recognized']:.1%} of the members "
-                f"recognized while 5 % of the others are taken for members, if the noise was drawn "
-                f"as the ledger says."
+                f"For every adversary, if the noise was drawn as the ledger states: a test whether "
+                f"a given user was in the data has an AUC of at most {bounds['most_auc']:.3f} and "
+                f"detects the user with at most {bounds['most_recognized']:.1%} at 5 % false "
+                f"alarms; of two users, it names the one in the data with a probability of at most "
+                f"{bounds['most_accuracy_of_two']:.3f}."
             )
         told += [] if self.nearest is None else [_describe_nearest(self.nearest)]
         told += [] if self.inference is None else [_describe_inference(self.inference)]

@@ -52,6 +52,7 @@ def demo(
             "output": str(drawn_beside(output)),
             "verification": shown.drawn.to_dict(),
             "most_auc": shown.most_auc,
+            "most_accuracy_of_two": shown.most_accuracy_of_two,
         },
     }
     if write_json(result, json):
@@ -85,7 +86,7 @@ def _show(shown: "Demo", output: Path) -> None:
             "member named",
             "rows are theirs",
             f"{100 * shown.members.auc.rate:.0f} in 100",
-            f"at most {100 * shown.most_auc:.0f} in 100",
+            f"at most {100 * shown.most_accuracy_of_two:.0f} in 100",
         ),
     ):
         table.add_row(*row)
@@ -97,9 +98,9 @@ def _show(shown: "Demo", output: Path) -> None:
             f"unique."
         )
     console.print(
-        f"The last line: of two people, one in the data and one not, how often the member is "
-        f"named; a coin is right 50 times. In rows, by one attack that knows {KNOWN} ratings; in "
-        f"drawn people (epsilon {drawn.epsilon:g}), whatever anybody knows and does. "
+        f"The last line: of two users, one in the data and one not, how often the one in the data "
+        f"is named; a blind guess is right 50 times. In rows, by one attack that knows {KNOWN} "
+        f"ratings; in drawn people (epsilon {drawn.epsilon:g}), by any adversary. "
         f"{of_large_epsilon(drawn.epsilon or 0.0)}"
     )
     console.print(

@@ -29,6 +29,8 @@ _DRAWN_BEFORE = {
     },
     "recveil-release-4": {"method": "synthetic_4.md.jinja"},
 }
+# Cards of version 1.0 state the bound of one given user as if it were about two users.
+_OF_GIVEN_USER = "private_7.md.jinja"
 # Up to the third format, what they said of drawn people was too low.
 _DRAWN_TOO_LOW = (*_WORDS_CHANGED, "recveil-release-3")
 
@@ -45,7 +47,21 @@ def has_old_words(manifest: Manifest) -> bool:
     return manifest.format in changed
 
 
-def data_card(manifest: Manifest, ratings_file: str) -> str:
+def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
+    """Return all cards that such a release can have: today's first, then that of version 1.0.
+
+    Parameters
+    ----------
+    manifest, ratings_file
+        As for `data_card`.
+    """
+    now = data_card(manifest, ratings_file)
+    if manifest.claim.kind != "differentially-private":
+        return [now]
+    return [now, data_card(manifest, ratings_file, claim_card=_OF_GIVEN_USER)]
+
+
+def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None = None) -> str:
     """Return the README.md that stands in a published folder.
 
     Parameters
@@ -54,6 +70,8 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         Nothing is asked of its `files`.
     ratings_file : str
         Name of the file that holds the ratings, or `ALL_PARTS`.
+    claim_card : str, optional
+        The template of what the claim means, if it is not today's.
 
     Raises
     ------
@@ -64,7 +82,7 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
     old = _OF_OLD_FORMATS.get(manifest.format)
     cards = {
         "card": card_text(old or manifest.claim.about.frame),
-        "claim": manifest.claim.about.card,
+        "claim": card_text(claim_card) if claim_card else manifest.claim.about.card,
         "method": method.card,
     }
     if not manifest.claim.about.holds_people:

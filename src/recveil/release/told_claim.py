@@ -75,15 +75,18 @@ def bounds_of(claim: Claim) -> dict[str, float]:
         ``odds_factor``: by how much the odds change at most that somebody is in the data, but for a
         probability of ``odds_exceeded``. ``epsilon_of_two`` and ``delta_of_two``: what is promised
         to two people together.
-        ``most_auc``: the largest area under the curve with which anybody tells members from others.
-        ``most_recognized``: the largest share of members who are recognized while 5 % of the others
-        are taken for members. Empty for other claims.
+        ``most_auc``: the largest area under the curve of a test whether a given user was in the
+        data. ``most_recognized``: the largest probability with which such a test detects the user,
+        at a false-alarm rate of 5 %. ``most_accuracy_of_two``: the largest probability of naming
+        which of two given users was in the data. Empty for other claims.
 
     Notes
     -----
-    Source: Dong, Roth & Su 2019: answers with Gaussian noise are as hard to tell apart as two
-    Gaussians at a distance of mu. What a threshold on names adds, happens with a probability of at
-    most its part of delta.
+    Source: Dong, Roth & Su 2019: answers about neighbouring tables, of which one has one user more,
+    are as hard to distinguish as two Gaussians at a distance of mu. The tables of two users, of
+    which either one or the other is in the data, differ by two such steps: a distance of 2 mu, at
+    which the best test is right with a probability of Phi(mu). What a threshold on names adds
+    happens with a probability of at most its part of delta.
 
     Examples
     --------
@@ -92,7 +95,7 @@ def bounds_of(claim: Claim) -> dict[str, float]:
     >>> told = bounds_of(Claim("differentially-private", 1, False, 1, 1, 5.0, 1e-6, ledger))
     >>> {name: round(value, 2) for name, value in told.items()}
     {'odds_factor': 148.41, 'odds_exceeded': 0.0, 'epsilon_of_two': 11.0, 'delta_of_two': 0.0, \
-'most_auc': 0.76, 'most_recognized': 0.26}
+'most_auc': 0.76, 'most_recognized': 0.26, 'most_accuracy_of_two': 0.84}
     """
     if claim.ledger is None or claim.epsilon is None:
         return {}
@@ -109,6 +112,7 @@ def bounds_of(claim: Claim) -> dict[str, float]:
         else min(1.0, delta * (1 + math.exp(min(claim.epsilon, _LARGEST_EXPONENT)))),
         "most_auc": min(1.0, share_below(mu / math.sqrt(2)) + more),
         "most_recognized": min(1.0, share_below(point_at(0.05) + mu) + more),
+        "most_accuracy_of_two": min(1.0, share_below(mu) + more),
     }
 
 

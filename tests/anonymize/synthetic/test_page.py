@@ -18,16 +18,19 @@ PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "differential-priva
     encoding="utf-8"
 )
 SENTENCES = " ".join(PAGE.split())
-ROW = re.compile(r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+) % \|$", re.M)
+ROW = re.compile(
+    r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+) % \| ([\d.]+) \|$", re.M
+)
 ROWS = [row.groups() for row in ROW.finditer(PAGE)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"epsilon {row[0]}")
 def test_what_an_epsilon_means(row):
-    epsilon, odds, area, found = row
+    epsilon, odds, area, found, of_two = row
     mu = Budget.of(float(epsilon), 1e-6).mu
     assert f"{ndtr(mu / math.sqrt(2)):.3f}" == area
     assert f"{100 * ndtr(mu + ndtri(0.01)):.1f}" == found
+    assert f"{ndtr(mu):.3f}" == of_two
     if odds != "any":
         assert float(odds.replace(",", "")) == pytest.approx(math.exp(float(epsilon)), rel=0.05)
 
