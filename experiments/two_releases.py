@@ -1,17 +1,19 @@
-"""What do two releases of the same people tell together that neither tells alone?
+"""What do two releases of the same users reveal together that neither reveals alone?
 
-    python experiments/two_releases.py RATINGS [--k 5] [--homogenize padded] [--seeds 0 1]
+    python experiments/two_releases.py RATINGS [--k 5] [--methods padded sparse ...] [--seeds 0 1]
 
-Anonymizes the same table twice and holds the releases against each other, as
-`recveil audit --release A --against B` does. Prints who is alone in the two groups of a person, who
-finds both rows, and which items both rows tell, each beside its control.
+Anonymizes the same users twice and compares the releases, as `recveil audit --release --against`
+does. Prints for each method which share of the users is alone in the intersection of their two
+groups, and which share is in an intersection of fewer than k users. With `--share 0.9`, the second
+release is made from 90 % of the ratings, as if the table had changed. With `--attacks`, also who
+finds both rows, and which items both rows reveal, each with its control.
 """
 
 import argparse
 
 import numpy as np
 
-from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize.methods import make_variant
 from recveil.attack import (
     PRESETS,
     Interval,
@@ -22,36 +24,75 @@ from recveil.attack import (
     tell_links,
 )
 from recveil.io import read_ratings
+from recveil.ratings import Ratings
+
+METHODS = ("padded", "padded-bisecting", "k-corating-item-mean", "sparse")
 
 
 def main() -> None:
-    """Make two releases, and print what they tell together."""
+    """Make two releases by each method, and print what they reveal together."""
     parser = argparse.ArgumentParser()
     parser.add_argument("ratings")
     parser.add_argument("--k", type=int, default=5)
-    parser.add_argument("--homogenize", default="padded")
+    parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 1))
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--attacks", action="store_true")
     options = parser.parse_args()
     ratings = read_ratings(options.ratings, times=False, duplicates="last")
-    tables = []
-    for seed in options.seeds:
-        maker = PredictiveAnonymizer(options.k, options.homogenize, seed=seed)
-        tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
+    again = some_of(ratings, options.share)
+    print("| method | alone in both groups | fewer than k in both | users in both, mean |")
+    print("|---|---|---|---|")
+    pairs = {}
+    for method in options.methods:
+        first, second = (
+            ReleasedTable.from_release(
+                make_variant(method, options.k, seed).anonymize(table), table
+            )
+            for seed, table in zip(options.seeds, (ratings, again), strict=True)
+        )
+        found = intersect(first, second, promised=np.full(ratings.n_users, options.k))
+        print(
+            f"| {method} | {told(found.alone)} | {told(found.below_k)} "
+            f"| {found.mean_people.mean:.2f} |",
+            flush=True,
+        )
+        if options.attacks:
+            pairs[method] = first, second
+    for method, (first, second) in pairs.items():
+        print_attacks(method, ratings, first, second)
+
+
+def some_of(ratings: Ratings, share: float) -> Ratings:
+    """Return a random share of the ratings, with at least one of each user."""
+    if share >= 1:
+        return ratings
+    draws = np.random.default_rng(2).random(ratings.values.size)
+    draws[ratings.indptr[:-1]] = 0.0
+    kept = draws < share
+    return Ratings.from_columns(
+        ratings.users[ratings.user_positions()[kept]],
+        ratings.items[ratings.indices[kept]],
+        ratings.values[kept],
+        scale=ratings.scale,
+    )
+
+
+def print_attacks(
+    method: str, ratings: Ratings, first: ReleasedTable, second: ReleasedTable
+) -> None:
+    """Print who finds both rows, and which items both rows reveal."""
     everybody = np.arange(ratings.n_users)
-    found = intersect(*tables, promised=np.full(ratings.n_users, options.k))
-    print("| what | by both | beside it |\n|---|---|---|")
-    print(f"| alone in both groups | {told(found.alone)} | {found.alone_in_one:.1%} in one |")
-    print(f"| share both with fewer than k | {told(found.below_k)} | none in one, by its promise |")
-    print(f"| people in both groups | {found.mean_people.mean:.2f} | at least {options.k} in one |")
+    print(f"\n{method}:\n\n| what | by both | control |\n|---|---|---|")
     for name, adversary in PRESETS.items():
-        both = find_in_both(ratings, *tables, adversary, everybody)
+        both = find_in_both(ratings, first, second, adversary, everybody)
         control = f"{both.person_in_one.rate:.1%} by one, {both.stranger.rate:.1%} by a stranger's"
         print(f"| both rows, by {name} | {told(both.both)} | {both.first.rate:.1%} in one |")
-        print(f"| the person, by {name} | {told(both.person_in_both)} | {control} |")
-    links = tell_links(ratings, *tables, everybody)
+        print(f"| the user, by {name} | {told(both.person_in_both)} | {control} |")
+    links = tell_links(ratings, first, second, everybody)
     if links is not None:
         control = f"{told(links.one)} by one, {told(links.stranger)} by a stranger's"
-        print(f"| told items that were rated | {told(links.both)} | {control} |")
+        print(f"| revealed items that were rated | {told(links.both)} | {control} |")
 
 
 def told(share: Interval | Mean) -> str:
