@@ -128,7 +128,7 @@ def _holding_rows(users: Sequence[Any], labels: list[str]) -> int:
     )
 
 
-_REMEDY = "hide the items by hide_items (--hide-items), or give them other ids"
+_REMEDY = "hide the items (recveil anonymize --hide-items), or give them other ids"
 
 
 def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
@@ -177,7 +177,7 @@ def _whole(users: Sequence[Any], labels: list[str]) -> str:
         return ""
     return (
         f"of the people's ids, {len(both):,} of {len(words):,} are ids of items, too: is this "
-        f"column the people's? Name the columns, or hide_items (--hide-items)"
+        f"column the people's? Name the columns, or hide the items (recveil anonymize --hide-items)"
     )
 
 
