@@ -156,8 +156,10 @@ def _compare_table(path: Path, data: bytes) -> None:
         source = read_table(path)
     except RecveilError:
         return
-    has_quotes = source.format not in _WITHOUT_QUOTES
-    records = records_of(text_of(data), _USUAL[source.format], has_quotes)
+    if source.dialect is None or source.dialect.runs:
+        return
+    how = source.dialect.delimiter, source.dialect.quotes
+    records = records_of(text_of(data), *how)
     header, rows = records[0][1], records[source.has_header :]
     own = {name: _place(source.names[name], header, source.has_header) for name in source.names}
     columns = zip(*(column.to_pylist() for column in source.table.columns), strict=True)

@@ -57,6 +57,33 @@ def test_quotes_capitals_and_empty_parts_are_those_of_csv(spark, tmp_path):
     assert users == {'say "hi"', "a,b", "back\\slash"}
 
 
+def _swallowing(stray: str) -> str:
+    """A part whose column `stray` opens a quote in user 2's row, and closes it in user 4's."""
+    lines = ["user,item,rating,review"]
+    for user in range(1, 7):
+        for item in ("i1", "i2", "i3"):
+            row = {"user": f"u{user}", "item": item, "rating": "4", "review": "fine"}
+            if item == "i2" and user in (2, 4):
+                row[stray] = f'"{row[stray]}' if user == 2 else f'{row[stray]}"'
+            lines.append(",".join(row.values()))
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("stray", ["user", "item", "rating"])
+def test_a_stray_pair_of_quotes_is_refused(spark, tmp_path, stray):
+    (tmp_path / "part-0.csv").write_text(_swallowing(stray))
+    with pytest.raises(RecveilError, match=OTHER_COLUMNS) as caught, errors_told():
+        lake_of(read_frame(spark, str(tmp_path)))
+    assert "u3" not in str(caught.value)
+
+
+def test_a_stray_pair_of_quotes_in_the_last_column_swallows_no_rows(spark, tmp_path):
+    """Spark ends each row with its line, so that the quote is part of the review."""
+    (tmp_path / "part-0.csv").write_text(_swallowing("review"))
+    found = lake_of(read_frame(spark, str(tmp_path)))
+    assert (found.n_ratings, len(found.items)) == (18, 3)
+
+
 def test_parts_of_different_types_are_refused(spark, tmp_path):
     for number, items in enumerate(([7, 8], ["7", "8"])):
         rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})

@@ -1,5 +1,6 @@
 """Files that somebody else made, checked as they are written."""
 
+import bz2
 import gzip
 from collections import Counter
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError, UnknownOrderError
+from recveil.io.wide_matrix import OTHER_CELLS
 from recveil.ratings import Ratings
 from recveil.verify import verify
 
@@ -332,7 +334,103 @@ def test_what_holds_a_release_or_lies_in_one_is_told_from_it(tmp_path, name):
         verify(tmp_path / name)
 
 
-def test_a_table_of_another_kind_leads_to_convert(tmp_path):
-    (tmp_path / "shop.csv").write_text("user;item;rating\na;1;4,5\n")
-    with pytest.raises(RecveilError, match=r"commas between columns.*recveil convert"):
-        verify(tmp_path / "shop.csv", k=2)
+ROWS = [(user, item, rating) for user in "ab" for item, rating in ((7, "4"), (9, "3.5"))]
+OBJECTS = [
+    f'{{"user": "{user}", "item": {item}, "rating": {rating}}}' for user, item, rating in ROWS
+]
+JSON_LINES, JSON_ARRAY = "\n".join(OBJECTS), f"[{', '.join(OBJECTS)}]"
+WIDE = "user,7,8,9\na,4,,3.5\nb,4,,3.5\n"
+
+
+def _between(mark: str) -> str:
+    return "".join(f"{mark.join(map(str, row))}\n" for row in [("user", "item", "rating"), *ROWS])
+
+
+class TestOtherKinds:
+    """What the other verbs read is checked as strictly as a CSV."""
+
+    def _check(self, folder: Path, content: str | bytes, **options):
+        data = content if isinstance(content, bytes) else content.encode()
+        (folder / "table").write_bytes(data)
+        return verify(folder / "table", k=2, **options)
+
+    @pytest.mark.parametrize(
+        ("content", "options"),
+        [
+            (JSON_LINES, {}),
+            (JSON_ARRAY, {}),
+            (_between(";").replace("3.5", "3,5"), {}),
+            (_between("|"), {}),
+            (_between("^"), {"delimiter": "^"}),
+            (_between("\t").encode("utf-16"), {}),
+            (bz2.compress(_between(",").encode()), {}),
+            (WIDE, {"wide": True}),
+            (WIDE.replace(",,", ",99,"), {"wide": True, "null": 99}),
+            (WIDE.replace(",", "\t"), {"wide": True, "user": "user"}),
+            (_between(",").partition("\n")[2], {"format": "csv-plain", "user": 1, "item": 2}),
+        ],
+    )
+    def test_they_are_read_and_one_other_rating_is_found(self, tmp_path, content, options):
+        verdict = self._check(tmp_path, content, **options)
+        assert (verdict.holds, verdict.users, verdict.records, verdict.k_achieved) == (
+            True,
+            2,
+            2,
+            2,
+        )
+        if isinstance(content, str):
+            start, _, end = content.rpartition("4")
+            broken = self._check(tmp_path, f"{start}5{end}", **options)
+            assert (broken.holds, broken.alone) == (False, 2)
+
+    @pytest.mark.parametrize(
+        "last",
+        [
+            '{"user": "b", "item": 9, "rating": "3.5"}',
+            '{"user": "b", "item": 9, "rating": 3.50}',
+            '{"user": "b", "rating": 3.5, "item": 9}',
+            '{"user": "b", "item": "9", "rating": 3.5}',
+            '{"user": "b", "item": 9, "rating": 3.5, "town": null}',
+            '{"user": "b", "item": 9, "rating": 3.5, "town": ""}',
+            '{"user": "b", "item": 9, "rating": 3.5, "town": "Rome"}',
+        ],
+    )
+    def test_json_that_says_the_same_in_another_way_is_found(self, tmp_path, last):
+        verdict = self._check(tmp_path, "\n".join([*OBJECTS[:-1], last]))
+        assert (verdict.holds, verdict.k_achieved) == (False, 1)
+
+    def test_missing_null_and_empty_values_differ(self, tmp_path):
+        with_town = [f'{line[:-1]}, "town": null}}' for line in OBJECTS]
+        assert self._check(tmp_path, "\n".join(with_town)).holds
+        for other in (OBJECTS[-1], with_town[-1].replace("null", '""')):
+            assert not self._check(tmp_path, "\n".join([*with_town[:-1], other])).holds
+
+    def test_a_name_that_only_late_objects_have_is_refused(self, tmp_path):
+        late = '{"user": "c", "item": 9, "rating": 3.5, "town": "Rome"}'
+        with pytest.raises(RecveilError, match="line 1003: the name 'town' is in none"):
+            self._check(tmp_path, "\n".join([OBJECTS[0]] * 1002 + [late]))
+
+    @pytest.mark.parametrize("cell", ["NA", "99", " ", "nan"])
+    def test_what_is_written_for_no_rating_is_compared(self, tmp_path, cell):
+        verdict = self._check(tmp_path, WIDE[:-5] + f"{cell},3.5\n", wide=True, null="99")
+        assert (verdict.holds, verdict.compared) == (False, ["item", "rating", OTHER_CELLS])
+
+    @pytest.mark.parametrize("last", ["b,4,, 3.5", "b,4,,3.50", "b,4,3.5,"])
+    def test_cells_of_a_matrix_are_compared_as_they_are_written(self, tmp_path, last):
+        verdict = self._check(tmp_path, f"user,7,8,9\na,4,,3.5\n{last}\n", wide=True)
+        assert (verdict.holds, verdict.k_achieved) == (False, 1)
+
+    def test_a_user_without_ratings_is_refused(self, tmp_path):
+        with pytest.raises(RecveilError, match="line 4: a row without ratings"):
+            self._check(tmp_path, WIDE + "c,,,\n", wide=True)
+
+    def test_claims_compare_what_they_name(self, tmp_path):
+        other = WIDE.replace("b,4", "b,5")
+        assert self._check(tmp_path, other, wide=True, claim="co-rated").holds
+        assert self._check(tmp_path, other.replace("b,5,,", "b,5,1,"), wide=True).alone == 2
+
+    @pytest.mark.parametrize("option", [{"wide": True}, {"format": "csv"}, {"delimiter": ";"}])
+    def test_a_frame_has_no_delimiter(self, option):
+        frame = pd.DataFrame({"user": [1, 2], "item": [7, 7], "rating": [4, 4]})
+        with pytest.raises(RecveilError, match="given for a table in memory"):
+            verify(frame, k=2, **option)

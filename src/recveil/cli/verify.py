@@ -58,6 +58,11 @@ def verify(
     user: options.UserColumn = None,
     item: options.ItemColumn = None,
     rating: options.RatingColumn = None,
+    time: options.TimeColumn = None,
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    wide: options.Wide = False,
+    null: options.Null = None,
     private: Annotated[
         Path | None,
         typer.Option(
@@ -99,7 +104,8 @@ def verify(
         "links": links,
         "private": private,
     }
-    asked |= {"user": user, "item": item, "rating": rating}
+    asked |= {"user": user, "item": item, "rating": rating, "time": time}
+    asked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.refuse_idle_master(engine, master)
     result = _by_spark(path, master, asked) if engine == "spark" else verify(path, **asked)
     if write_json(result.to_dict(), json):

@@ -122,7 +122,8 @@ def read_delimited(
         notes = _check_fields_that_span_lines(path, dialect, len(names), roles, table.num_rows)
     n_columns = 0 if dialect.header else len(names)
     locate = Places(partial(_walk, path, dialect)).locate
-    return Source(table, locate, format, own, n_columns=n_columns, notes=notes)
+    more: dict[str, Any] = {"n_columns": n_columns, "notes": notes, "dialect": dialect}
+    return Source(table, locate, format, own, **more)
 
 
 def _parse_quickly(

@@ -28,6 +28,7 @@ _A_FIELD = 2_000
 # What each value may become: a list or an object with its place in another.
 _A_VALUE = 80
 _SPACE = " \t\r\n"
+FORMS = "names and types"
 
 # The line in which an object starts, and its fields.
 Object = tuple[int, dict[str, Any]]
@@ -41,13 +42,16 @@ def read_json(path: Path, selection: Selection) -> Source:
     path : Path
         Packed or not.
     selection : Selection
-        The columns to read: the names in the first 1,000 objects.
+        The columns to read: the names in the first 1,000 objects. Where all are read, as they are
+        published, a column `FORMS` holds the order of names, which are missing and the types of
+        values, if objects differ in these.
 
     Raises
     ------
     RecveilError
-        For a missing column, and for the first object that is cut short, holds a name twice or a
-        NUL, or has several values where one was expected.
+        For a missing column; where all are read, for a name that the first objects lack; and for
+        the first object that is cut short, holds a name twice or a NUL, or has several values
+        where one was expected.
 
     Examples
     --------
@@ -60,12 +64,46 @@ def read_json(path: Path, selection: Selection) -> Source:
     """
     names = _names(path)
     chosen = selection.choose(names, path.name)
-    gathered = TextColumns(list(chosen), path.name)
-    for line, each in read_objects(path):
+    is_published = selection.extras
+    forms = FORMS
+    while forms in chosen:
+        forms += " (extra)"
+    columns = [*chosen, *([forms] if is_published else [])]
+    gathered = TextColumns(columns, path.name)
+    for line, each in read_objects(path, has_types=is_published):
         row = [text_of(each.get(name), name, line, path.name) for name in chosen.values()]
+        if is_published:
+            if new := each.keys() - chosen.values():
+                raise RecveilError(
+                    f"{Place(path.name, line)}: the name {quoted(min(new), 40)} is in none of the "
+                    f"first {_ROWS:,} objects; write it in each, with null for no value"
+                )
+            row.append(_form_of(each, chosen["user"]))
         gathered.add(row)
+    table = gathered.table()
+    if is_published and len(table[forms].unique()) < 2:
+        table = table.drop_columns(forms)
     locate = Places(partial(_walk, path)).locate
-    return Source(gathered.table(), locate, "json", chosen, layout=("JSON",))
+    own = {name: chosen.get(name, name) for name in table.column_names}
+    return Source(table, locate, "json", own, layout=("JSON",))
+
+
+def _form_of(each: dict[str, Any], user: str) -> str:
+    """Return the names of an object in their order, with the types of all values but the user.
+
+    Examples
+    --------
+    >>> _form_of({"user": "7", "item": "Heat", "rating": None, "note": ""}, "user")
+    'user item:str rating:NoneType note:empty'
+    """
+    types = {name: "empty" if value == "" else type(value).__name__ for name, value in each.items()}
+    return " ".join(name if name == user else f"{name}:{kind}" for name, kind in types.items())
+
+
+class Number(str):
+    """A number as it is written, told from a text of the same characters."""
+
+    __slots__ = ()
 
 
 def first_objects(path: Path) -> pa.Table:
@@ -93,7 +131,9 @@ def _first(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def read_objects(path: Path, kept: int | None = None) -> Iterator[Object]:
+def read_objects(
+    path: Path, kept: int | None = None, *, has_types: bool = False
+) -> Iterator[Object]:
     r"""Read the objects of JSON Lines, or of one array, one after the other.
 
     Parameters
@@ -103,6 +143,8 @@ def read_objects(path: Path, kept: int | None = None) -> Iterator[Object]:
     kept : int, optional
         How many bytes whoever reads keeps of each line, beside all of its text; nothing of either
         if not given.
+    has_types : bool
+        Whether numbers are of the type `Number`.
 
     Yields
     ------
@@ -129,16 +171,17 @@ def read_objects(path: Path, kept: int | None = None) -> Iterator[Object]:
         watched_text(path, keeps_text=keeps, a_row=kept or 0, longest=None) as raw,
     ):
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="\n")
+        decoder = json.JSONDecoder(**(_EXACTLY | _WITH_TYPES if has_types else _EXACTLY))
         first, blank = "", 0
         while not first.strip() and (first := text.readline(_PIECE)):
             blank += not first.strip()
         if first.lstrip().startswith("["):
-            yield from _of_array(text, first, Place(path.name, blank + 1))
+            yield from _of_array(text, first, Place(path.name, blank + 1), decoder)
         else:
             # A line may be longer than what was looked at.
             rest = first if first.endswith("\n") else first + text.readline(LONGEST_LINE)
             lines = itertools.chain([rest], iter(partial(text.readline, LONGEST_LINE + 1), ""))
-            yield from _of_lines(lines, Place(path.name, blank + 1))
+            yield from _of_lines(lines, Place(path.name, blank + 1), decoder)
 
 
 def _names(path: Path) -> list[str]:
@@ -150,8 +193,7 @@ def _names(path: Path) -> list[str]:
     return names
 
 
-def _of_lines(lines: Iterator[str], start: Place) -> Iterator[Object]:
-    decode = json.JSONDecoder(**_EXACTLY).decode
+def _of_lines(lines: Iterator[str], start: Place, decoder: json.JSONDecoder) -> Iterator[Object]:
     for line, text in enumerate(lines, start.line):
         if not text.strip():
             continue
@@ -162,7 +204,7 @@ def _of_lines(lines: Iterator[str], start: Place) -> Iterator[Object]:
             )
         _refuse_many_values(text, start.file)
         try:
-            found = decode(text)
+            found = decoder.decode(text)
         except (ValueError, RecursionError) as error:
             raise _no_json(place, text, error) from None
         yield line, _object(found, place)
@@ -175,9 +217,11 @@ def _refuse_many_values(text: str, file: str) -> None:
         refuse_beyond_limit(f"{file}: an object of {len(text):,} characters", needed)
 
 
-def _of_array(text: io.TextIOWrapper, first: str, start: Place) -> Iterator[Object]:
+def _of_array(
+    text: io.TextIOWrapper, first: str, start: Place, decoder: json.JSONDecoder
+) -> Iterator[Object]:
     """Yield the objects of an array, of which no more is held than what one of them takes."""
-    stream = _Stream(text, first, start)
+    stream = _Stream(text, first, start, decoder)
     stream.skip("[")
     if stream.peek() == "]":
         return
@@ -199,11 +243,13 @@ def _of_array(text: io.TextIOWrapper, first: str, start: Place) -> Iterator[Obje
 class _Stream:
     """Text that is taken value by value."""
 
-    def __init__(self, text: io.TextIOWrapper, first: str, start: Place) -> None:
+    def __init__(
+        self, text: io.TextIOWrapper, first: str, start: Place, decoder: json.JSONDecoder
+    ) -> None:
         self.text = text
         self.buffer, self.at = first, 0
         self.place = start
-        self.decoder = json.JSONDecoder(**_EXACTLY)
+        self.decoder = decoder
 
     def peek(self) -> str:
         """Return the next character that is no space, without taking it; nothing at the end."""
@@ -285,6 +331,7 @@ _EXACTLY: dict[str, Any] = {
     "parse_constant": str,
     "object_pairs_hook": _fields,
 }
+_WITH_TYPES = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
 
 
 def _object(found: Any, place: Place) -> dict[str, Any]:

@@ -98,8 +98,7 @@ def layout_of(
     if null is not None and not wide:
         raise RecveilError(
             f"null (--null) is {quoted(null)}, but it says what stands for no rating in a wide "
-            f"table; give wide (--wide), too, or leave out such ratings with drop_off_scale "
-            f"(--drop-off-scale)"
+            f"table; give wide (--wide), too, or leave null out"
         )
     if query is not None and table is not None:
         raise RecveilError(

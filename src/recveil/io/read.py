@@ -25,7 +25,7 @@ from recveil.io.part_files import Part, naming_part, parts_of, read_parts
 from recveil.io.part_names import refuse_not_liked, tell_names
 from recveil.io.partition_keys import keyed, keys_of, time_key
 from recveil.io.pipes import is_pipe, name_of
-from recveil.io.recognizing import Recognized, recognize, recognize_wide
+from recveil.io.recognizing import Recognized, of_several, recognize, recognize_wide
 from recveil.io.sample import first_rows
 from recveil.io.source import Selection, Source
 from recveil.io.table_within import OF_SEVERAL_TABLES, read_server, read_within
@@ -41,6 +41,7 @@ def read_table(
     path: str | PathLike[str],
     format: str | None = None,
     given: Mapping[str, str | None] | None = None,
+    layout: Layout | None = None,
 ) -> Source:
     r"""Read a file of ratings as it stands: nothing is made of its values yet.
 
@@ -54,6 +55,8 @@ def read_table(
     given : mapping, optional
         Names or places of the columns `user`, `item`, `rating` and `time`, where the caller knows
         them.
+    layout : Layout, optional
+        What was said of how the text is written.
 
     Returns
     -------
@@ -78,7 +81,8 @@ def read_table(
     """
     if is_pipe(path):
         raise RecveilError(f"{name_of(path)}: can be read once only; expected a file (see spooled)")
-    return _read_published(Path(path), format, Selection(given or {}, extras=True))
+    selection = Selection(given or {}, extras=True)
+    return _read_published(Path(path), format, selection, layout or Layout())
 
 
 def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
@@ -279,6 +283,8 @@ def _read_wide(
     given: Mapping[str, str | None],
     layout: Layout,
     parts: list[Part] | None,
+    *,
+    is_published: bool = False,
 ) -> Source:
     """Read a matrix."""
     if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
@@ -291,7 +297,8 @@ def _read_wide(
             f"{path.name}: a folder or pattern, where one wide table was expected; name its file"
         )
     dialect = recognize_wide(path, format, layout)
-    source = read_wide(path, dialect.dialect or DIALECTS["csv"], given.get("user"), layout.null)
+    split = dialect.dialect or DIALECTS["csv"]
+    source = read_wide(path, split, given.get("user"), layout.null, is_published=is_published)
     return source._replace(layout=(*dialect.said, *source.layout))
 
 
@@ -317,21 +324,19 @@ def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Sou
     return source._replace(layout=(*found.said, *source.layout))
 
 
-def _read_published(path: Path, format: str | None, selection: Selection) -> Source:
-    """Read what the verifier reads: tables as they are published, and nothing stranger."""
-    format = resolve_format(path, format)
-    if format == "json":
+def _read_published(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
+    """Read what the verifier reads: all of one table, as it is published."""
+    if not path.is_dir():
         with naming(path):
-            refuse_other_kinds(path)
-        raise RecveilError(
-            f"{path.name}: JSON is read, but not published or compared; expected CSV or Parquet "
-            f"(recveil convert)"
-        )
-    return _refuse_empty(_read_recognized(path, _usual(format), selection), path)
-
-
-def _usual(format: str) -> Recognized:
-    return Recognized(format, DIALECTS.get(format))
+            if of_several(path) is not None:
+                refuse_other_kinds(path, binary_only=True)
+    if layout.wide:
+        source = _read_wide(path, format, selection.given, layout, None, is_published=True)
+    else:
+        found = _recognize(path, format, layout)
+        _refuse_doubtful_header(path, format, found, selection)
+        source = _read_recognized(path, found, selection)
+    return _refuse_empty(source, path)
 
 
 def _refuse_empty(source: Source, path: Path) -> Source:

@@ -97,8 +97,8 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     check_format(format)
     with naming(path):
         packing = packing_of(path)
-        if of_several := _of_several(path):
-            return _within(*of_several, layout, path, format)
+        if several := of_several(path):
+            return _within(*several, layout, path, format)
         _refuse_within(layout, path)
         if is_zip(path):
             refuse_archive(path)
@@ -129,7 +129,7 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
         For a file that is no text.
     """
     with naming(path):
-        several = _of_several(path)
+        several = of_several(path)
     if several is not None:
         raise RecveilError(
             f"{path.name}: wide (--wide) is given, but no matrix is read of {several[1]}; save the "
@@ -146,7 +146,7 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
     return found._replace(said=tuple(each for each in found.said if " between " not in each))
 
 
-def _of_several(path: Path) -> tuple[str, str] | None:
+def of_several(path: Path) -> tuple[str, str] | None:
     """Say what a file is that may hold several tables, and its name for people."""
     if (book := workbook_in(path)) is not None:
         return "workbook", book

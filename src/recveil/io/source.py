@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -87,6 +87,8 @@ class Source(NamedTuple):
         What the file's owner should know of how it was read.
     notes : tuple of str
         What somebody must know who relies on it, a sentence each.
+    dialect : Dialect or None
+        How delimited text is split.
     """
 
     table: pa.Table
@@ -97,6 +99,7 @@ class Source(NamedTuple):
     n_columns: int = 0
     layout: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    dialect: Any = None
 
     @property
     def has_header(self) -> bool:

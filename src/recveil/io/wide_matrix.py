@@ -20,6 +20,7 @@ from recveil.io.source import Source
 from recveil.memory import refuse_beyond_limit
 from recveil.ratings.columns import USUAL_NAMES
 
+OTHER_CELLS = "cells without ratings"
 _LOOKED_AT = 1_000
 # Codes of user, item and rating, and what becomes of them while they are put in order.
 _A_RATING, _A_ROW = 36, 100
@@ -39,7 +40,12 @@ class _Form(NamedTuple):
 
 
 def read_wide(
-    path: Path, dialect: Dialect, user: str | None = None, null: str | None = None
+    path: Path,
+    dialect: Dialect,
+    user: str | None = None,
+    null: str | None = None,
+    *,
+    is_published: bool = False,
 ) -> Source:
     r"""Read a matrix as the ratings that are in it, row by row.
 
@@ -54,12 +60,15 @@ def read_wide(
         where a header calls it so, or nothing, and where it holds text; else rows are counted.
     null : str, optional
         What stands for "no rating", beside nothing at all and words such as NA.
+    is_published : bool
+        Whether rows are compared as they are written. Then a column `OTHER_CELLS` holds all of a
+        row that its ratings do not, such as what is written for no rating, if rows differ in that.
 
     Raises
     ------
     RecveilError
-        For a row of another length, a cell that is no number, and where it is not clear whether the
-        first column is a rating.
+        For a row of another length, a cell that is no number, a published row without ratings, and
+        where it is not clear whether the first column is a rating.
 
     Examples
     --------
@@ -72,24 +81,29 @@ def read_wide(
     {'user': 'ben', 'item': '15', 'rating': '1'}]
     """
     with naming(path):
-        first = _first(_records(path, dialect), path.name)
+        records = _records(path, dialect)
+        stripped = ((line, [field.strip() for field in fields]) for line, fields in records)
+        first = _first(stripped, path.name)
         if not first:
             raise RecveilError(f"{path.name}: the file is empty; expected ratings")
         nulls = _Nulls(null)
         form = _form(path.name, first, user, nulls)
         cells = _Cells(path.name, form, nulls)
-        for record in islice(_records(path, dialect), form.header, None):
-            cells.add(record)
+        for line, fields in islice(_records(path, dialect), form.header, None):
+            cells.add((line, [field.strip() for field in fields]), fields if is_published else None)
     told = "a matrix" + (", rows counted" if form.user is None else "")
     counted = () if form.counter is None else (f"column {form.counter + 1} counts the others",)
     names = {"user": _name(form, first), "item": "(header)", "rating": "(cells)"}
-    return Source(cells.table(), cells.locate, "wide", names, layout=(told, *counted))
+    table = cells.table()
+    names |= {name: name for name in table.column_names[len(names) :]}
+    layout = (told, *counted)
+    return Source(table, cells.locate, "wide", names, layout=layout, dialect=dialect)
 
 
 def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
     for line, fields in read_records(path, dialect):
         check_one_line(fields, Place(path.name, line))
-        yield line, [field.strip() for field in dialect.columns(fields)]
+        yield line, list(dialect.columns(fields))
 
 
 def _first(records: Iterator[Record], name: str) -> list[Record]:
@@ -250,10 +264,11 @@ class _Cells:
         self.items, self.ratings = array("i"), array("i")
         self.codes: dict[str, int] = {}  # of each text in a cell; -1 for no rating
         self.texts: list[str] = []
+        self.others: list[str] = []
         self.bytes = 0
 
-    def add(self, record: Record) -> None:
-        """Add a row."""
+    def add(self, record: Record, written: Sequence[str] | None = None) -> None:
+        """Add a row; of a published one, also what is written but no rating."""
         line, fields = record
         form = self.form
         if len(fields) != len(form.items):
@@ -280,6 +295,8 @@ class _Cells:
             if code >= 0:
                 self.items.append(at)
                 self.ratings.append(code)
+        if written is not None:
+            self._add_other_cells(record, written)
         self.users.append(user)
         self.lines.append(line)
         self.ends.append(len(self.items))
@@ -287,6 +304,21 @@ class _Cells:
         if len(self.users) % 1_000 == 0 or self.bytes > 1 << 20:
             needed = self.bytes + _A_RATING * len(self.items)
             refuse_beyond_limit(f"{self.name}: its ratings", needed, at_least=True)
+
+    def _add_other_cells(self, record: Record, written: Sequence[str]) -> None:
+        """Keep the cells whose text is not that of a rating, or of nothing, with their places."""
+        line, fields = record
+        start = self.ends[-1] if self.ends else 0
+        if len(self.items) == start:
+            raise RecveilError(f"{Place(self.name, line)}: a row without ratings; drop it")
+        rated = {*self.items[start:]}
+        other = [
+            (at + 1, text)
+            for at, text in enumerate(written)
+            if at != self.form.user and text != (fields[at] if at in rated else "")
+        ]
+        self.others.append(" ".join(f"{at}:{text!r}" for at, text in other))
+        self.bytes += len(self.others[-1])
 
     def _new(self, cell: str, line: int, at: int) -> int:
         """Give a text that was not seen before a code."""
@@ -312,14 +344,15 @@ class _Cells:
         """Return a row for each rating."""
         ends = np.frombuffer(self.ends, np.int64)
         counts = ends - np.concatenate(([0], ends[:-1]))
-        users = np.repeat(np.arange(len(self.users), dtype=np.int32), counts)
-        return pa.table(
-            {
-                "user": _encoded(users, self.users),
-                "item": _encoded(np.array(self.items, np.int32), self.form.items),
-                "rating": _encoded(np.array(self.ratings, np.int32), self.texts),
-            }
-        )
+        rows = np.repeat(np.arange(len(self.users), dtype=np.int32), counts)
+        columns = {
+            "user": _encoded(rows, self.users),
+            "item": _encoded(np.array(self.items, np.int32), self.form.items),
+            "rating": _encoded(np.array(self.ratings, np.int32), self.texts),
+        }
+        if len(set(self.others)) > 1:
+            columns[OTHER_CELLS] = _encoded(rows, self.others)
+        return pa.table(columns)
 
 
 def _encoded(codes: np.ndarray, texts: list[str]) -> pa.DictionaryArray:

@@ -134,7 +134,7 @@ def _holding_rows(users: Sequence[Any], labels: list[str]) -> int:
     )
 
 
-_HIDE = "hide the items by hide_items (--hide-items)"
+_HIDE = "hide the items (recveil anonymize --hide-items)"
 
 
 def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:

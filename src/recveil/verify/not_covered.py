@@ -1,12 +1,12 @@
 """What a verdict says nothing of, so that nobody believes more than was checked."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from recveil.decoding import decoding
+from recveil.decoding import PACKINGS, decoding, packing_of
 from recveil.io import Source
-from recveil.io.delimited import DIALECTS
-from recveil.io.files import is_gzipped, naming
+from recveil.io.files import naming
 from recveil.release.data_card import has_old_words
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.pseudonyms import hides_items
@@ -125,25 +125,35 @@ def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) 
     if not isinstance(path, Path):
         told.append("Whatever a data frame carries beside its columns is not looked at.")
         return told
-    if path.is_file() and is_gzipped(path):
-        told.append("How the file was zipped, and what its gzip header says, is not looked at.")
-    if source.format in DIALECTS:
-        ways = irregularities(path, DIALECTS[source.format])
-        if ways:
-            told.append(f"How the text is written may tell people apart: {'; '.join(ways)}.")
+    return [*told, *_not_covered_of_file(path, source)]
+
+
+def _not_covered_of_file(path: Path, source: Source) -> Iterator[str]:
+    """Yield what of a file is not compared: how it was packed, and how its text is written."""
+    packing = packing_of(path) if path.is_file() else None
+    if packing == "gzip":
+        yield "How the file was zipped, and what its gzip header says, is not looked at."
+    elif packing is not None:
+        yield f"How the {packing} file was packed, and what else it holds, is not checked."
+    if source.dialect is not None:
+        if ways := irregularities(path, source.dialect):
+            yield f"How the text is written may tell people apart: {'; '.join(ways)}."
+        if source.dialect.runs:
+            yield "How many spaces separate columns is not compared."
+    elif source.format == "json":
+        yield "How the JSON is written (spaces, line ends, escapes) is not compared."
     elif source.format == "netflix":
-        told.append(
+        yield (
             "How the text is written (line ends, empty lines, spaces, zeros before a number) is "
             "not compared."
         )
     else:
-        told.append(_beside_columns(path, source.format))
-    return told
+        yield _beside_columns(path, source.format)
 
 
 def _beside_columns(path: Path, format: str) -> str:
     """Say what a Parquet or Arrow file may hold beside its values."""
-    with naming(path), decoding(path, format) as found:
+    with naming(path), decoding(path, format, packings=PACKINGS) as found:
         keys = [repr(key) for key in found.metadata]
     shown = ", ".join(f"{key:.40}" for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")
     here = f" (here: {shown})" if keys else ""

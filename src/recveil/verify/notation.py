@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from recveil.compiled import compiled
 from recveil.io.delimited import Dialect
-from recveil.io.files import open_bytes
+from recveil.io.files import opened_text
 
 _PIECE = 1 << 24
 _MOST_COLUMNS = 256
@@ -28,7 +28,7 @@ def irregularities(path: Path, dialect: Dialect) -> list[str]:
     Parameters
     ----------
     path : Path
-        Gzipped or not.
+        Packed or not.
     dialect : Dialect
 
     Returns
@@ -51,7 +51,7 @@ def irregularities(path: Path, dialect: Dialect) -> list[str]:
     state = np.array([_START, 0, 0, 1, 0, int(dialect.header)])
     counts, columns = np.zeros(5, np.int64), np.zeros((_MOST_COLUMNS, 2), np.int64)
     rules = ord(dialect.character), dialect.quotes
-    with open_bytes(path) as stream:
+    with opened_text(path) as stream:
         while piece := stream.read(_PIECE):
             _walk(np.frombuffer(piece, np.uint8), *rules, state, counts, columns)
     if not state[_LINE_EMPTY]:  # the last line need not end

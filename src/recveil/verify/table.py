@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recveil.errors import RecveilError
 from recveil.io import Source, frame_table, read_table
+from recveil.io.layout import Layout
 from recveil.io.order import order_of, refuse_guess
 from recveil.ratings.dictionaries import tidied
 from recveil.ratings.labels import encode_labels
@@ -36,10 +37,13 @@ def check_table(
     b: int = 1,
     l: int = 1,  # noqa: E741
     claim: str = "identical-rows",
+    *,
+    format: str | None = None,
+    layout: Layout | None = None,
     **given: str | None,
 ) -> Verification:
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
-    source = _take(path, given)
+    source = _take(path, format, layout, given)
     table = source.table
     kind = claim_kind(claim)
     if not kind.compared:
@@ -107,12 +111,14 @@ def check_table(
     )
 
 
-def _take(path: Path | Any, given: Mapping[str, str | None]) -> Source:
+def _take(
+    path: Path | Any, format: str | None, layout: Layout | None, given: Mapping[str, str | None]
+) -> Source:
     """Read all columns; refuse a file in which nothing says which one holds the users."""
     if not isinstance(path, Path):
         return frame_table(path, given)
-    source = read_table(path, given=given)
-    if order_of(path.name, source, given, None) == "guessed":
+    source = read_table(path, format, given, layout)
+    if order_of(path.name, source, given, format) == "guessed":
         # A verdict about items would say nothing of people.
         raise refuse_guess(path.name, source, given, danger="would check something else")
     return source

@@ -6,6 +6,7 @@ from typing import Any
 
 from recveil.errors import RecveilError
 from recveil.io import spooled
+from recveil.io.layout import layout_of, refuse_given
 from recveil.io.pipes import refuse_no_path
 from recveil.io.positions import as_text
 from recveil.ratings import Ratings
@@ -32,6 +33,11 @@ def verify(
     item: str | int | None = None,
     rating: str | int | None = None,
     private: str | PathLike[str] | None = None,
+    time: str | int | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
 ) -> Verification:
     r"""Check that everybody shares their published row with at least k - 1 others.
 
@@ -52,13 +58,15 @@ def verify(
     links : bool
         Whether to say, too, how sure a release makes it that a member of a group rated an item of
         its row (Chang et al., Theorems 6.2 and 6.3), as told from the published rows alone.
-    user, item, rating : str, optional
+    user, item, rating, time : str, optional
         Names or places of these columns of a file or table, as for `read_ratings`. A file without
         a header needs `user` and `item`, unless its format fixes the order: a verdict that took
         items for users would say nothing of people.
     private : path, optional
         The private folder of a release: whether something of it stands in the release is looked
         for, too. Only the owner can ask that.
+    format, delimiter, wide, null : optional
+        How a file is written, as for `read_ratings`.
 
     Returns
     -------
@@ -83,6 +91,9 @@ def verify(
     `group_size` says how many people a record stands for; it is the publisher's word, since no file
     can prove that they exist.
 
+    JSON objects are compared with the order of their names and the types of their values, and
+    rows of a matrix with what is written for no rating.
+
     In a release, all else must be what recveil writes, to the byte. What neither is compared nor
     has one form stands in `Verification.not_covered`.
 
@@ -103,7 +114,9 @@ def verify(
         raise RecveilError(f"k is {k}; expected at least 1")
     if claim is not None and claim not in published_claims():
         raise RecveilError(f"claim {claim!r}: expected one of {', '.join(published_claims())}")
-    given = as_text({"user": user, "item": item, "rating": rating})
+    given = as_text({"user": user, "item": item, "rating": rating, "time": time})
+    layout = layout_of(delimiter, None, wide, null)
+    written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
     if private is not None:
         refuse_no_path("the private folder of a release", private=private)
         if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):
@@ -112,6 +125,7 @@ def verify(
                 "release.json to compare it with"
             )
     if not isinstance(path, str | PathLike):
+        refuse_given(written, "a table in memory")
         return _verify_frame(path, k, b, l, claim, links, given)
     with spooled(path) as file:
         if (file / MANIFEST).is_file():
@@ -120,10 +134,12 @@ def verify(
                     f"{', '.join(named)}: given for a release, whose columns have fixed names; "
                     f"leave that out"
                 )
+            refuse_given(written, "a release")
             side = None if private is None else read_private_side(file, Path(private))
             return check_release(file, k, b, l, claim=claim, links=links, private=side)
         required = _check_file(file, k, links)
-        return check_table(file, required, b or 1, l or 1, claim or _DEFAULT, **given)
+        how: dict[str, Any] = {"format": format, "layout": layout, **given}
+        return check_table(file, required, b or 1, l or 1, claim or _DEFAULT, **how)
 
 
 def _verify_frame(
@@ -147,7 +163,8 @@ def _verify_frame(
             "more of it checked"
         )
     table = frame.to_arrow() if isinstance(frame, Ratings) else frame
-    return check_table(table, k, b or 1, l or 1, claim or _DEFAULT, **given)
+    how: dict[str, Any] = dict(given)
+    return check_table(table, k, b or 1, l or 1, claim or _DEFAULT, **how)
 
 
 def _check_file(path: Path, k: int | None, links: bool) -> int:
