@@ -50,6 +50,7 @@ def rating_tables(labels: st.SearchStrategy[str]) -> st.SearchStrategy[Ratings]:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* times are before 1990 or in the future")
 @pytest.mark.parametrize("name", NAMES)
 def test_round_trip(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.brief import brief
 from recveil.errors import RecveilError, listed, named_twice, quoted
 from recveil.ratings.dictionaries import (
     cast_each,
@@ -296,6 +297,7 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
     return parse_ratings_noted(column, locate).values
 
 
+@brief
 class ParsedRatings(NamedTuple):
     """Ratings of a column, and what single precision, in which they are kept, made of them.
 

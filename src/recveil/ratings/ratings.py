@@ -199,6 +199,7 @@ class Ratings:
         is_written = time_format is not None
         columns, names, look, _, place, _ = frame_columns(frame, is_written=is_written, **given)
         feedback = NOT_SAID._replace(likes="rating" not in columns)
+        are_days = "time" in columns and pa.types.is_date(columns["time"].type)
         built = build(
             columns,
             scale,
@@ -212,7 +213,8 @@ class Ratings:
         )
         if not built.ratings_merged:
             built = built._replace(rating_note="")  # values are known to be of single precision
-        notes = tell_look(look, built.time_problem, names.get("time"), built.time_note)
+        odd = "" if are_days else built.time_note  # days have no unit to be wrong
+        notes = tell_look(look, built.time_problem, names.get("time"), odd)
         for note in (*tell_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)

@@ -279,7 +279,10 @@ def is_plausible(latest: float) -> bool:
 
 def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     sizes = np.abs(times)
-    if (dates := seconds_of_digits(times)) is not None:
+    # Whole Unix days, as recveil writes them, form digits of dates by chance alone.
+    in_seconds = times.min() >= _LEAST_SECONDS and times.max() < _UNITS[0][0]
+    are_days = in_seconds and (times % _SECONDS_A_DAY == 0).all()
+    if not are_days and (dates := seconds_of_digits(times)) is not None:
         days = (dates // _SECONDS_A_DAY).astype(np.int32)
         return Days(days, note=_describe_odd(days))
     beyond = ~(sizes < _UNITS[-1][0])
