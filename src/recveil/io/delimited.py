@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.io.files import naming
 from recveil.io.formats import looks_like_data
 from recveil.io.lines import Place, Places
@@ -376,7 +376,8 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
         if (got := dialect.count(fields)) != n_columns:
             open_quote = "\n" in dialect.text(fields)
             raise RecveilError(
-                f"{place}: expected {n_columns} columns, got {got} ({dialect.excerpt(fields)}); "
+                f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
+                f"({dialect.excerpt(fields)}); "
                 + ("close its quote" if open_quote else "mend or drop the line")
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):

@@ -316,7 +316,7 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
                 f"{locate(first + row)}: rating {numbers[row]:g} is not a finite number; "
                 f"drop the row"
             )
-        ratings[first : first + numbers.size] = numbers
+        ratings[first : first + numbers.size] = numbers + 0.0  # -0.0 is 0
     return ratings
 
 
