@@ -197,6 +197,19 @@ def quoted(value: object, most: int = 60) -> str:
     return shortened(repr(value), most)
 
 
+def describe_count(number: int, one: str, many: str = "") -> str:
+    """Format a number and what it counts.
+
+    Examples
+    --------
+    >>> describe_count(1, "user"), describe_count(2_000, "user"), describe_count(0, "user")
+    ('1 user', '2,000 users', '0 users')
+    >>> describe_count(1, "person", "people")
+    '1 person'
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def listed(values: Iterable[object], most: int = 100) -> str:
     """Quote several values between commas; those beyond `most` characters are counted.
 

@@ -133,7 +133,7 @@ class TestOutsideKnowledge:
     def test_items_of_another_world_are_refused(self, tmp_path):
         (tmp_path / "aux.csv").write_text("target,item,rating\na,heat,3\n")
         ratings = make_ratings(20, 10, 60, seed=1)
-        with pytest.raises(RecveilError, match="none of its 1 items stands in the table"):
+        with pytest.raises(RecveilError, match="none of its 1 item stands in the table"):
             look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
 
 

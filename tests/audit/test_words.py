@@ -127,7 +127,7 @@ class TestWithoutAnOrder:
         aux = tmp_path / "aux.csv"
         for line, error in (
             (f"eve,{words.items[0]},adore", "'adore' is none of the words"),
-            ("eve,nowhere,love", f"none of its 1 items .* such as {words.items[0]}$"),
+            ("eve,nowhere,love", f"none of its 1 item .* such as {words.items[0]}$"),
         ):
             aux.write_text(f"target,item,rating\n{line}\n")
             with pytest.raises(RecveilError, match=error):

@@ -150,3 +150,14 @@ def test_likes_are_no_ratings_beside_their_dates(tmp_path, capsys, monkeypatch):
     path.write_text("user,item,date\nann,1,2020-01-01\nben,1,2020-01-01\nben,2,2020-01-03\n")
     told = shown(capsys, path, 200, monkeypatch)
     assert "the commonest stands at 2 likes; 33.3% of the likes share theirs" in told
+
+
+def test_one_of_a_kind_is_counted_in_the_singular(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "one.csv"
+    path.write_text("user,item,rating\n7,1,4\n")
+    out = shown(capsys, path, 200, monkeypatch)
+    assert out.startswith("Read 1 rating of 1 item by 1 user;")
+    path.write_text("user,item,rating\n7,1,4\n7,2,3\n")
+    out = shown(capsys, path, 200, monkeypatch)
+    assert not re.search(r"\b1 (users|items|ratings|people|rows)\b", out)
+    assert repr(inspect(path).ratings).startswith("Ratings(1 user × 2 items, 2 ratings")

@@ -11,6 +11,7 @@ import pytest
 from dialects import compare_dialect, table_of_dialect
 
 from recveil.errors import RecveilError
+from recveil.inspect import inspect
 from recveil.io import read_ratings, read_table, understand
 from recveil.ratings import RatingScale
 
@@ -253,7 +254,7 @@ def test_errors_name_the_line(
         ("1\t2\t3\n1\t2\t3\t4\n", "line 2: expected 3 columns, got 4"),
         ("1 2 3\n1  2 3\n", "line 2: expected 3 columns, got 4"),
         ("user,item,title\n1,2,x\n", ": no rating column among 'user', 'item', 'title'"),
-        ("user,item,rating,rating\n1,2,3,4\n", ": 'rating' and 'rating' could both be"),
+        ("user,item,rating,rating\n1,2,3,4\n", ": two columns are called 'rating'; say"),
     ],
 )
 def test_other_errors(write: Write, text: str, message: str) -> None:
@@ -296,6 +297,35 @@ def test_bytes_that_are_not_utf8(write: Write) -> None:
         read_table(path)
     with pytest.raises(RecveilError, match=r"r\.csv line 1: b'\\xff' is not UTF-8"):
         read_ratings(write(b"user,item,rating,\xff\n1,2,3,4\n"))
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";", "::"])
+@pytest.mark.parametrize(("place", "values"), [("3", [2, 4]), (4, [5, 1])])
+def test_a_name_that_two_columns_have_is_chosen_by_its_place(
+    write: Write, mark: str, place: str | int, values: list[float]
+) -> None:
+    rows = ["user,item,rating,rating,date,date", "1,2,2,5,2020-01-01,x", "1,3,4,1,2020-01-02,y"]
+    path = write("\n\n".join(rows).replace(",", mark))
+    found = understand(path, rating=place, time="5")
+    assert found.ratings.values.tolist() == values
+    assert found.ratings.days is not None
+    with pytest.raises(RecveilError, match=r"by its place with rating \(--rating 3\)"):
+        read_ratings(path)
+    with pytest.raises(RecveilError, match=r"by its place with rating \(--rating 3\)"):
+        read_ratings(path, rating="rating", time="5")
+    rows_shown = inspect(path, rating=place, time="5").rows
+    assert [rows_shown.roles[at] for at in (2, 3)].index("rating") == int(place) - 3
+
+
+@pytest.mark.parametrize("role", ["user", "item", "time"])
+def test_any_role_that_two_columns_have_is_chosen_by_its_place(write: Write, role: str) -> None:
+    names = ["user", "item", "rating", "time"]
+    at = names.index(role)
+    row = ["7", "8", "3", "2020-01-01"]
+    text = [",".join([*each, each[at]]) for each in (names, row, [*row[:1], "9", "4", row[3]])]
+    path = write("\n".join(text))
+    found = understand(path, **{role: at + 1})
+    assert [column.role for column in found.columns] == names
 
 
 def test_repeated_extra_column(write: Write) -> None:

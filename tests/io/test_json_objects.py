@@ -221,3 +221,11 @@ def test_an_escaped_nul_is_refused_by_its_line(tmp_path, field, end):
     with pytest.raises(RecveilError, match=rf"^r\.json line {at}: '{field}' holds a NUL") as caught:
         understand(path)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("value", ["None", "True", "False"])
+def test_constants_of_python_are_named(tmp_path, value):
+    path = tmp_path / "ratings.jsonl"
+    path.write_text(f'{{"user": "a", "item": "b", "rating": 3, "liked": {value}}}\n')
+    with pytest.raises(RecveilError, match=r"line 1: no JSON .*True and False are Python's; JSON"):
+        read_ratings(path)

@@ -7,6 +7,8 @@ import json
 import lzma
 import pickle
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import zipfile
 
@@ -15,11 +17,13 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
+from scipy.io import mmread, mmwrite
+from scipy.sparse import coo_array
 
 from recveil.audit import audit
 from recveil.audit.outside import read_knowledge
 from recveil.errors import RecveilError
-from recveil.io import read_levels, read_ratings, read_trust
+from recveil.io import read_levels, read_ratings, read_trust, understand
 from recveil.verify import verify
 
 CSV = "user,item,rating\n" + "".join(f"{n % 7},{n},{n % 5 + 1}\n" for n in range(60))
@@ -65,6 +69,12 @@ def written(write) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def dbase() -> bytes:
+    """Return one row with one field, USER."""
+    header = b"\x03\x7d\x0b\x19" + (1).to_bytes(4, "little") + bytes([65, 0, 11, 0]) + bytes(20)
+    return header + b"USER".ljust(11, b"\0") + b"C".ljust(21, b"\0") + b"\r" + b" ann       \x1a"
+
+
 KINDS = {
     "an empty zip archive": zipped(),
     "text whose first line tells Excel": f"sep=;\n{CSV.replace(',', ';')}".encode(),
@@ -89,12 +99,30 @@ KINDS = {
     "zstd data": pa.compress(CSV.encode(), "zstd", asbytes=True),
     "a 7z archive": b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(20),
     "a PDF document": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n\x00\x01",
+    "a PDF": b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n",
+    "a Git LFS pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 12\n",
+    "a MatrixMarket matrix": b"%%MatrixMarket matrix coordinate integer general\n%\n2 2 1\n1 1 3\n",
+    "a MatrixMarket": b"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
+    "a SAS file": bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92" + bytes(400),
+    "a SAS transport file (XPT)": b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!".ljust(
+        80, b"0"
+    ),
+    "a SAS transport file (CPORT)": b"**COMPRESSED** " * 9,
+    "an SPSS file": b"$FL2@(#) SPSS DATA FILE MS Windows".ljust(64) + b"\x02\0\0\0" * 9,
+    "an SPSS portable file": b"ASCII SPSS PORT FILE".ljust(40).join([b"", b"0" * 200]),
+    "a dBASE file": dbase(),
+    "a PostgreSQL dump": b"PGDMP\x01\x0e\x00" + bytes(90),
+    "an SQL dump": b"-- MySQL dump 10.13\n--\n\nDROP TABLE IF EXISTS `r`;\nCREATE TABLE `r` (",
+    "an SQL": b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nINSERT INTO r VALUES(1,2,3);\n",
+    "Python literals": b"".join(b"%r\n" % row for row in ROWS),
+    "Python literals, not JSON": b"[{u'user': u'7', u'item': 2, u'rating': 3}]",
     "UTF-16 text": CSV.encode("utf-16"),
     "UTF-32 text": CSV.encode("utf-32"),
     "neither text nor Parquet nor Arrow": b"\x07rate\0\x01\x02\x03" * 20,
     "JSON": json.dumps(ROWS).encode(),
     "JSON Lines": "\n".join(map(json.dumps, ROWS)).encode(),
     "XML": b"<?xml version='1.0'?>\n<ratings><rating user='1'/></ratings>",
+    "an HTML": b"\n <html lang='en'>\n<head><title>404, Not Found, 404</title></head></html>",
     "an HTML page": b"<!DOCTYPE html>\n<html><body>Sign in</body></html>",
     "text with ';' between columns": CSV.replace(",", ";").encode(),
     "text with '|' between columns": CSV.replace(",", "|").encode(),
@@ -132,7 +160,8 @@ class TestEveryReader:
             read(*arguments, **options)
         message = str(caught.value)
         assert message.startswith(f"download.csv: {kind}"), message
-        assert any(word in message for word in ("save", "unpack", "write", "fetch", "ask"))
+        remedies = ("save", "unpack", "write", "fetch", "ask", "name the database")
+        assert any(word in message for word in remedies)
         assert len(message) < 300
 
     def test_ratings(self, path, kind, inside_gzip, ratings):
@@ -180,12 +209,42 @@ class TestEveryReader:
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind, content in KINDS.items() if 0 in content and kind not in READ]
+    "kind",
+    [kind for kind, content in KINDS.items() if 0 in content and kind not in READ]
+    + [
+        "a PDF",
+        "a Git LFS pointer",
+        "a MatrixMarket matrix",
+        "an HTML",
+        "an SQL",
+        "Python literals",
+    ],
 )
 def test_a_named_format_does_not_hide_what_the_file_is(tmp_path, kind):
     (tmp_path / "download.csv").write_bytes(KINDS[kind])
     with pytest.raises(RecveilError, match=f"^download.csv: {kind}"):
         read_ratings(tmp_path / "download.csv", format="csv")
+
+
+@pytest.mark.parametrize("other", ["", "% a comment\n"])
+def test_a_matrix_of_matrix_market_is_read_as_its_error_says(tmp_path, other):
+    matrix = coo_array(([3.0, 4.0, 1.0], ([0, 0, 1], [0, 2, 1])), (2, 3))
+    mmwrite(tmp_path / "r.mtx", matrix, field="integer")
+    whole = mmread(tmp_path / "r.mtx")
+    lines = (tmp_path / "r.mtx").read_text().replace("%\n", other).splitlines()
+    (tmp_path / "ratings.txt").write_text("\n".join([x for x in lines if x[0] != "%"][1:]))
+    text = understand(tmp_path / "ratings.txt").ratings
+    assert text.values.tolist() == understand(whole).ratings.values.tolist() == [3, 4, 1]
+
+
+def test_python_literals_are_read_as_their_error_says(tmp_path):
+    (tmp_path / "r.json").write_bytes(KINDS["Python literals"])
+    with pytest.raises(RecveilError) as caught:
+        read_ratings(tmp_path / "r.json")
+    code = str(caught.value).partition('"')[2].partition('"')[0]
+    with (tmp_path / "r.json").open() as given, (tmp_path / "ratings.jsonl").open("w") as made:
+        subprocess.run([sys.executable, "-c", code], stdin=given, stdout=made, check=True)
+    assert read_ratings(tmp_path / "ratings.jsonl").n_ratings == len(ROWS)
 
 
 def test_utf_16_without_a_mark(tmp_path):
@@ -204,6 +263,9 @@ def test_utf_16_without_a_mark(tmp_path):
         ),
         "BZh9,x;y;z,3\nBZh9,x,4\n",
         "[user],item,rating\n1,5,4\n",
+        "use,item,rating\nCREATE,5,4\n",
+        "version,item,rating\n0,5,4\n",
+        "#,item,rating\nINSERT INTO,5,4\n",
     ],
 )
 def test_ids_and_titles_are_not_taken_for_another_kind(tmp_path, text):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -55,3 +56,13 @@ def test_blanks_around_names_of_columns_are_no_part_of_them(tmp_path):
     path.write_text("who,\twhat , how much\n1,7,4\n1,8,3\n2,8,1\n")
     reading = understand(path, user="who", item="what", rating="how much")
     assert reading.ratings.values.tolist() == [4, 3, 1]
+
+
+@pytest.mark.parametrize("zero", ["-0.0", "-0", "-0e0"])
+def test_minus_zero_is_zero(tmp_path, zero):
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"user,item,rating\n1,7,4\n1,8,{zero}\n2,7,3\n")
+    reading = understand(path)
+    assert str(reading.ratings.scale) == "0:4:1"
+    assert not np.signbit(reading.ratings.values).any()
+    assert str(RatingScale.parse("-0:4:1")) == "0:4:1"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.publish import Release
 from recveil.publish.expected import Expected
 from recveil.ratings import Ratings, RatingScale
@@ -50,7 +50,8 @@ def check_people(
     """
     if ratings.n_users < k:
         raise RecveilError(
-            f"{ratings.n_users} users cannot form a group of k = {k}; lower k, or add users"
+            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
+            f"or add users"
         )
     check_everybody_rated(ratings, takes_unordered=takes_unordered)
     if not (takes_likes and ratings.is_unary):

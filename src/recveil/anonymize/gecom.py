@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings
 from recveil.release.groups import Groups
 
@@ -54,7 +54,8 @@ def gecom(ratings: Ratings, k: int) -> Groups:
         raise RecveilError(f"k is {k}; expected at least 1")
     if ratings.n_users < k:
         raise RecveilError(
-            f"{ratings.n_users} users cannot form a group of k = {k}; lower k, or add users"
+            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
+            f"or add users"
         )
     order, same = _sorted_by_support(ratings)
     starts = np.flatnonzero(~same)

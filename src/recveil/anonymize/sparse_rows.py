@@ -23,7 +23,7 @@ from recveil.anonymize.support_drawing import fit_choices
 from recveil.anonymize.support_tastes import RANK, GroupTastes, learn_tastes, place_people
 from recveil.brief import brief
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.group import KGather
 from recveil.predict import FunkSVD
 from recveil.predict.padding import Padding
@@ -162,9 +162,9 @@ class SparseRows:
         if n_users < self.crowd:
             lower = f"lower crowd (--crowd, at least {LEAST_CROWD}), or "
             raise RecveilError(
-                f"{n_users} users cannot form a crowd of {self.crowd}, from whose tastes rows are "
-                f"drawn; {lower * (self.crowd > LEAST_CROWD)}take method predictive (--method "
-                f"predictive)"
+                f"{describe_count(n_users, 'user')} cannot form a crowd of {self.crowd}, from "
+                f"whose tastes rows are drawn; {lower * (self.crowd > LEAST_CROWD)}take method "
+                f"predictive (--method predictive)"
             )
         if support.max() < self.k:
             raise RecveilError(

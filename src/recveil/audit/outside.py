@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.attack import Candidates
 from recveil.brief import brief
-from recveil.errors import RecveilError, listed
+from recveil.errors import RecveilError, describe_count, listed
 from recveil.io import Reading
 from recveil.io.at_hand import beside_table
 from recveil.io.delimited import DIALECTS, read_records
@@ -135,7 +135,7 @@ def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
     item_of = np.array([place.get(str(label), -1) for label in items], np.int64)
     if (item_of < 0).all():
         raise RecveilError(
-            f"{told.name}: none of its {items.size} items stands in the table; "
+            f"{told.name}: none of its {describe_count(items.size, 'item')} stands in the table; "
             f"it must use the table's own item ids, such as {ratings.items[0]}"
         )
     return item_of

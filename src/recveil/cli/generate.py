@@ -10,6 +10,7 @@ from recveil.cli.completing import one_of, target_formats
 from recveil.cli.options import Force, Json
 from recveil.cli.outputs import is_stdout
 from recveil.cli.sentences import tell
+from recveil.errors import describe_count
 
 
 def generate(
@@ -58,7 +59,8 @@ def generate(
     to_stdout = is_stdout(output)
     if write_json({"output": str(output), "data": describe(made)}, json):
         tell(
-            f"Wrote {made.n_ratings:,} invented ratings of {made.n_items:,} items by "
-            f"{made.n_users:,} users to {'standard output' if to_stdout else output}.",
+            f"Wrote {describe_count(made.n_ratings, 'invented rating')} of "
+            f"{describe_count(made.n_items, 'item')} by {describe_count(made.n_users, 'user')} to "
+            f"{'standard output' if to_stdout else output}.",
             err=to_stdout,
         )

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from recveil.cli.sentences import tell
 from recveil.cli.tables import narrow
-from recveil.errors import printable
+from recveil.errors import describe_count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,14 +79,15 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
 
     ratings = reading.ratings
     console = Console(stderr=err)
-    what, whose, scale = "ratings", "by", _told_scale(reading)
+    what, whose, scale = "rating", "by", _told_scale(reading)
     if reading.of_release:
-        what, whose = "labels", "in the rows of"
+        what, whose = "label", "in the rows of"
     if ratings.is_unary:
-        what, scale = "likes", "; no ratings: read as likes"
+        what, scale = "like", "; no ratings: read as likes"
     console.print(
-        f"Read {ratings.n_ratings:,} {what} of {ratings.n_items:,} items {whose} "
-        f"{ratings.n_users:,} users{scale}{_from_to(ratings)}."
+        f"Read {describe_count(ratings.n_ratings, what)} of "
+        f"{describe_count(ratings.n_items, 'item')} {whose} "
+        f"{describe_count(ratings.n_users, 'user')}{scale}{_from_to(ratings)}."
     )
     if reading.columns:
         layout = f"{', '.join(reading.layout)}; " if reading.layout else ""
@@ -121,7 +122,7 @@ def _users_of_ends(ratings: "Ratings") -> str:
         return ""
     low, high = (count_people(ratings, side) for side in ("low", "high"))
     ends = "ends" if ratings.scale.step else "outer tenths"
-    return f"; {low:,} and {high:,} people used its {ends}"
+    return f"; {low:,} and {describe_count(high, 'person', 'people')} used its {ends}"
 
 
 def _from_to(ratings: "Ratings") -> str:
@@ -188,7 +189,8 @@ def show_verification(result: "Verification", name: str) -> None:
     elif result.holds:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least "
-            f"{result.k_achieved} people ({result.k_required} required)."
+            f"{describe_count(result.k_achieved, 'person', 'people')} "
+            f"({result.k_required} required)."
         )
     elif result.k_achieved < result.k_required and (result.records or not result.violations):
         console.print(

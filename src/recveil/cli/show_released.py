@@ -7,7 +7,7 @@ from recveil.cli.meanings import explain
 from recveil.cli.sentences import tell
 from recveil.cli.show import show_verification, words_of
 from recveil.cli.show_release import tell_what_to_publish
-from recveil.errors import printable
+from recveil.errors import describe_count, printable
 from recveil.release.manifest import twin_name
 from recveil.spark import Released
 from recveil.verify.item_formulas import formulas_told
@@ -16,10 +16,11 @@ from recveil.verify.item_formulas import formulas_told
 def show_released(made: Released, output: Path, *, is_explained: bool = False) -> None:
     """Print the verdict, what the release tells all the same, and what to do with it."""
     likes = made.scale.unary
-    what = "likes" if likes else "ratings"
+    what = "like" if likes else "rating"
     scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
     tell(
-        f"Read {made.n_ratings:,} {what} of {made.n_items:,} items by {made.n_people:,} users"
+        f"Read {describe_count(made.n_ratings, what)} of {describe_count(made.n_items, 'item')} by "
+        f"{describe_count(made.n_people, 'user')}"
         f"{scale}; by Spark."
     )
     for note in made.notes:

@@ -16,6 +16,7 @@ from recveil.io.part_files import parts_of
 from recveil.io.reading import Reading
 from recveil.io.recognizing import recognize
 from recveil.io.sample import first_rows
+from recveil.io.source import name_at
 from recveil.io.table_within import OF_SEVERAL_TABLES, first_within
 from recveil.ratings.frame import frame_of
 from recveil.ratings.plain_types import python_values
@@ -126,6 +127,10 @@ def _with_roles(
     reading: Reading, names: Sequence[str | int], rows: Sequence[Sequence[str]]
 ) -> FirstRows:
     role_of = {column.name: column.role for column in reading.columns}
+    names = [
+        own if isinstance(name, str) and (own := name_at(name, at)) in role_of else name
+        for at, name in enumerate(names, 1)
+    ]
     plain = [name.partition(":")[0] if isinstance(name, str) else name for name in names]
     roles = tuple(
         role_of.get(name, role_of.get(own, "")) for name, own in zip(names, plain, strict=True)

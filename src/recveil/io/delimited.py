@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.io.files import naming
 from recveil.io.formats import looks_like_data
 from recveil.io.lines import Place, Places
@@ -103,20 +103,25 @@ def read_delimited(
     dialect = dialect or DIALECTS[format]
     names, header_line = _column_names(path, dialect)
     notes: tuple[str, ...] = ()
+    in_file = names
     if dialect.header:
+        names = selection.with_places(names)
         chosen = selection.choose(names, path.name)
         own: Mapping[str, str | int] = chosen
     else:
         places = selection.choose_places(len(names), path.name)
         own, chosen = places, {role: names[place - 1] for role, place in places.items()}
     try:
-        raw, may_span = _parse_quickly(path, dialect, names, chosen, selection, header_line)
+        # Names between single marks are known to pyarrow, unless two columns have the same.
+        own_names = dialect.header and (names != in_file or len(dialect.delimiter) > 1)
+        skips = header_line if own_names else 0
+        raw, may_span = _parse_quickly(path, dialect, names, chosen, selection, skips)
     except pa.ArrowInvalid:
         step = len(dialect.delimiter)
         wanted = [step * at for at, name in enumerate(names) if name in chosen.values()]
         _raise_first_bad(path, dialect, len(names), wanted)
         raise
-    table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
+    table = pa.table({role: raw[name] for role, name in chosen.items()})
     if may_span:
         roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
         notes = _check_fields_that_span_lines(path, dialect, len(names), roles, table.num_rows)
@@ -132,7 +137,7 @@ def _parse_quickly(
     names: list[str],
     chosen: dict[str, str],
     selection: Selection,
-    header_line: int,
+    skips: int,
 ) -> tuple[pa.Table, bool]:
     """Read times as numbers where they look like that; all else, and all extras, stay text."""
     time = chosen.get("time")
@@ -143,8 +148,8 @@ def _parse_quickly(
             seconds = int(first[time]) < 2**31
             with suppress(pa.ArrowInvalid):
                 known = {time: pa.int32() if seconds else pa.int64()}
-                return _parse(path, dialect, names, chosen, known, header_line)
-    return _parse(path, dialect, names, chosen, {}, header_line)
+                return _parse(path, dialect, names, chosen, known, skips)
+    return _parse(path, dialect, names, chosen, {}, skips)
 
 
 def _parse(
@@ -153,9 +158,12 @@ def _parse(
     names: list[str],
     chosen: dict[str, str],
     known: dict[str, pa.DataType],
-    header_line: int,
+    skips: int,
 ) -> tuple[pa.Table, bool]:
-    """Return the table, and whether a quoted field may span lines."""
+    """Return the table, and whether a quoted field may span lines.
+
+    Where lines are skipped, the header is among them.
+    """
     types = {name: pa.string() for name in chosen.values()}
     encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
     types |= dict.fromkeys(encoded, ENCODED_TEXT) | known
@@ -169,15 +177,13 @@ def _parse(
     share = path.stat().st_size // _BLOCKS
     block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
     keeps_text = len(chosen) > len(COLUMNS)
-    # Names that stand between two marks have nothing between these, and are known already.
-    named = dialect.header and len(dialect.delimiter) == 1
     with watched_text(path, keeps_text=keeps_text, deferred=True, squeezed=dialect.runs) as stream:
         table = arrow_csv.read_csv(
             stream,
             arrow_csv.ReadOptions(
                 block_size=block_size,
-                column_names=None if named else columns,
-                skip_rows=header_line if dialect.header and not named else 0,
+                column_names=columns if skips or not dialect.header else None,
+                skip_rows=skips,
             ),
             arrow_csv.ParseOptions(
                 delimiter=dialect.character,
@@ -408,7 +414,8 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
         if (got := dialect.count(fields)) != n_columns:
             spans = _LINE_END.search(dialect.text(fields)) is not None
             raise RecveilError(
-                f"{place}: expected {n_columns} columns, got {got} ({dialect.excerpt(fields)}); "
+                f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
+                f"({dialect.excerpt(fields)}); "
                 + (_STRAY_QUOTE if spans else "mend or drop the line")
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):

@@ -292,7 +292,7 @@ def read_ratings(
     ...     path = Path(folder, "ratings.dat")
     ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
     ...     read_ratings(path)
-    Ratings(1 users × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
+    Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
     named, is_any = scale_said(scale, order, words)
     reading = _take(

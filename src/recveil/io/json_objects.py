@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ _A_FIELD = 2_000
 _A_VALUE = 80
 _SPACE = " \t\r\n"
 FORMS = "names and types"
+_OF_PYTHON = re.compile(r'":\s*(None|True|False)\s*[,}\]]')
 
 # The line in which an object starts, and its fields.
 Object = tuple[int, dict[str, Any]]
@@ -391,6 +393,8 @@ def _is_text(value: str) -> bool:
 def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
     """Return the error for what no JSON reader takes."""
     why = "it is nested too deeply" if isinstance(error, RecursionError) else first_line_of(error)
+    if _OF_PYTHON.search(text[:_PIECE]):
+        why = "None, True and False are Python's; JSON has null, true and false"
     start = quoted(text[:40].rstrip())
     return RecveilError(
         f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "

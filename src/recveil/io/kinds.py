@@ -1,5 +1,6 @@
 """What a file is that recveil does not read, told by its content, and what to do with it."""
 
+import codecs
 import json
 import pickletools
 import re
@@ -32,6 +33,8 @@ _UNPACK = "unpack it, and name the file in it"
 _AS_CSV = "save it as CSV: one rating a line, commas between columns, points in numbers"
 _UTF_8 = "save it as UTF-8 text"
 
+_SPSS = Kind("an SPSS file", "read it with pandas.read_spss; " + _FRAME)
+
 # Word's are no workbooks, but begin as Excel's do; whoever opens it will say.
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLD_WORKBOOK = "an old Excel workbook"
@@ -53,9 +56,9 @@ _BINARY = {
     b"RDX": Kind("an R data file", _FRAME),
     b"X\n\0\0\0": Kind("an R data file", _FRAME),
     b"<stata_dta>": Kind("a Stata file", _FRAME),
-    b"$FL2": Kind("an SPSS file", _FRAME),
+    b"$FL2": _SPSS,
+    b"$FL3": _SPSS,
     b"MATLAB 5.0": Kind("a MATLAB file", _FRAME),
-    b"%PDF": Kind("a PDF document", "ask for the table itself, as CSV or Parquet"),
     b"BZh": Kind("bzip2 data", "unpack it (bunzip2 FILE), and name what comes out"),
     b"\xfd7zXZ\0": Kind("xz data", "unpack it (unxz FILE), and name what comes out"),
     b"\x28\xb5\x2f\xfd": Kind("zstd data", "unpack it (unzstd FILE), and name what comes out"),
@@ -67,6 +70,59 @@ _BINARY = {
     b"\xff\xfe": Kind("UTF-16 text", _UTF_8),
     b"\xfe\xff": Kind("UTF-16 text", _UTF_8),
 }
+# No table of ratings begins so, whatever format is named.
+_STARTS = {
+    rb"%PDF-": Kind("a PDF document", "ask for the table itself, as CSV or Parquet"),
+    rb"(?i:<!doctype\s+html|<html)": Kind(
+        "an HTML page", "perhaps one that reports an error; fetch or save the table itself as CSV"
+    ),
+    rb"version https://git-lfs\.github\.com/": Kind(
+        "a Git LFS pointer, not the file itself", "fetch that with git lfs pull, and name it again"
+    ),
+    rb"%%MatrixMarket matrix coordinate (integer|real) general": Kind(
+        "a MatrixMarket matrix",
+        "write its entries alone: grep -v '^%' FILE | tail -n +2 > ratings.txt; or in Python, give "
+        "what scipy.io.mmread returns",
+    ),
+    rb"%%MatrixMarket": Kind(
+        "a MatrixMarket matrix", "in Python, give what scipy.io.mmread returns; or write it as CSV"
+    ),
+    rb"\0{12}\xc2\xea\x81\x60\xb3\x14\x11\xcf": Kind(
+        "a SAS file (sas7bdat)", "read it with pandas.read_sas; " + _FRAME
+    ),
+    rb"HEADER RECORD\*{7}LIB": Kind(
+        "a SAS transport file (XPT)",
+        "read it with pandas.read_sas(FILE, format='xport'); " + _FRAME,
+    ),
+    rb"\*\*COMPRESSED\*\*": Kind("a SAS transport file (CPORT)", "in SAS, " + _FRAME),
+    rb"\$FL[23]@\(#\)": _SPSS,
+    rb"[\s\S]{0,200}ASCII SPSS PORT FILE": Kind("an SPSS portable file", "in SPSS, " + _FRAME),
+    rb"PGDMP": Kind("a PostgreSQL dump", "restore it (pg_restore), and name the database"),
+    rb"[\[(]?\s*\{\s*u?'": Kind(
+        "Python literals, not JSON",
+        'write each line as JSON: python -c "import ast, json, sys; [print(json.dumps('
+        'ast.literal_eval(line))) for line in sys.stdin]" < FILE > ratings.jsonl',
+    ),
+}
+_SQL_START = re.compile(
+    rb"--|/\*|#|(SET|CREATE|DROP|INSERT|BEGIN|START|PRAGMA|USE|COPY|LOCK|ALTER|\\connect)\b",
+    re.IGNORECASE,
+)
+_SQL = re.compile(
+    rb"^\s*(CREATE (TEMP\w* )?TABLE|INSERT INTO|DROP TABLE|COPY \S+.* FROM stdin|LOCK TABLES)\s"
+    rb"|^(--|#) .*\b(MySQL|MariaDB|PostgreSQL|phpMyAdmin)\b.*\bdump",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DUMP = Kind(
+    "an SQL dump", "load it into its database and name that, or write the table of ratings as CSV"
+)
+# The first byte of dBASE and FoxPro files, and the sizes in bytes of what their header holds.
+_DBASE, _DBASE_HEAD, _DBASE_FIELD, _FOXPRO_LINK = (
+    b"\x02\x03\x30\x31\x32\x43\x83\x8b\xcb\xf5",
+    32,
+    32,
+    263,
+)
 # A zip archive, and one that holds nothing.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _PICKLE = _BINARY[b"\x80\x02"]
@@ -205,6 +261,8 @@ def refuse_archive(path: Path) -> None:
 def _binary(head: bytes) -> Kind | None:
     if head.startswith((*COLUMNAR,)):
         return None
+    if kind := _begun(head):
+        return kind
     for magic, kind in _BINARY.items():
         # Somebody's id may start with "ORC", but their table holds no control characters.
         if head.startswith(magic) and _CONTROL.search(head):
@@ -219,6 +277,41 @@ def _binary(head: bytes) -> Kind | None:
     if max(head[0::2].count(0), head[1::2].count(0)) > 0.4 * len(head):
         return Kind("UTF-16 text", _UTF_8)
     return Kind(f"neither text nor Parquet nor Arrow (it starts {quoted(head[:12])})", _FRAME)
+
+
+def _begun(head: bytes) -> Kind | None:
+    """Return what a file is by a beginning that no table of ratings has."""
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    for start, kind in _STARTS.items():
+        if re.match(start, head) or re.match(start, text):
+            return kind
+    if _SQL_START.match(text) and _SQL.search(text):
+        return _DUMP
+    if _is_dbase(head):
+        return Kind("a dBASE file (.dbf)", "open it in a spreadsheet program, and " + _SHEET)
+    return None
+
+
+def _is_dbase(head: bytes) -> bool:
+    r"""Say whether a file is a table of dBASE or FoxPro: its header gives its own size.
+
+    Examples
+    --------
+    >>> header = b"\x03\x7d\x01\x1f" + bytes(4) + b"\x41\0\x0b\0" + bytes(20)
+    >>> _is_dbase(header + b"USER".ljust(32, b"\0") + b"\r")
+    True
+    """
+    if len(head) <= _DBASE_HEAD or head[0] not in _DBASE:
+        return False
+    size = int.from_bytes(head[8:10], "little")
+    fields = size - _DBASE_HEAD - 1
+    is_whole = fields > 0 and fields % _DBASE_FIELD in (0, _FOXPRO_LINK % _DBASE_FIELD)
+    return (
+        is_whole
+        and 1 <= head[2] <= 12
+        and 1 <= head[3] <= 31
+        and b"\r" in head[size - 1 - _FOXPRO_LINK : size]
+    )
 
 
 def _is_old_pickle(head: bytes) -> bool:

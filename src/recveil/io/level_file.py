@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, describe_count, quoted
 from recveil.io.at_hand import beside_table
 from recveil.io.files import naming
 from recveil.io.named_columns import read_named
@@ -116,9 +116,11 @@ def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
                 f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more"
             )
         if level > n_users:
-            raise RecveilError(
-                f"{column.locate(row)}: k is {level}, but there are {n_users} users; lower it"
+            are, users = (
+                "there is" if n_users == 1 else "there are",
+                describe_count(n_users, "user"),
             )
+            raise RecveilError(f"{column.locate(row)}: k is {level}, but {are} {users}; lower it")
         column.levels[row] = level
     return np.array(column.levels, dtype=np.int64)
 

@@ -40,6 +40,7 @@ def looked(
     rows = first()
     if rows is None:
         return Look(), selection
+    rows = rows.rename_columns(selection.with_places(rows.column_names))
     chosen = selection.choose(rows.column_names, where)
     if "time" in chosen and selection.time_is_text:
         return Look(), selection  # a format says how it is written

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, describe_count, quoted
 from recveil.ratings.columns import WIDE
 
 ROLES = ("user", "item", "rating", "time")
@@ -55,9 +55,9 @@ def choose_positions(
     if (n_columns < 3 and not likes) or (n_columns > 4 and needed):
         wide = " (a wide matrix? Read it with wide, --wide)" if n_columns >= WIDE else ""
         raise RecveilError(
-            f"{where}: {n_columns} columns and no header{wide}; expected user, item, rating and "
-            f"perhaps time; say which is which by its place: user, item, rating (--user 1 --item 2 "
-            f"--rating 3)"
+            f"{where}: {describe_count(n_columns, 'column')} and no header{wide}; expected user, "
+            f"item, rating and perhaps time; say which is which by its place: user, item, rating "
+            f"(--user 1 --item 2 --rating 3)"
         )
     free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
     wanted = [role for role in ROLES if role not in chosen and (n_columns <= 4 or role != "time")]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, named_twice, quoted
-from recveil.io.positions import choose_positions, position_in
+from recveil.io.positions import choose_positions, place_of, position_in
 from recveil.memory import refuse_beyond_limit
 from recveil.ratings import find_columns
 from recveil.ratings.columns import (
@@ -154,6 +154,21 @@ class Selection:
             chosen |= {str(place): place for place in others}
         return chosen
 
+    def with_places(self, names: Sequence[str]) -> list[str]:
+        """Add the place to a name that several columns have, where it was given by its place.
+
+        Examples
+        --------
+        >>> Selection({"rating": "4"}).with_places(["user", "item", "rating", "rating"])
+        ['user', 'item', 'rating', 'rating (column 4)']
+        """
+        own, twice = list(names), {*named_twice(names)}
+        for given in self.given.values():
+            place = place_of(given or "", len(own))
+            if place is not None and own[place - 1] in twice:
+                own[place - 1] = name_at(own[place - 1], place)
+        return own
+
     def choose(self, names: Sequence[str], where: str) -> dict[str, str]:
         """Map the name of each column to be read to the file's name for it.
 
@@ -186,8 +201,13 @@ class Selection:
                 chosen[_free_name(name, chosen)] = name
                 taken.add(name)
         twice = {*named_twice(names)}
-        if both := [name for name in chosen.values() if name in twice]:
-            raise RecveilError(f"{where}: two columns are called {quoted(both[0])}; rename one")
+        if both := [role for role, name in chosen.items() if name in twice]:
+            role, name = both[0], chosen[both[0]]
+            place = names.index(name) + 1
+            said = f"say which is meant by its place with {role} (--{role} {place}), or "
+            if role not in COLUMNS or self.given.get(role) not in (None, name):
+                said = ""  # it was given by its place, which only text is read by
+            raise RecveilError(f"{where}: two columns are called {quoted(name)}; {said}rename one")
         if self.extras and len(chosen) != len(names):
             raise RecveilError(
                 f"{where}: {len(names)} columns, of which only {len(chosen)} would be read; "
@@ -222,6 +242,17 @@ class Selection:
         # Blanks around a name are no part of it, if no other column is called so.
         stripped = [name for name in names if name.strip() == given.strip()]
         return stripped[0] if len(stripped) == 1 else given
+
+
+def name_at(name: str, place: int) -> str:
+    """Name a column by its place, where another one has the same name.
+
+    Examples
+    --------
+    >>> name_at("rating", 4)
+    'rating (column 4)'
+    """
+    return f"{name} (column {place})"
 
 
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:

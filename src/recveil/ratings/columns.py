@@ -175,7 +175,7 @@ def find_columns(
     for name in others:
         plain.setdefault(plain_name(name), []).append(name)
     found = {
-        role: _find(role, plain, where)
+        role: _find(role, plain, where, names)
         if given.get(role) is None
         else _given(role, names, where, given[role])
         for role in USUAL_NAMES
@@ -245,11 +245,19 @@ def _given(role: str, names: Sequence[str], where: str, given: str | None) -> st
     return given
 
 
-def _find(role: str, plain: Mapping[str, Sequence[str]], where: str) -> str | None:
+def _find(
+    role: str, plain: Mapping[str, Sequence[str]], where: str, names: Sequence[str]
+) -> str | None:
     """Return the column whose plain name is a usual one; None if there is none."""
     # The first usual name that fits wins: a table with "rating" and "value" means "rating".
     for name in USUAL_NAMES[role]:
         fitting = plain.get(name, ())
+        if len(fitting) > 1 and fitting[0] == fitting[1]:
+            place = [*names].index(fitting[0]) + 1
+            raise RecveilError(
+                f"{where}: two columns are called {quoted(fitting[0])}; say which is the {role} by "
+                f"its place with {role} (--{role} {place}), or rename one"
+            )
         if len(fitting) > 1:
             raise RecveilError(
                 f"{where}: {quoted(fitting[0])} and {quoted(fitting[1])} could both be the {role} "
@@ -342,7 +350,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
                 f"{locate(first + row)}: rating {numbers[row]:g} is not a finite number; "
                 f"drop the row"
             )
-        ratings[first : first + numbers.size] = numbers
+        ratings[first : first + numbers.size] = numbers + 0.0  # -0.0 is 0
         low, high = min(low, numbers.min()), max(high, numbers.max())
         if merged is None:
             different = pc.unique(pa.array(numbers)).to_numpy()

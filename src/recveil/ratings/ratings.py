@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.brief import html_line
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings.assemble import Duplicates, first_fall
 from recveil.ratings.build import Built, build, tell_dropped
 from recveil.ratings.columns import NOT_SAID, Locate
@@ -349,9 +349,10 @@ class Ratings:
 
     def __repr__(self) -> str:
         times = "times unknown" if self.days is None else "with times"
-        what, scale = ("likes", "") if self.is_unary else ("ratings", f" scale {self.scale},")
+        what, scale = ("like", "") if self.is_unary else ("rating", f" scale {self.scale},")
         return (
-            f"Ratings({self.n_users:,} users × {self.n_items:,} items, {self.n_ratings:,} {what}, "
+            f"Ratings({describe_count(self.n_users, 'user')} × "
+            f"{describe_count(self.n_items, 'item')}, {describe_count(self.n_ratings, what)}, "
             f"{100 * self.density:.3g} % filled,{scale} {times})"
         )
 

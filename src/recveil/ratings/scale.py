@@ -77,7 +77,7 @@ class RatingScale:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
         try:
             for name, number in zip(("low", "high", "step"), numbers, strict=False):
-                object.__setattr__(self, name, float(number))
+                object.__setattr__(self, name, float(number) + 0.0)  # which -0.0 becomes, too
         except OverflowError:
             raise RecveilError(
                 "scale: one of its numbers has hundreds of digits; write LOW:HIGH:STEP, such as "

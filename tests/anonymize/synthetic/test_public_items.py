@@ -106,7 +106,7 @@ class TestCatalogue:
 
     def test_an_item_that_is_not_in_it(self):
         ratings = Ratings.from_columns([1, 1], [7, 8], [4, 2])
-        with pytest.raises(RecveilError, match="1 items of the ratings are not in it, such as '8'"):
+        with pytest.raises(RecveilError, match="1 item of the ratings is not in it, such as '8'"):
             on_catalogue(ratings, as_ids(["7", "9"]))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, describe_count, quoted
 from recveil.ratings import Ratings
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -62,11 +62,12 @@ def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray
     """
     place = {name: at for at, name in enumerate(catalogue.astype(str).tolist())}
     at = np.array([place.get(name, -1) for name in items.astype(str).tolist()], np.int64)
-    if (at < 0).any():
+    if n := int((at < 0).sum()):
+        is_or_are = "is" if n == 1 else "are"
         raise RecveilError(
-            f"catalogue (--catalogue): {int((at < 0).sum()):,} items of the ratings are not in it, "
-            f"such as {quoted(str(items[np.argmin(at)]))}; name all items, or leave those ratings "
-            f"out"
+            f"catalogue (--catalogue): {describe_count(n, 'item')} of the ratings {is_or_are} not "
+            f"in it, such as {quoted(str(items[np.argmin(at)]))}; name all items, or leave those "
+            f"ratings out"
         )
     return at
 
