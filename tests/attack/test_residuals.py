@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.anonymize import PredictiveAnonymizer
+from recveil.anonymize import PredictiveAnonymizer, SparseRows
 from recveil.attack import (
     Adversary,
     Knowledge,
@@ -221,6 +221,17 @@ def test_records_of_three_tell_of_members_what_is_not_told_of_strangers():
     assert told.excess.mean == told.members.mean - told.strangers.mean
     few_known = tell_attributes(ratings, held_out, Adversary(known=60))
     assert few_known is None  # nobody has rated so much
+
+
+@pytest.mark.parametrize(("seed", "known"), [(0, 4), (4, 8)])
+def test_an_attack_that_does_not_apply_is_not_the_strongest(seed, known):
+    """Of sparse rows there are no residuals; the other attacks guess, if not better than chance."""
+    ratings = make_ratings(n_users=200, n_items=60, n_ratings=5_000, seed=seed)
+    held_out = hold_out(ratings, SparseRows(5, seed=1))
+    told = tell_attributes(ratings, held_out, Adversary(known=known))
+    assert told.attack != "residual"
+    assert told.has_guessed
+    assert told.members.low < told.members.high
 
 
 def test_a_lot_tells_nothing_and_members_are_told(monkeypatch):

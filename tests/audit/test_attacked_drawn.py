@@ -8,11 +8,12 @@ import pytest
 
 from recveil.anonymize import RawRelease, anonymize, sample
 from recveil.attack import Adversary, hold_out
+from recveil.attack.attributes import tell_attributes
 from recveil.attack.drawn_people import infer_tastes, tell_nearest
 from recveil.attack.held_out import PartialRelease
 from recveil.attack.released import ReleasedTable
 from recveil.audit import attacking, audit, auditing
-from recveil.audit.attacked_drawn import attack_drawn
+from recveil.audit.attacked_drawn import _describe_inference, attack_drawn
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -221,6 +222,16 @@ class TestWhatBeingInTheDataTells:
         for tell in (tell_nearest, infer_tastes):
             told = tell(ratings, nobody, self.who)
             assert told.excess.low <= 0 <= told.excess.high
+
+    def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
+        nobody = self.null(hold_out(ratings, RawRelease(seed=1), seed=1), ratings)
+        told = infer_tastes(ratings, nobody, self.who)
+        assert told.to_dict()["way"] == "no attack applied"
+        assert told.to_dict()["members"]["rate"] is None
+        assert "no attack applied" in _describe_inference(told)
+        assert "0.0 points" not in _describe_inference(told)
+        attributes = tell_attributes(ratings, nobody, self.who)
+        assert attributes.to_dict()["attack"] == "no attack applied"
 
     def null(self, held_out, ratings):
         table = held_out.table

@@ -126,3 +126,18 @@ def test_rows_have_room_on_a_narrow_terminal():
     widths = [max(map(len, cells)) for cells in zip(*rows_of(TOLD["members"]()), strict=True)]
     assert sum(widths) + 6 <= 80
     assert in_short(rate(0.5)) == "50.0% (48.7–51.3)"
+
+
+def test_where_no_attack_guessed_no_rate_is_stated():
+    half = Mean(0.5, 0.5, 0.5, 90)
+    nothing = Attributes(half, half, Mean(0.0, 0.0, 0.0, 180), "nearest", has_guessed=False)
+    *_, told = describe_members(MEMBERS, {}, nothing)
+    (row,) = told.rows
+    assert row.found == "no attack applied"
+    for text in (told.sentence, told.remark):
+        assert "no attack applied" in text
+        assert "no evidence that nothing is told" in text
+        assert not FIGURE.search(text)
+    plain = nothing.to_dict()
+    assert plain["attack"] == "no attack applied"
+    assert plain["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}

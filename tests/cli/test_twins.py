@@ -60,6 +60,7 @@ OF_THE_COMMAND_ALONE = {
         for verb in ("anonymize", "audit", "verify")
         for name in ("engine", "master")
     },
+    ("verify", "croissant"): "recveil.publish.describing.check_croissant says what it adds",
     ("inspect", "rows"): "says how much of the result is shown",
     ("evaluate", "whole"): "says how much of the result is told",
     **{

@@ -11,11 +11,13 @@ import pytest
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
 from recveil.anonymize.shared_words import SharedWords
 from recveil.audit import audit
+from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
 from recveil.publish import describe
 from recveil.publish.croissant import VERSION
+from recveil.publish.describing import check_croissant
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.form import known_manifest
 from recveil.verify import verify
@@ -115,6 +117,11 @@ class TestEveryRelease:
         for limit in limits:
             words = limit.removeprefix("Not promised: ")[1:]
             assert words in readme.replace("**", "").replace("`", "")
+
+    def test_its_description_is_what_follows_from_it(self, folder):
+        for card in (None, CARD, CARD + 'url = "https://example.org/data"\n'):
+            described(folder, card)
+            assert check_croissant(folder, folder.parent / "croissant.json") == []
 
     def test_nothing_private_and_nothing_of_this_machine(self, folder):
         described(folder)
@@ -519,3 +526,65 @@ def test_the_address_of_a_file_is_one_whatever_its_folder_is_called(tmp_path, na
         parts = urlsplit(file["contentUrl"])
         assert (parts.scheme, parts.query, parts.fragment) == ("", "", "")
         assert unquote(parts.path) == f"{name}/{file['name']}"
+
+
+class TestADescriptionThatVerifyChecks:
+    """What a Croissant file says of a release follows from the release, or is the publisher's."""
+
+    @pytest.fixture
+    def verified(self, padded, capsys):
+        def run(change):
+            told = described(padded, CARD)
+            file = padded.parent / "croissant.json"
+            change(told)
+            file.write_text(json.dumps(told), "utf-8")
+            with pytest.raises(SystemExit) as stop:
+                main(["verify", str(padded), "--croissant", str(file), "--json", "-"])
+            found = json.loads(capsys.readouterr().out)
+            return stop.value.code, [each["problem"] for each in found["violations"]]
+
+        return run
+
+    def test_the_publisher_s_own_words_are_theirs(self, verified):
+        assert verified(lambda told: told.update(description="Ours.", license="none")) == (0, [])
+
+    @pytest.mark.parametrize(
+        ("change", "named"),
+        [
+            (lambda told: told["distribution"][0].update(sha256="0" * 64), "distribution"),
+            (lambda told: told["distribution"].pop(), "distribution"),
+            (lambda told: told["distribution"][0].pop("contentUrl"), "distribution"),
+            (lambda told: told["recordSet"][0]["field"][2].update(name="stars"), "recordSet"),
+            (lambda told: told.pop("rai:dataLimitations"), "rai:dataLimitations"),
+            (
+                lambda told: told.update({"rai:dataManipulationProtocol": "k = 500"}),
+                "rai:dataManipulationProtocol",
+            ),
+            (
+                lambda told: told["rai:personalSensitiveInformation"].insert(0, "Nobody is found."),
+                "rai:personalSensitiveInformation",
+            ),
+            (
+                lambda told: told["rai:personalSensitiveInformation"].append("Nobody is found."),
+                "a sentence on privacy",
+            ),
+            (lambda told: told.update({"rai:dataBiases": "none"}), "'rai:dataBiases'"),
+        ],
+    )
+    def test_what_contradicts_the_release_is_named(self, verified, change, named):
+        code, problems = verified(change)
+        assert code == 1
+        assert problems[0].startswith(named)
+
+    @pytest.mark.parametrize("content", ["", "[]", "{", '{"name": 1, "name": 2}'])
+    def test_a_file_that_is_none(self, padded, content, tmp_path, capsys):
+        (tmp_path / "c.json").write_text(content)
+        with pytest.raises(SystemExit) as stop:
+            main(["verify", str(padded), "--croissant", str(tmp_path / "c.json")])
+        assert stop.value.code in (1, 2)
+        assert "Traceback" not in capsys.readouterr().err
+
+    def test_without_a_release_there_is_nothing_to_compare_it_with(self, tmp_path):
+        (tmp_path / "r.csv").write_text("user,item,rating\n1,1,1\n2,1,1\n")
+        with pytest.raises(RecveilError, match=r"croissant \(--croissant\)"):
+            check_croissant(tmp_path, tmp_path / "r.csv")

@@ -12,8 +12,18 @@ from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
-from recveil.attack.statistics import FEWEST, Mean, difference_of_means, mean_interval
+from recveil.attack.statistics import (
+    FEWEST,
+    NO_ATTACK,
+    Mean,
+    difference_of_means,
+    mean_interval,
+    plain_means,
+)
 from recveil.ratings import Ratings
+
+# Somebody of whom the record tells nothing counts one half.
+_COIN = 0.5
 
 
 class Attributes(NamedTuple):
@@ -28,21 +38,20 @@ class Attributes(NamedTuple):
         Members less strangers: what is told because somebody is in the data.
     attack : str
         Which of the registered attacks looked for the record that told it.
+    has_guessed : bool
+        Whether any attack guessed anything of anybody; if not, the shares are no measurement.
     """
 
     members: Mean
     strangers: Mean
     excess: Mean
     attack: str
+    has_guessed: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        told = {name: getattr(self, name) for name in ("members", "strangers", "excess")}
-        plain = {
-            name: {"rate": mean.mean, "low": mean.low, "high": mean.high, "trials": mean.trials}
-            for name, mean in told.items()
-        }
-        return {**plain, "attack": self.attack}
+        plain = plain_means(self.members, self.strangers, self.excess, guessed=self.has_guessed)
+        return {**plain, "attack": self.attack if self.has_guessed else NO_ATTACK}
 
 
 def tell_attributes(
@@ -95,9 +104,16 @@ def tell_attributes(
         (name, [_guess(ratings, held_out.table, attack, about, means) for about in known])
         for name, attack in attacks_on_release(adversary, ratings.scale)
     ]
-    name, (inside, outside) = max(tried, key=lambda way: _lead(*way[1]))
+    # An attack that does not apply to the release guesses nothing, and must not be the strongest.
+    applied = [way for way in tried if not all(np.isnan(side).all() for side in way[1])]
+    filled = [
+        (name, [np.nan_to_num(side, nan=_COIN) for side in sides])
+        for name, sides in applied or tried
+    ]
+    name, (inside, outside) = max(filled, key=lambda way: _lead(*way[1]))
     members, strangers = mean_interval(inside[1::2]), mean_interval(outside[1::2])
-    return Attributes(members, strangers, difference_of_means(members, strangers), name)
+    excess = difference_of_means(members, strangers)
+    return Attributes(members, strangers, excess, name, has_guessed=bool(applied))
 
 
 def describe_attributes(told: Attributes) -> str:
@@ -115,6 +131,12 @@ def describe_attributes(told: Attributes) -> str:
             f"Whether likings are guessed better of members than of strangers is not told: too few "
             f"people to tell ({members.trials:,} and {strangers.trials:,}; it takes {FEWEST} of "
             f"each), which reassures nobody."
+        )
+    if not told.has_guessed:
+        return (
+            f"Whether somebody liked another item more than most: {NO_ATTACK}, as no record told "
+            f"it of any of {members.trials:,} members and {strangers.trials:,} people who are not "
+            f"in the data, which is no evidence that nothing is told."
         )
     sentence = (
         f"Whether somebody liked another item more than most is guessed rightly in "
@@ -142,10 +164,13 @@ def _guess(
     known: Knowledge,
     means: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return for each target the share of the unknown ratings that are guessed rightly."""
+    """Return for each target the share of the unknown ratings that are guessed rightly.
+
+    It is nan where the record tells nothing of them.
+    """
     nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose a record is
     best = attack.attack(table.candidates, known, nobodys).best
-    right = np.full(best.size, 0.5)
+    right = np.full(best.size, np.nan)
     for place in np.flatnonzero(best >= 0).tolist():
         own = slice(known.indptr[place], known.indptr[place + 1])
         rated, values = ratings.row(int(known.targets[place]))
@@ -154,8 +179,8 @@ def _guess(
         common, in_row, in_rated = np.intersect1d(
             items, rated[unknown], assume_unique=True, return_indices=True
         )
-        if common.size:
-            guessed = np.sign(labels[in_row] - means[common])
+        guessed = np.sign(labels[in_row] - means[common])
+        if guessed.any():
             truth = np.sign(values[unknown][in_rated] - means[common])
             right[place] = float(((guessed * truth) / 2 + 0.5).mean())
     return right

@@ -18,7 +18,13 @@ from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.on_release import without_unpublished
 from recveil.attack.protocol import Attack
 from recveil.attack.released import ReleasedTable
-from recveil.attack.statistics import Mean, difference_of_means, mean_interval
+from recveil.attack.statistics import (
+    NO_ATTACK,
+    Mean,
+    difference_of_means,
+    mean_interval,
+    plain_means,
+)
 from recveil.ratings import Ratings
 
 # At most so many people on either side; each asks for a regression of its own.
@@ -40,21 +46,20 @@ class Resemblance(NamedTuple):
         Members less strangers: what is told because somebody is in the data.
     way : str
         Which way of looking told most; every other person decided it, the rest were counted.
+    has_guessed : bool
+        Whether any way guessed anything of anybody; if not, the shares are no measurement.
     """
 
     members: Mean
     strangers: Mean
     excess: Mean
     way: str
+    has_guessed: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        told = {name: getattr(self, name) for name in ("members", "strangers", "excess")}
-        plain = {
-            name: {"rate": mean.mean, "low": mean.low, "high": mean.high, "trials": mean.trials}
-            for name, mean in told.items()
-        }
-        return {**plain, "way": self.way}
+        plain = plain_means(self.members, self.strangers, self.excess, guessed=self.has_guessed)
+        return {**plain, "way": self.way if self.has_guessed else NO_ATTACK}
 
 
 def tell_nearest(
@@ -95,7 +100,9 @@ def tell_nearest(
         f"{name}-{place}": [_rated(ratings, held_out.table, attack, about) for about in known]
         for place, (name, attack) in enumerate(attacks_on_release(adversary, ratings.scale))
     }
-    return _most_telling({name.rpartition("-")[0]: ways[name] for name in _best_of_name(ways)})
+    has_guessed, ways = _filled(ways, 0.0)
+    best = {name.rpartition("-")[0]: ways[name] for name in _best_of_name(ways)}
+    return _most_telling(best, has_guessed=has_guessed)
 
 
 def infer_tastes(
@@ -140,7 +147,24 @@ def infer_tastes(
         ]
         for damping in _DAMPING
     }
-    return _most_telling(ways)
+    has_guessed, ways = _filled(ways, 0.5)
+    return _most_telling(ways, has_guessed=has_guessed)
+
+
+def _filled(ways: dict[str, list[_Shares]], blank: float) -> tuple[bool, dict[str, list[_Shares]]]:
+    """Return whether any way guessed anything, and the ways that did; all if none did.
+
+    Whoever nothing was guessed of counts as `blank`.
+    """
+    applied = {
+        name: sides
+        for name, sides in ways.items()
+        if not all(np.isnan(side).all() for side in sides)
+    }
+    return bool(applied), {
+        name: [np.nan_to_num(side, nan=blank) for side in sides]
+        for name, sides in (applied or ways).items()
+    }
 
 
 def _known(
@@ -169,17 +193,21 @@ def _lead(sides: list[_Shares]) -> float:
     return float(inside[::2].mean() - outside[::2].mean())
 
 
-def _most_telling(ways: dict[str, list[_Shares]]) -> Resemblance:
+def _most_telling(ways: dict[str, list[_Shares]], *, has_guessed: bool) -> Resemblance:
     name = max(ways, key=lambda way: _lead(ways[way]))
     members, strangers = (mean_interval(side[1::2]) for side in ways[name])
-    return Resemblance(members, strangers, difference_of_means(members, strangers), name)
+    excess = difference_of_means(members, strangers)
+    return Resemblance(members, strangers, excess, name, has_guessed)
 
 
 def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowledge) -> _Shares:
-    """Return for each target the share of the nearest record's other items that they rated."""
+    """Return for each target the share of the nearest record's other items that they rated.
+
+    It is nan for whoever is left with a tie.
+    """
     nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose a record is
     best = attack.attack(table.candidates, known, nobodys).best
-    shares = np.zeros(best.size)
+    shares = np.full(best.size, np.nan)
     for place in np.flatnonzero(best >= 0).tolist():
         own = slice(known.indptr[place], known.indptr[place + 1])
         rated, _ = ratings.row(int(known.targets[place]))
@@ -201,9 +229,12 @@ def _distances(table: ReleasedTable) -> sparse.csc_array:
 def _guessed(
     ratings: Ratings, apart: sparse.csc_array, means: _Shares, known: Knowledge, damping: float
 ) -> _Shares:
-    """Return for each target the share of the unknown ratings whose side is guessed rightly."""
+    """Return for each target the share of the unknown ratings whose side is guessed rightly.
+
+    It is nan where there is nothing to guess from, or to guess.
+    """
     spread = float((apart.data**2).mean() or 1.0) if apart.nnz else 1.0
-    right = np.full(known.targets.size, 0.5)
+    right = np.full(known.targets.size, np.nan)
     for place, target in enumerate(known.targets.tolist()):
         own = slice(known.indptr[place], known.indptr[place + 1])
         items = known.items[own][np.isfinite(means[known.items[own]])]
@@ -215,6 +246,8 @@ def _guessed(
         columns = apart[:, items]
         gram = (columns.T @ columns).toarray() + damping * spread * np.eye(items.size)
         guesses = apart[:, rated[unknown]].T @ (columns @ np.linalg.solve(gram, told))
+        if not guesses.any():
+            continue
         truth = np.sign(values[unknown] - means[rated[unknown]])
         right[place] = float((np.sign(guesses) * truth / 2 + 0.5).mean())
     return right

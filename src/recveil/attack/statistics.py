@@ -234,6 +234,30 @@ def difference_of_means(first: Mean, second: Mean) -> Mean:
     return Mean(apart, apart - half, apart + half, first.trials + second.trials)
 
 
+NO_ATTACK = "no attack applied"
+
+
+def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) -> dict[str, Any]:
+    """Return shares of members and strangers as plain data; no rates if no attack guessed.
+
+    Examples
+    --------
+    >>> some = Mean(0.5, 0.5, 0.5, 90)
+    >>> plain_means(some, some, Mean(0.0, 0.0, 0.0, 180), guessed=False)["excess"]
+    {'rate': None, 'low': None, 'high': None, 'trials': 180}
+    """
+    told = {"members": members, "strangers": strangers, "excess": excess}
+    return {
+        name: {
+            "rate": mean.mean if guessed else None,
+            "low": mean.low if guessed else None,
+            "high": mean.high if guessed else None,
+            "trials": mean.trials,
+        }
+        for name, mean in told.items()
+    }
+
+
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return how often a member's score beats an outsider's (AUC), with DeLong's interval.
 

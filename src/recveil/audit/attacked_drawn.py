@@ -7,6 +7,7 @@ from recveil.attack import Adversary, Anonymizer, ReleasedTable, hold_out, membe
 from recveil.attack.attributes import tell_attributes
 from recveil.attack.drawn_people import Resemblance, infer_tastes, tell_nearest
 from recveil.attack.members import KNOWN
+from recveil.attack.statistics import NO_ATTACK
 from recveil.audit.attacked import AttackedRelease
 from recveil.audit.shadowing import FROM_A_MODEL
 from recveil.audit.statement import Statement
@@ -202,19 +203,33 @@ def _describe_nearest(told: Resemblance) -> str:
     >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-42:]
     'which is no evidence that nothing is told.'
     """
+    what = "Who takes the drawn record that fits somebody best for a picture of them"
+    if not told.has_guessed:
+        return _no_attack(what, told)
     return (
-        f"Who takes the drawn record that fits somebody best for a picture of them is right about "
-        f"{told.members.mean:.1%} of its other items for members, and {told.strangers.mean:.1%} "
-        f"for people who are not in the data: {_excess(told)}"
+        f"{what} is right about {told.members.mean:.1%} of its other items for members, and "
+        f"{told.strangers.mean:.1%} for people who are not in the data: {_excess(told)}"
     )
 
 
 def _describe_inference(told: Resemblance) -> str:
     """Say how well tastes are guessed from the whole release, beside the same for strangers."""
+    what = "Who learns from the whole release what goes with what"
+    if not told.has_guessed:
+        return _no_attack(what, told)
     return (
-        f"Who learns from the whole release what goes with what guesses rightly whether somebody "
-        f"liked another item more than most in {told.members.mean:.1%} of cases for members, and "
-        f"in {told.strangers.mean:.1%} for people who are not in the data: {_excess(told)}"
+        f"{what} guesses rightly whether somebody liked another item more than most in "
+        f"{told.members.mean:.1%} of cases for members, and in {told.strangers.mean:.1%} for "
+        f"people who are not in the data: {_excess(told)}"
+    )
+
+
+def _no_attack(what: str, told: Resemblance) -> str:
+    """Say that nothing was guessed of anybody."""
+    return (
+        f"{what}: {NO_ATTACK}, as nothing was guessed of {told.members.trials:,} members and "
+        f"{told.strangers.trials:,} people who are not in the data, which is no evidence that "
+        f"nothing is told."
     )
 
 

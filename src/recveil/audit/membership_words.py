@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from recveil.attack import Membership
 from recveil.attack.attributes import Attributes, describe_attributes
 from recveil.attack.members import describe_membership
-from recveil.attack.statistics import FEWEST, Interval, no_better
+from recveil.attack.statistics import FEWEST, NO_ATTACK, Interval, no_better
 from recveil.audit.outcome import best_member
 from recveil.audit.statement import FigureRow, Statement, in_short
 
@@ -104,8 +104,11 @@ def _of_attributes(told: Attributes) -> Statement:
     members, strangers, excess = told.members, told.strangers, told.excess
     if min(members.trials, strangers.trials) < FEWEST:
         return Statement(sentence)
+    what = f"likings guessed, {members.trials:,} + {strangers.trials:,}"
+    if not told.has_guessed:
+        return Statement(sentence, (FigureRow(what, NO_ATTACK),), sentence)
     guessed = FigureRow(
-        f"likings guessed, {members.trials:,} + {strangers.trials:,}",
+        what,
         f"{members.mean:.1%}",
         f"strangers {strangers.mean:.1%}",
     )

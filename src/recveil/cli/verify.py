@@ -1,5 +1,6 @@
 """recveil verify."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,6 +71,14 @@ def verify(
             help="The release's private folder: checks that nothing of it stands in the release.",
         ),
     ] = None,
+    croissant: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A description of the release in Croissant: checks that it says what follows from "
+            "the release.",
+        ),
+    ] = None,
     engine: options.Engine = "local",
     master: options.Master = None,
     explain: options.Explain = False,
@@ -108,6 +117,8 @@ def verify(
     asked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.refuse_idle_master(engine, master)
     result = _by_spark(path, master, asked) if engine == "spark" else verify(path, **asked)
+    if croissant is not None:
+        result = _with_croissant(result, path, croissant)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
         if result.private_found is not None and not result.private_found:
@@ -118,6 +129,21 @@ def verify(
         if explain:
             meanings.explain(words_of(result))
     raise typer.Exit(0 if result.holds else 1)
+
+
+def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Verification":
+    """Return a verdict with what a description of the release contradicts."""
+    from recveil.publish.describing import check_croissant
+
+    not_checked = (
+        f"What {croissant.name} says in the publisher's own words, and what they measured, is the "
+        f"publisher's word."
+    )
+    return replace(
+        result,
+        violations=[*result.violations, *check_croissant(path, croissant)],
+        not_covered=[*result.not_covered, not_checked],
+    )
 
 
 def _by_spark(path: Path, master: str | None, asked: dict[str, Any]) -> "Verification":

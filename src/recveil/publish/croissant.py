@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
+from recveil.errors import quoted
 from recveil.publish.card_page import left_out
 from recveil.publish.findings import Findings
 from recveil.publish.publisher_card import PublisherCard
@@ -80,6 +82,14 @@ _MEANINGS = {
 # Of likes, in the stand of the label's.
 _HIDDEN_ITEM = "the item, under a pseudonym, invented for this release"
 _ALWAYS_1 = "always 1, for programs that want a column of ratings: there were none"
+_MEASURED = "Measured by the publisher: "
+_PERSONAL = "rai:personalSensitiveInformation"
+# What a publisher's card says, or what they measured: it follows from no file.
+_PUBLISHERS_OWN = {
+    *("name", "description", "license", "datePublished", "url", "version", "citeAs", "keywords"),
+    *("creator", "publisher", "sc:contactPoint", "rai:dataCollection", "rai:dataUseCases"),
+    *("rai:dataPreprocessingProtocol", _PERSONAL),
+}
 _LIMITS = "What is not promised stands in README.md beside them."
 
 
@@ -127,7 +137,7 @@ def croissant(
         "conformsTo": [VERSION, _RAI_VERSION],
         "isLiveDataset": False,
         **_words_of(card),
-        "rai:personalSensitiveInformation": [
+        _PERSONAL: [
             promised,
             *open_ones,
             *_by_publisher(found.risk),
@@ -150,8 +160,59 @@ def croissant(
     return re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign.group()):04x}", text) + "\n"
 
 
+def problems_of_croissant(
+    told: Any, manifest: Manifest, files: dict[str, FileEntry]
+) -> Iterator[str]:
+    """Say where a description contradicts its release, or tells what nobody can check.
+
+    What the publisher says of themselves, and what they measured, is their word: no file can
+    contradict it.
+
+    Parameters
+    ----------
+    told : object
+        The content of the JSON.
+    manifest : Manifest
+    files : dict of str to FileEntry
+        All files of the published folder, as they are.
+    """
+    if not isinstance(told, dict):
+        yield "it is no JSON object, as a Croissant description is"
+        return
+    card, found = PublisherCard(), Findings()
+    right = json.loads(croissant(manifest, files, manifest.recveil, "", card, found))
+    for name, value in right.items():
+        if name not in _PUBLISHERS_OWN and _without_base(name, told.get(name)) != value:
+            yield f"{name} is not what follows from the release; describe it again"
+    personal, of_release = _listed(told, _PERSONAL), right[_PERSONAL]
+    if personal[: len(of_release)] != of_release:
+        yield f"{_PERSONAL} does not begin with what the release promises, and does not promise"
+    measured = [*personal[len(of_release) :], *_listed(told, "rai:dataUseCases")]
+    if not all(str(each).startswith(_MEASURED) for each in measured):
+        yield f"a sentence on privacy or use does not say that it was {_MEASURED[:-2].lower()}"
+    for name in sorted(set(map(str, told)) - set(right) - _PUBLISHERS_OWN):
+        yield f"{quoted(name)} is no part of a description that recveil writes"
+
+
+def _listed(told: dict[str, Any], name: str) -> list[Any]:
+    value = told.get(name, [])
+    return value if isinstance(value, list) else [value]
+
+
+def _without_base(name: str, value: Any) -> Any:
+    """Return the files of a description without what stands before their names in addresses."""
+    if name != "distribution" or not isinstance(value, list):
+        return value
+    return [
+        {**each, "contentUrl": f"/{str(each['contentUrl']).rpartition('/')[2]}"}
+        if isinstance(each, dict) and "contentUrl" in each
+        else each
+        for each in value
+    ]
+
+
 def _by_publisher(sentences: tuple[str, ...]) -> list[str]:
-    return [f"Measured by the publisher: {sentence}" for sentence in sentences]
+    return [f"{_MEASURED}{sentence}" for sentence in sentences]
 
 
 def _words_of(card: PublisherCard) -> dict[str, Any]:

@@ -1,19 +1,22 @@
 """describe: a release in the words of data portals, in a file beside it."""
 
+import json
 from os import PathLike
 from pathlib import Path
 
 from recveil.beside import write_beside
-from recveil.errors import RecveilError
+from recveil.devices import read_whole
+from recveil.errors import RecveilError, named_twice, quoted, reason_of
 from recveil.io.pipes import is_standard, refuse_no_path
 from recveil.io.write import refuse_to_replace
 from recveil.publish.card_page import card_page
-from recveil.publish.croissant import croissant
+from recveil.publish.croissant import croissant, problems_of_croissant
 from recveil.publish.findings import read_findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.form import known_manifest
-from recveil.release.manifest import MANIFEST, FileEntry
+from recveil.release.manifest import MANIFEST, FileEntry, Manifest
 from recveil.verify import Verification, verify
+from recveil.verify.verification import Violation
 
 
 def describe(
@@ -110,8 +113,7 @@ def describe(
             f"{folder.name}: does not keep its promise ({result.violations[0].problem}), and is "
             f"not described; ask recveil verify"
         )
-    names = [*manifest.files, MANIFEST]
-    files = {name: FileEntry.of(folder / name) for name in names}
+    files = _files(manifest, folder)
     if target.suffix.lower() == ".md":
         text = card_page(manifest, files[MANIFEST].sha256, folder.name, words, found)
     else:
@@ -119,3 +121,70 @@ def describe(
         text = croissant(manifest, files, folder.name, base, words, found)
     write_beside(target, lambda beside: beside.write_text(text, "utf-8"))
     return result
+
+
+def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> list[Violation]:
+    """Check that a Croissant description says of a release what follows from its files.
+
+    Parameters
+    ----------
+    release : path
+        The published folder.
+    file : path
+        The description.
+
+    Returns
+    -------
+    list of Violation
+        What contradicts the release; the publisher's own words, and what they measured, cannot.
+
+    Raises
+    ------
+    RecveilError
+        If the release or the file cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> made = PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 20, 400, seed=2))
+    >>> with TemporaryDirectory() as folder:
+    ...     out, told = Path(folder, "out"), Path(folder, "croissant.json")
+    ...     _ = made.write(out), describe(out, told)
+    ...     right = check_croissant(out, told)
+    ...     _ = told.write_text(told.read_text().replace('"sha256": "', '"sha256": "0'))
+    ...     right, check_croissant(out, told)[0].problem
+    ([], 'distribution is not what follows from the release; describe it again')
+    """
+    refuse_no_path("a release folder", release=release)
+    refuse_no_path("a description", croissant=file)
+    folder, path = Path(release), Path(file)
+    if not (folder / MANIFEST).is_file():
+        raise RecveilError(
+            f"croissant (--croissant): {folder} is no release, and a description is compared with "
+            f"one; expected a folder with {MANIFEST}"
+        )
+    manifest = known_manifest(folder)
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        twice.extend(named_twice(name for name, _ in pairs))
+        return dict(pairs)
+
+    try:
+        told = json.loads(read_whole(path).decode(), object_pairs_hook=once)
+    except (OSError, ValueError, RecursionError) as error:
+        raise RecveilError(
+            f"{path.name}: cannot be read as JSON ({reason_of(error)}); expected a description in "
+            f"Croissant, as recveil describe writes it"
+        ) from error
+    problems = [f"the key {quoted(name)} stands twice" for name in twice]
+    problems += problems_of_croissant(told, manifest, _files(manifest, folder))
+    return [Violation(path.name, None, None, problem) for problem in problems]
+
+
+def _files(manifest: Manifest, folder: Path) -> dict[str, FileEntry]:
+    """Return size and digest of each file of a release that is there."""
+    names = [name for name in (*manifest.files, MANIFEST) if (folder / name).is_file()]
+    return {name: FileEntry.of(folder / name) for name in names}
