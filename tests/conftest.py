@@ -32,6 +32,7 @@ from recveil.datasets import make_ratings
 from recveil.evaluate import recipient
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.list_makers import EaseOnBoth, PureSVD
+from recveil.progress.whole import Whole
 from recveil.publish import Release, convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.release import registry
@@ -165,6 +166,19 @@ def few_recommenders():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recipient, "default_recommenders", few)
         yield
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """Every report of progress: how much of the whole, which parts, and what the loop has done."""
+    found, reach = [], Whole.reach
+
+    def note(whole, fraction, until, path=(), count=None):
+        found.append((fraction, path, count))
+        reach(whole, fraction, until, path, count)
+
+    monkeypatch.setattr(Whole, "reach", note)
+    return found
 
 
 class DrawnByShares:

@@ -380,3 +380,16 @@ def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tm
     assert found.membership is None
     (warning,) = found.warnings()
     assert "predictor or grouping is Spark's, or was given as an object, and is not" in warning
+
+
+def test_an_attack_on_padded_rows_reports_the_rounds_of_its_fits(ratings, tmp_path, reports):
+    audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    reached: dict[str, set[float]] = {}
+    for fraction, path, _ in reports:
+        for part in path:
+            reached.setdefault(part, set()).add(round(fraction, 9))
+    assert len(reached["Fitting all rows"]) >= 6
+    assert len(reached["Making a release without some users"]) >= 6
+    last = {(count.since, count.total): count.done for _, _, count in reports if count is not None}
+    for (_, total), done in last.items():
+        assert total is None or done == pytest.approx(total)

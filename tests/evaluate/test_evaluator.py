@@ -1,5 +1,6 @@
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from recveil.evaluate import (
     UserRows,
     evaluator,
     fit_all,
+    recipient,
     serve,
     split_ratings,
 )
@@ -382,3 +384,34 @@ def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatc
     assert told
     assert all(line.startswith("Judging the release") for line in told)
     assert re.search(r" \d+ % in ", told[-1])
+
+
+class TestProgress:
+    @pytest.fixture
+    def evaluated(self, split, padded, reports):
+        Evaluator(split, n_targets=20).evaluate(padded)
+        return reports
+
+    def test_every_loop_does_the_steps_that_it_announced(self, evaluated):
+        last = {
+            (count.since, count.total): count.done for _, _, count in evaluated if count is not None
+        }
+        announced = {total for _, total in last if total is not None}
+        assert len(announced) > 5
+        for (_, total), done in last.items():
+            assert total is None or done == pytest.approx(total)
+
+    @pytest.mark.parametrize("part", ["Learning from it", "Learning from the raw ratings"])
+    def test_learning_reports_more_often_than_once_a_recommender(self, evaluated, part):
+        reached = {round(fraction, 9) for fraction, path, _ in evaluated if path[:1] == (part,)}
+        assert len(reached) > 3 * len(recipient.default_recommenders())
+
+    def test_the_fit_of_all_rows_reports_its_rounds(self, evaluated):
+        rounds = {
+            round(fraction, 9) for fraction, path, _ in evaluated if "Explaining cells" in path
+        }
+        assert len(rounds) > 10
+
+    def test_what_is_done_never_falls(self, evaluated):
+        reached = [fraction for fraction, _, _ in evaluated]
+        assert all(after >= before - 1e-9 for before, after in pairwise(reached))

@@ -22,6 +22,7 @@ from recveil.evaluate import (
     UserRows,
     default_recommenders,
     inner_splits,
+    list_makers,
     neighbours,
 )
 from recveil.evaluate import spectrum as spectrum_module
@@ -200,8 +201,45 @@ class TestItemNeighbours:
 
     def test_too_many_items_are_refused(self, monkeypatch, invented):
         monkeypatch.setattr(neighbours, "_MOST_CELLS", 100)
+        table = TrainingTable.from_ratings(invented)
         with pytest.raises(RecveilError, match="120 items are too many"):
-            ItemNeighbours().fit(TrainingTable.from_ratings(invented))
+            item_cosines(table, table.rows.values)
+
+    def test_of_many_items_those_with_most_ratings_are_compared(self, monkeypatch, invented):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        monkeypatch.setattr(neighbours, "MOST_COMPARED", 30)
+        fitted = ItemNeighbours().fit(table)
+        averages, compared, similar = fitted._learnt
+        assert similar.shape == (30, 30)
+        others = np.setdiff1d(np.arange(table.n_items), compared)
+        assert table.support[compared].min() >= table.support[others].max()
+        scores, bias = fitted.predict(people), averages.rest(people)[0]
+        on_average = averages.item_means + bias[:, None]
+        assert np.allclose(scores[:, others], on_average[:, others], rtol=0, atol=1e-12)
+        assert not np.allclose(scores[:, compared], on_average[:, compared], atol=0.01)
+
+    def test_sparse_and_dense_rows_of_many_items_are_served_alike(self, monkeypatch, invented):
+        monkeypatch.setattr(neighbours, "MOST_COMPARED", 30)
+        self.test_sparse_and_dense_rows_are_served_alike(invented, monkeypatch)
+
+    def test_as_many_items_as_are_compared_change_nothing(self, monkeypatch, invented):
+        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        scores = []
+        for most in (120, 5_000):
+            monkeypatch.setattr(neighbours, "MOST_COMPARED", most)
+            scores.append(ItemNeighbours().fit(table).predict(people))
+        assert np.array_equal(*scores)
+
+
+def test_of_many_items_cosines_are_of_those_that_most_people_liked(monkeypatch, invented):
+    monkeypatch.setattr(list_makers, "MOST_COMPARED", 30)
+    table = TrainingTable.from_ratings(invented)
+    _, compared, similar = ItemCosine().fit(table)._learnt
+    likes = np.bincount(
+        table.rows.indices, list_makers.liked(table.rows, table.scale), minlength=table.n_items
+    )
+    assert similar.shape == (30, 30)
+    assert likes[compared].min() >= np.delete(likes, compared).max()
 
 
 def dense(ratings):

@@ -63,3 +63,20 @@ def test_a_listener_is_not_told_the_same_a_thousand_times(clock):
         clock.now += 0.001
         whole.reach(step / 1_000, 1.0, ("one part",))
     assert 15 <= len(heard) <= 25
+
+
+def test_after_a_minute_a_hundredth_is_ground_for_an_estimate(clock):
+    whole = Whole("Working", clock=clock)
+    clock.now = 59.0
+    whole.reach(0.02, 0.5)
+    assert whole.seconds_left() is None
+    clock.now = 60.0
+    assert whole.seconds_left() == pytest.approx(59 / 0.02 - 60)
+    assert "left" in whole.line()
+
+
+def test_nothing_done_is_no_ground_however_long_it_takes(clock):
+    whole = Whole("Working", clock=clock)
+    whole.reach(0.0, 0.5)
+    clock.now = 600.0
+    assert whole.seconds_left() is None

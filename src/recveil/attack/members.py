@@ -23,6 +23,7 @@ from recveil.attack.statistics import FEWEST, Interval, area_under_curve, wilson
 from recveil.attack.stronger import MEMBERSHIP
 from recveil.blas import one_thread
 from recveil.brief import brief
+from recveil.progress import track
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.anonymizer import Anonymizer
 
@@ -180,7 +181,8 @@ def memberships(
     [('8', 18), ('16', 9), ('all', 24)]
     """
     return {
-        name: _tell(ratings, held_out, adversary, seed) for name, adversary in adversaries.items()
+        name: _tell(ratings, held_out, adversary, seed)
+        for name, adversary in track(adversaries.items(), "Adversaries", share=0.9)
     }
 
 

@@ -12,16 +12,20 @@ from recveil.attack.candidates import Candidates
 from recveil.attack.low_rank import LowRank, choose_rank, fit_robustly, refit
 from recveil.attack.rater_model import Explained, FullCells, RaterModel, explain, weigh_ratings
 from recveil.brief import brief
+from recveil.progress import parts, track
 from recveil.ratings import RatingScale
 
 Matrix = NDArray[np.float64]
-# Rows beyond so many cells are left out; so many are fitted in a minute or so.
+# Rows beyond so many cells are left out; so many are fitted in some minutes.
 MOST_CELLS = 1 << 23
 # Fewer rows than this hold nothing that could be called smooth.
 _LEAST_ROWS = 3
 # Ratings are told apart by so many values; a finer scale is looked at by these.
 _MOST_LEVELS = 11
 _ROUNDS = 6
+# The parts of a fit, and what they take, about.
+_LEARN, _CHOOSE, _FEWER = "Explaining cells", "Choosing factors", "Fitting with fewer factors"
+_COSTS = {_LEARN: 10.0, _CHOOSE: 1.0, _FEWER: 8.0}
 # One factor for so many rows, and so many at most; and the pull on them where rows are many.
 _ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
 _RIDGE, _ENOUGH_ROWS = 0.3, 200
@@ -217,6 +221,14 @@ def _is_full(candidates: Candidates) -> bool:
     return bool((candidates.activity == carrying).all())
 
 
+def n_fitted_cells(candidates: Candidates, scale: RatingScale) -> int:
+    """Return how many cells `find_residuals` fits; 0 if it does not apply."""
+    if not _applies(candidates, scale):
+        return 0
+    n_items = int(np.count_nonzero(np.diff(candidates.indptr)))
+    return min(candidates.n_records * n_items, max(MOST_CELLS, _LEAST_ROWS * n_items))
+
+
 def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
     """Say why full rows are not fitted; nothing if they are, or if rows are not full.
 
@@ -262,9 +274,14 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     levels = levels_of(scale)
     stars, people = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
     learn = partial(_learn, labels, people, stars, ridge, grid / 2, least)
-    cells, model = learn(most)
-    fewest = choose_rank(labels, most, ridge, least)
-    few = [fit_robustly(labels, rank, ridge, least) for rank in _FEW]
+    with parts("Fitting all rows", _COSTS) as begin:
+        begin(_LEARN)
+        cells, model = learn(most)
+        begin(_CHOOSE)
+        fewest = choose_rank(labels, most, ridge, least)
+        few = [fit_robustly(labels, rank, ridge, least) for rank in _FEW]
+        begin(_FEWER)
+        fewer = learn(fewest) if fewest < most else None
     return Residuals(
         rows=rows,
         items=items,
@@ -273,7 +290,7 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
         plain=np.mean([np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few], axis=0),
         model=model,
         found=explain(cells, model, stars),
-        fewer=learn(fewest) if fewest < most else None,
+        fewer=fewer,
     )
 
 
@@ -315,7 +332,7 @@ def _learn(
         spread=_FIRST.spread * STARS.range,
         half=half,
     )
-    for _ in range(_ROUNDS):
+    for _ in track(range(_ROUNDS), _LEARN, share=1):
         found = explain(cells, model, levels)
         usual = float(np.median(cells.item_misfit)) + model.half**2 / 3
         fit = refit(fit, found.weights * usual, found.targets, ridge)

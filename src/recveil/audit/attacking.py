@@ -22,7 +22,7 @@ from recveil.attack.held_out import HOLDOUT
 from recveil.attack.hidden_items import Catalogue, attack_hidden_items
 from recveil.attack.members import KNOWN
 from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
-from recveil.attack.residuals import why_unfitted
+from recveil.attack.residuals import find_residuals, why_unfitted
 from recveil.attack.strikes import left_untried
 from recveil.attack.told_cells import ToldCells
 from recveil.attack.word_pairs import OfPairs
@@ -175,6 +175,9 @@ def attack_table(
         if tell_content and table.co_rated:
             looked = look_for_fills(table, ratings.scale, seed, anonymizer)
         likely = None if looked is None else looked.likely
+        # First, since all that comes then takes the fit as it is remembered.
+        begin(durations.CELLS)
+        residual, unfitted = _fit_of_rows(ratings, table)
         begin(durations.PEOPLE)
         attacks = []
         for adversary in track(adversaries, "Adversaries", share=1):
@@ -183,11 +186,13 @@ def attack_table(
             )
             attacks.append((adversary, attack))
         strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
-        begin(durations.MEMBERS)
+        begin(durations.HELD_OUT)
         told, attributes, unmeasured = {}, None, ""
         if anonymizer is not None:
             try:
                 held_out = hold_out(ratings, anonymizer, seed=seed)
+                find_residuals(held_out.table.candidates, ratings.scale)  # it is remembered
+                begin(durations.MEMBERS)
                 told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
                 if not ratings.is_unary:  # of likes, nobody can guess which were liked most
                     attributes = tell_attributes(ratings, held_out, strongest, seed)
@@ -205,8 +210,6 @@ def attack_table(
                 catalogue=catalogue,
                 anonymizer=anonymizer,
             )
-        begin(durations.CELLS)
-        residual, unfitted = _fit_of_rows(ratings, table)
     unprotected, lowest = _levels(table) if manifest.claim.levels else (None, None)
     return AttackedRelease(
         name=name,

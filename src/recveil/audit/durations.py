@@ -4,6 +4,7 @@ All are microseconds on one core, measured on MovieLens 100K. Only their ratios 
 """
 
 from recveil.attack import ReleasedTable
+from recveil.attack.residuals import n_fitted_cells
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
@@ -21,13 +22,17 @@ _AN_ADVERSARY, _A_SHADOW, _DRAWN = 0.4, 25.0, 8.0
 # The parts of an attack on a release, and how many adversaries' searches each takes; and such a
 # search, for each label or rating.
 FILLS, MEMBERS, CELLS = "Looking for fills", "Telling who is in it", "Fitting all rows"
+HELD_OUT = "Making a release without some users"
 CONTENT, HIDDEN = "Measuring what cells tell", "Naming items"
-_SEARCHES = {MEMBERS: 6.0, CELLS: 2.0}
+_SEARCHES = {HELD_OUT: 3.0, MEMBERS: 3.0, CELLS: 2.0}
 _OF_CONTENT = {CONTENT: 0.5}
-_CO_RATED = {MEMBERS: 2.0, CELLS: 0.0}
+_CO_RATED = {HELD_OUT: 1.0, MEMBERS: 1.0, CELLS: 0.0}
 _CO_RATED_CONTENT = {FILLS: 8.0, CONTENT: 16.0}
 _OF_NAMING = 27.0
 _A_SEARCH = 1.5
+# A fit of all rows, for each cell of full rows; that of the release without some users; and what
+# is made of it.
+_FITS = {CELLS: 40.0, HELD_OUT: 32.0, MEMBERS: 4.0}
 
 
 def of_audit(
@@ -91,7 +96,11 @@ def of_attack(
     if tell_content:
         searches |= _CO_RATED_CONTENT if table.co_rated else _OF_CONTENT
         searches |= {HIDDEN: _OF_NAMING if hides_items(manifest.settings) else 0.0}
-    order = (FILLS, PEOPLE, MEMBERS, CONTENT, HIDDEN, CELLS)
+    order = (FILLS, CELLS, PEOPLE, HELD_OUT, MEMBERS, CONTENT, HIDDEN)
     # Few rows of many people take as long as what is learned and made beside them.
     size = max(table.indices.size, ratings.n_ratings)
-    return {part: _A_SEARCH * size * searches.get(part, 0.0) for part in order}
+    cells = n_fitted_cells(table.candidates, ratings.scale)
+    return {
+        part: _A_SEARCH * size * searches.get(part, 0.0) + cells * _FITS.get(part, 0.0)
+        for part in order
+    }

@@ -32,7 +32,7 @@ from recveil.evaluate.disclosure import (
 )
 from recveil.evaluate.evaluation import Evaluation
 from recveil.evaluate.gain import kept, raw_gain, raw_lists, release_gain
-from recveil.evaluate.recipient import Served, fit_all, serve
+from recveil.evaluate.recipient import Served, effort_of_fits, fit_all, serve
 from recveil.evaluate.recommender import Recommender
 from recveil.evaluate.similar_users import SelfRank, find_similar_users, self_rank
 from recveil.evaluate.split import HeldOut, Split
@@ -44,8 +44,8 @@ from recveil.verify.link_posterior import LinkPosterior
 # The parts of judging a release.
 _LEARN, _ROWS, _ATTACK = "Learning from it", "Comparing rows", "Attacking it"
 _RAW, _COMPARE = "Learning from the raw ratings", "Comparing both"
-# What they take: for a rating, and for a label of a release.
-_LEARNING, _LEARNING_LABEL, _ROW = 120.0, 8.0, 1.0
+# What they take: for an operation of learning, for a score, and for a label of a release.
+_OPERATION, _SCORE, _ROW = 1.5e-4, 2.0, 1.0
 
 
 class Evaluator:
@@ -183,11 +183,12 @@ class Evaluator:
             train, table, opened.manifest, len(PRESETS), tell_content=False
         )
         is_known = "raw" in self.__dict__  # computed once
+        serving = _SCORE * np.unique(self.split.test.users).size * train.n_items
         return {
-            _LEARN: _LEARNING * train.n_ratings + _LEARNING_LABEL * labels,
+            _LEARN: _OPERATION * effort_of_fits(opened.table) + serving,
             _ROWS: _ROW * labels,
             _ATTACK: 0.0 if table is None else sum(attack.values()),
-            _RAW: 0.0 if is_known else (_LEARNING + _LEARNING_LABEL) * train.n_ratings,
+            _RAW: 0.0 if is_known else _OPERATION * effort_of_fits(self._raw_table) + serving,
             _COMPARE: _ROW * train.n_ratings,
         }
 

@@ -50,6 +50,15 @@ class RidgeFactors(OnAverages):
         self.n_rounds = n_rounds
         self.name = f"ridge factors, rank {rank}"
 
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes: one regression for each row and item."""
+        rows, columns = table.rows.n_users, table.n_items
+        # Of full rows and columns, what is missing is taken off.
+        entries = min(table.rows.indices.size, 2.0 * rows * columns - table.rows.indices.size)
+        learning = 2.0 * entries * self.rank**2 + (rows + columns) * self.rank**3
+        times = self.n_rounds * (len(self.learning_settings) + 2.0)
+        return super().effort(table, n_inner) + times * learning
+
     def _learn(self, table: TrainingTable, setting: Setting) -> _Learnt:
         (penalty,) = setting
         averages = self._averages(table)

@@ -6,13 +6,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.evaluate.neighbours import keep_highest
-from recveil.evaluate.recommender import Recommender, Setting
+from recveil.evaluate.neighbours import MOST_COMPARED, keep_highest, most_carried
+from recveil.evaluate.recommender import CHOOSING, Recommender, Setting
 from recveil.evaluate.spectrum import Numbers, Spectrum, liked, spectrum_of, valued
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
+from recveil.progress import track
 
 # Lists nearer to each other than this are equally good.
 _NEAR = 1e-9
+# Operations of a list for each row and item, and of an eigendecomposition for each side³.
+_LIST, _APART = 200.0, 10.0
 # Similarities are told apart by so many digits.
 _DIGITS = 9
 
@@ -40,9 +43,20 @@ class ListMaker(Recommender):
     """
 
     rates: ClassVar[bool] = False
+    # How many tables it takes apart that the makers before it have not; see `spectrum_of`.
+    decompositions: ClassVar[int] = 0
     of_full: Setting = ()
 
-    def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes: to take tables apart, mostly."""
+        side = min(table.rows.n_users, table.n_items)
+        lists = len(self.serving_settings) * _LIST * table.rows.n_users * table.n_items
+        apart = self.decompositions * (_APART * side**3 + 2.0 * side**2 * table.n_items)
+        return super().effort(table, n_inner) + lists + (1.0 + n_inner) * apart
+
+    def _choose(
+        self, inner: Sequence[InnerSplit], share: float = CHOOSING
+    ) -> tuple[Setting, Setting, float]:
         """Return the settings with the highest nDCG@10 on all hold-outs together."""
         (learning,) = self.learning_settings
         if self.is_full_ or any(part.table.is_full for part in inner):
@@ -50,7 +64,7 @@ class ListMaker(Recommender):
         if not inner or len(self.serving_settings) == 1:
             return learning, self.serving_settings[0], np.nan
         lists: list[list[NDArray[np.float64]]] = [[] for _ in self.serving_settings]
-        for part in inner:
+        for part in track(inner, self.name, share=share):
             learnt = self._learn(part.table, learning)
             for place, serving in enumerate(self.serving_settings):
                 lists[place].append(self._rank_part(part, learnt, serving))
@@ -80,6 +94,7 @@ class Ease(ListMaker):
     ratings need.
     """
 
+    decompositions: ClassVar[int] = 1
     serving_settings: ClassVar[tuple[Setting, ...]] = tuple(
         (strength,) for strength in (20.0, 80.0, 200.0, 500.0, 2_000.0, 8_000.0)
     )
@@ -155,7 +170,8 @@ class ItemCosine(ListMaker):
     """How much the items that a person liked go with another one: cosines, the nearest alone.
 
     Two items are similar by the cosine of their columns of "liked". Of each item's similar ones
-    the `kept` most similar count, and add up.
+    the `kept` most similar count, and add up. Of more than 5,000 items, the 5,000 that most people
+    liked are compared, and the others have no similar ones.
 
     Parameters
     ----------
@@ -170,6 +186,12 @@ class ItemCosine(ListMaker):
         self.kept = kept
         self.name = f"item cosine, {kept} neighbours"
 
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes: to compare items, mostly."""
+        squares = float(min(table.n_items, MOST_COMPARED)) ** 2
+        side = min(table.rows.n_users, table.n_items)
+        return super().effort(table, n_inner) + (1.0 + n_inner) * squares * (side + 300.0)
+
     def _learn(
         self, table: TrainingTable, _setting: Setting
     ) -> tuple[Spectrum, NDArray[np.int64], Numbers]:
@@ -178,6 +200,7 @@ class ItemCosine(ListMaker):
         lengths = np.sqrt((scaled**2).sum(axis=1))
         # What nobody likes is only nearly 0 after all the arithmetic.
         by_some = np.flatnonzero(lengths > 0.5)
+        by_some = by_some[most_carried(np.round(lengths[by_some], 6), MOST_COMPARED)]
         scaled = scaled[by_some] / lengths[by_some, None]
         similar = np.round(scaled @ scaled.T, _DIGITS)
         np.fill_diagonal(similar, 0)

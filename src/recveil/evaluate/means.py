@@ -116,7 +116,7 @@ class OnAverages(Recommender):
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
         inner = inner_splits(table) if inner is None else inner
-        self._dampings = ItemMeansAndBias()._choose(inner)[:2]
+        self._dampings = ItemMeansAndBias()._choose(inner, share=0.0)[:2]
         return super().fit(table, inner)
 
     def _averages(self, table: TrainingTable) -> Averages:

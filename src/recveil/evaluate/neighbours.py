@@ -11,15 +11,20 @@ from recveil.errors import RecveilError
 from recveil.evaluate.means import Averages, OnAverages
 from recveil.evaluate.recommender import Setting
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
+from recveil.progress import track
 
 # Items × items cells; above it (25,000 items) the three tables would need 15 GiB.
 _MOST_CELLS = 25_000**2
+# Of a table with more items, so many are compared with each other.
+MOST_COMPARED = 5_000
 # Rating points that are no more than rounding.
 _ROUNDING = 1e-9
 # Similarities are told apart by so many digits.
 _DIGITS = 9
 # Rows that are filled further than this are multiplied as dense ones.
 _SPARSE = 0.1
+# Share of what is left of a step that the bar gives to comparing items.
+_COUNTING = 0.7
 # Cells of a dense tile of rows: 32 MiB.
 _TILE_CELLS = 1 << 22
 
@@ -27,12 +32,14 @@ _TILE_CELLS = 1 << 22
 @brief
 class _Learnt(NamedTuple):
     averages: Averages
+    compared: NDArray[np.int64]
     similar: NDArray[np.float64]
 
 
 @brief
 class _Counted(NamedTuple):
     table: TrainingTable
+    compared: NDArray[np.int64]
     cosines: NDArray[np.float64]
     people: NDArray[np.float64]
 
@@ -48,7 +55,8 @@ class ItemNeighbours(OnAverages):
 
     Notes
     -----
-    Memory is quadratic in items; more than 25,000 are refused.
+    Time and memory are quadratic in the items that are compared. Of a table with more than 5,000
+    items, the 5,000 that most people carry are compared; averages alone predict the others.
     """
 
     name = "item neighbours"
@@ -64,7 +72,12 @@ class ItemNeighbours(OnAverages):
         # Few people make many cosines equal but for rounding, which must not say who is kept.
         np.round(similar, _DIGITS, out=similar)
         keep_highest(similar, int(kept))
-        return _Learnt(averages, similar)
+        return _Learnt(averages, counted.compared, similar)
+
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes: two tables are compared, mostly."""
+        squares = float(min(table.n_items, MOST_COMPARED)) ** 2
+        return super().effort(table, n_inner) + squares * (6.0 * table.rows.n_users + 1_000.0)
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
@@ -77,8 +90,12 @@ class ItemNeighbours(OnAverages):
         """Compare all pairs of items, once for all settings that are tried on a table."""
         if self._counted is None or self._counted.table is not table:
             left = averages.rest(table.rows)[1]
-            cosines, people = item_cosines(table, left)
-            self._counted = _Counted(table, cosines, people)
+            compared = most_carried(table.support, MOST_COMPARED)
+            if compared.size < table.n_items:
+                cosines, people = item_cosines(*_on_items(table, left, compared))
+            else:
+                cosines, people = item_cosines(table, left)
+            self._counted = _Counted(table, compared, cosines, people)
         return self._counted
 
     def _serve(self, learnt: _Learnt, people: UserRows, setting: Setting) -> NDArray[np.float64]:
@@ -105,13 +122,19 @@ class ItemNeighbours(OnAverages):
         self, learnt: _Learnt, people: UserRows
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the people's biases, and what neighbours tell of each item, with its weight."""
-        averages, similar = learnt
+        averages, compared, similar = learnt
         bias, left = averages.rest(people)
-        n_items = len(similar)
+        n_items = averages.item_means.size
         rated, rest = (people.matrix(n_items, values) for values in (np.ones(left.size), left))
-        if left.size > _SPARSE * people.n_users * n_items:
-            return bias, rest.toarray() @ similar, rated.toarray() @ similar
-        return bias, rest @ similar, rated @ similar
+        if compared.size < n_items:
+            rated, rest = rated[:, compared], rest[:, compared]
+        if rest.nnz > _SPARSE * people.n_users * compared.size:
+            told, weight = rest.toarray() @ similar, rated.toarray() @ similar
+        else:
+            told, weight = rest @ similar, rated @ similar
+        if compared.size < n_items:
+            told, weight = (_spread(each, compared, n_items) for each in (told, weight))
+        return bias, told, weight
 
 
 def item_cosines(
@@ -140,7 +163,7 @@ def item_cosines(
         )
     products, squares, people = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
     step = max(1, _TILE_CELLS // n)
-    for start in range(0, table.rows.n_users, step):
+    for start in track(range(0, table.rows.n_users, step), "Comparing items", share=_COUNTING):
         end = min(start + step, table.rows.n_users)
         own = slice(table.rows.indptr[start], table.rows.indptr[end])
         rows, sizes = table.rows.take(np.arange(start, end)), table.sizes[start:end, None]
@@ -159,6 +182,40 @@ def item_cosines(
     cosines = np.divide(products, lengths, out=np.zeros((n, n)), where=real)
     np.fill_diagonal(cosines, 0)
     return cosines, people
+
+
+def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return the positions of the items with the largest support, ascending; at most so many.
+
+    Examples
+    --------
+    >>> most_carried(np.array([3.0, 9.0, 3.0, 5.0]), 3)
+    array([0, 1, 3])
+    """
+    if support.size <= most:
+        return np.arange(support.size)
+    return np.sort(np.argsort(-support, kind="stable")[:most])
+
+
+def _on_items(
+    table: TrainingTable, values: NDArray[np.float64], items: NDArray[np.int64]
+) -> tuple[TrainingTable, NDArray[np.float64]]:
+    """Return a table, and values in place of its labels, on some of the items alone."""
+    place = np.full(table.n_items, -1, np.int32)
+    place[items] = np.arange(items.size, dtype=np.int32)
+    kept = place[table.rows.indices] >= 0
+    rows = table.rows.where(kept)
+    rows = rows._replace(indices=place[rows.indices])
+    return TrainingTable(rows, table.sizes, items.size, table.n_people, table.scale), values[kept]
+
+
+def _spread(
+    scores: NDArray[np.float64], compared: NDArray[np.int64], n_items: int
+) -> NDArray[np.float64]:
+    """Return the scores of all items: 0 for those that were not compared."""
+    everything = np.zeros((len(scores), n_items))
+    everything[:, compared] = scores
+    return everything
 
 
 def keep_highest(similar: NDArray[np.float64], kept: int) -> None:

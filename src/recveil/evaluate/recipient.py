@@ -29,7 +29,8 @@ from recveil.evaluate.top_lists import (
     relevance_threshold,
     relevant_items,
 )
-from recveil.evaluate.training import TrainingTable, UserRows, inner_splits
+from recveil.evaluate.training import TrainingTable, UserRows, inner_splits, n_inner_splits
+from recveil.progress import track
 from recveil.ratings import RatingScale
 
 # What averages alone can do; collaborative gain is counted from here.
@@ -40,6 +41,8 @@ POPULARITY = Popularity.name
 USUAL_LISTS = (EaseOnLikely.name, Ease("labels").name)
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
+# Shares of what is left that the bar gives to learning, and then to serving.
+_FITTING, _SERVING = 0.8, 0.9
 # Fewer differences have no standard error worth the name.
 _FEWEST_TOLD = 3
 
@@ -217,7 +220,29 @@ def fit_all(
     inner = inner_splits(table, seed)
     usual = recommenders_of_likes if table.scale.unary else default_recommenders
     chosen = usual() if recommenders is None else recommenders
-    return tuple(recommender.fit(table, inner) for recommender in chosen)
+    steps = track(
+        chosen,
+        "Learning",
+        weigh=lambda each: each.effort(table, len(inner)),
+        share=_FITTING,
+        total=sum(each.effort(table, len(inner)) for each in chosen),
+    )
+    return tuple(recommender.fit(table, inner) for recommender in steps)
+
+
+def effort_of_fits(table: TrainingTable) -> float:
+    """Return about how many operations `fit_all` takes by default, for the bar.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> few, more = (TrainingTable.from_ratings(make_ratings(60, n, 900)) for n in (30, 300))
+    >>> effort_of_fits(few) < effort_of_fits(more)
+    True
+    """
+    usual = recommenders_of_likes if table.scale.unary else default_recommenders
+    n_inner = n_inner_splits(table)
+    return sum(each.effort(table, n_inner) for each in usual())
 
 
 def serve(
@@ -270,7 +295,7 @@ def serve(
     own = people.take(users)
     utilities: dict[str, Utility] = {}
     squares, gains = dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
-    for recommender in fitted:
+    for recommender in track(fitted, "Serving", share=_SERVING):
         scale = recommender.scale_
         threshold = relevance_threshold(scale) if relevant_from is None else relevant_from
         scores, top = _score(recommender, own, row_of, test.items, n)
@@ -344,7 +369,7 @@ def _score(
     """Return the scores of the cells, and everybody's list, a tile of people at a time."""
     step = max(1, _TILE_CELLS // recommender.n_items_)
     scores, lists = [], []
-    for start in range(0, own.n_users, step):
+    for start in track(range(0, own.n_users, step), "Serving", share=1):
         end = min(start + step, own.n_users)
         tile = own.take(np.arange(start, end))
         all_scores = recommender.predict(tile)

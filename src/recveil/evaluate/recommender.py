@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from recveil.evaluate.training import (
     enough_for_errors,
     inner_splits,
 )
+from recveil.progress import track
 from recveil.ratings import RatingScale
 
 # A tuple of numbers, whose meaning is the recommender's own.
@@ -25,6 +27,8 @@ Setting: TypeAlias = tuple[float, ...]
 _NOISE = 1e-9
 # Lists are tried for at most so many rows, and cells: 32 MiB.
 _MOST_LISTS, _MOST_CELLS = 1_000, 1 << 22
+# Shares of what is left of a fit that the bar gives to choosing settings, and to inner lists.
+CHOOSING, RANKING = 0.6, 0.5
 
 
 class Recommender(ABC):
@@ -107,6 +111,17 @@ class Recommender(ABC):
         with one_thread():
             return self._serve(self._learnt, people, self._serving)
 
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes, for the bar.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        n_inner : int
+            How many inner hold-outs there are.
+        """
+        return (1.0 + n_inner) * (100.0 * table.rows.indices.size + 1_000.0 * table.n_items)
+
     @abstractmethod
     def _learn(self, table: TrainingTable, setting: Setting) -> Any:
         """Learn from a table all that serving needs."""
@@ -129,20 +144,22 @@ class Recommender(ABC):
         for serving in self.serving_settings:
             yield self._serve(learnt, people, serving)[rows, items]
 
-    def _choose(self, inner: Sequence[InnerSplit]) -> tuple[Setting, Setting, float]:
+    def _choose(
+        self, inner: Sequence[InnerSplit], share: float = CHOOSING
+    ) -> tuple[Setting, Setting, float]:
         """Return the settings with the lowest RMSE on the first hold-outs together, and that."""
         inner = enough_for_errors(inner)
         n_cells = sum(part.held_out.items.size for part in inner)
         if not n_cells or not self.rates:
             return self.learning_settings[0], self.serving_settings[0], np.nan
         squares = np.zeros((len(self.learning_settings), len(self.serving_settings)))
-        for table, known, held in inner:
-            for place, learning in enumerate(self.learning_settings):
-                learnt = self._learn(table, learning)
-                tried = self._try(learnt, known, held.users, held.items)
-                for other, scores in enumerate(tried):
-                    ratings = np.clip(scores, table.scale.low, table.scale.high)
-                    squares[place, other] += np.sum((ratings - held.values) ** 2)
+        tries = list(product(inner, enumerate(self.learning_settings)))
+        for (table, known, held), (place, learning) in track(tries, self.name, share=share):
+            learnt = self._learn(table, learning)
+            tried = self._try(learnt, known, held.users, held.items)
+            for other, scores in enumerate(tried):
+                ratings = np.clip(scores, table.scale.low, table.scale.high)
+                squares[place, other] += np.sum((ratings - held.values) ** 2)
         errors = np.sqrt(squares / n_cells)
         first = int(np.flatnonzero(errors.ravel() < errors.min() + _NOISE)[0])
         place, other = divmod(first, len(self.serving_settings))
@@ -158,7 +175,7 @@ class Recommender(ABC):
         gained = [np.empty(0)]
         parts = enough_for_errors(inner) if self.rates else inner
         parts = parts[:1] if self.is_full_ else parts
-        for part in parts if self.ranks else ():
+        for part in track(parts if self.ranks else (), self.name, share=RANKING):
             gained.append(self._rank_part(part, self._learn(part.table, learning), self._serving))
         return np.concatenate(gained)
 

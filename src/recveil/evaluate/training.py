@@ -274,6 +274,22 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     return tuple(splits)
 
 
+def n_inner_splits(table: TrainingTable) -> int:
+    """Return about how many inner hold-outs `inner_splits` makes.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> table = TrainingTable.from_ratings(make_ratings(300, 40, 4000, seed=1))
+    >>> n_inner_splits(table), len(inner_splits(table))
+    (5, 5)
+    """
+    n = table.rows.n_users
+    wanted = 0 if table.is_full else min(n, _LEAST_LISTS)
+    wanted = max(min(_LEAST_ROWS, _MOST_TIMES * n), wanted)
+    return -(-wanted * min(_PARTS, n) // n) if n > 1 else 0
+
+
 def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
     """Return the first of some splits, which hold out 100 rows together; all if they do not.
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 # What is left is estimated once so large a part is done: the first parts of a work, such as reading
 # and compiling, say little of the others.
 _GROUND = 0.1
+# Where that takes longer than so many seconds, any hundredth is better than no estimate.
+_PATIENCE, _LITTLE_GROUND = 60.0, 0.01
 # Whoever listens is told no more often than so, in seconds, unless another part begins.
 _SELDOM = 0.05
 # Levels that a title shows below the work itself.
@@ -177,7 +179,7 @@ class Whole:
         """
         if self.fraction >= 1:
             return 0.0
-        if self.fraction < _GROUND:
+        if self.fraction < (_LITTLE_GROUND if self.seconds >= _PATIENCE else _GROUND):
             return None
         expected = (self._reached - self.start) / self.fraction
         return max(expected - self.seconds, expected * (1 - self._until))
