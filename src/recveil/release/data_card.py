@@ -55,13 +55,10 @@ def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
     manifest, ratings_file
         As for `data_card`.
     """
-    now = data_card(manifest, ratings_file)
-    if manifest.claim.kind != "differentially-private":
-        return [now]
-    return [now, data_card(manifest, ratings_file, claim_card=_OF_GIVEN_USER)]
+    return [data_card(manifest, ratings_file, of_1_0=of_1_0) for of_1_0 in (False, True)]
 
 
-def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None = None) -> str:
+def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) -> str:
     """Return the README.md that stands in a published folder.
 
     Parameters
@@ -70,8 +67,9 @@ def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None =
         Nothing is asked of its `files`.
     ratings_file : str
         Name of the file that holds the ratings, or `ALL_PARTS`.
-    claim_card : str, optional
-        The template of what the claim means, if it is not today's.
+    of_1_0 : bool
+        Whether to return the card of version 1.0, which states figures of another game and, for
+        two releases, of another method.
 
     Raises
     ------
@@ -80,9 +78,10 @@ def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None =
     """
     method, settings = manifest.method, manifest.settings
     old = _OF_OLD_FORMATS.get(manifest.format)
+    of_given_user = of_1_0 and manifest.claim.kind == "differentially-private"
     cards = {
         "card": card_text(old or manifest.claim.about.frame),
-        "claim": card_text(claim_card) if claim_card else manifest.claim.about.card,
+        "claim": card_text(_OF_GIVEN_USER) if of_given_user else manifest.claim.about.card,
         "method": method.card,
     }
     if not manifest.claim.about.holds_people:
@@ -101,6 +100,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, claim_card: str | None =
         .render(
             **manifest.to_json(),
             promise=manifest.claim,
+            of_1_0=of_1_0,
             of_likes=likes,
             **bounds_of(manifest.claim),
             ratings_file=ratings_file,
