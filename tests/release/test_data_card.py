@@ -1,5 +1,6 @@
 """The data card: nothing in it is rosier than what is measured."""
 
+import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -7,8 +8,9 @@ from functools import cache
 import pytest
 
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
-from recveil.release.data_card import data_card
-from recveil.release.manifest import COUNTS, Manifest
+from recveil.release.data_card import data_card, data_cards
+from recveil.release.manifest import COUNTS, FileEntry, Manifest, to_bytes
+from recveil.verify import verify
 
 LONGER = "activity>=40:1,activity<12:9,else:4"
 
@@ -155,3 +157,26 @@ def test_what_was_made_before_keeps_its_words_and_is_told_of(invented, anonymize
     assert "Make it anew" in undone[1]
     assert any("Make it anew" in words for words in before.method.made_before(before.settings))
     assert now.method.made_before(now.settings) == ()
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_no_card_states_the_composition_of_another_method(card_of, name):
+    """Version 1.0 stated what two padded releases reveal on the card of every method with a k."""
+    card = plain(card_of(SEEN[name][0]))
+    point = card.split("Anything about two releases")[1].split("##")[0]
+    assert "%" not in point
+    assert "`--release` and `--against`" in point
+
+
+@pytest.mark.parametrize("anonymizer", [SparseRows(5, seed=1), KCoRater(5, "random", seed=1)])
+def test_a_card_of_version_1_0_still_verifies(invented, tmp_path, anonymizer):
+    anonymizer.anonymize(invented).write(tmp_path / "out")
+    content = json.loads((tmp_path / "out" / "release.json").read_text())
+    manifest = Manifest.from_json(content)
+    now, before = data_cards(manifest, manifest.ratings_file)
+    assert "34 % of the people alone" in before
+    for card, holds in ((before, True), (now, True), (now.replace("no other", "an other"), False)):
+        (tmp_path / "out" / "README.md").write_text(card)
+        content["files"]["README.md"] = vars(FileEntry.of(tmp_path / "out" / "README.md"))
+        (tmp_path / "out" / "release.json").write_bytes(to_bytes(content))
+        assert verify(tmp_path / "out").holds is holds

@@ -51,7 +51,19 @@ def has_old_words(manifest: Manifest) -> bool:
     return manifest.format in changed
 
 
-def data_card(manifest: Manifest, ratings_file: str) -> str:
+def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
+    """Return all cards that such a release can have: today's first, then that of version 1.0.
+
+    Parameters
+    ----------
+    manifest, ratings_file
+        As for `data_card`.
+    """
+    ways = (False, True) if manifest.claim.about.holds_people else (False,)
+    return [data_card(manifest, ratings_file, of_1_0=of_1_0) for of_1_0 in ways]
+
+
+def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) -> str:
     """Return the README.md that stands in a published folder.
 
     Parameters
@@ -60,6 +72,9 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         Nothing is asked of its `files`.
     ratings_file : str
         Name of the file that holds the ratings, or `ALL_PARTS`.
+    of_1_0 : bool
+        Whether to return the card of version 1.0, which states what two padded releases reveal
+        whatever the method.
 
     Raises
     ------
@@ -89,6 +104,7 @@ def data_card(manifest: Manifest, ratings_file: str) -> str:
         .render(
             **manifest.to_json(),
             promise=manifest.claim,
+            of_1_0=of_1_0,
             of_likes=likes,
             **bounds_of(manifest.claim),
             ratings_file=ratings_file,

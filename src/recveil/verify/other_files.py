@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.release.class_list import class_list
-from recveil.release.data_card import data_card
+from recveil.release.data_card import data_cards
 from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
@@ -58,8 +58,8 @@ def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
 def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
     """Compare the data card with the one that release.json leads to."""
     file = folder / CARD
-    card = data_card(manifest, ratings_name).encode()
-    if file.is_file() and not _holds_just(file, card):
+    cards = [card.encode() for card in data_cards(manifest, ratings_name)]
+    if file.is_file() and not any(_holds_just(file, card) for card in cards):
         problem = "not the data card of this release: words were changed, added or taken out"
         yield Violation(CARD, None, None, problem)
 

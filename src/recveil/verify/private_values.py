@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.decoding import decoding
-from recveil.release.data_card import data_card
+from recveil.release.data_card import data_cards
 from recveil.release.form import read_manifest
 from recveil.release.manifest import CARD, CLASSES, MANIFEST, Manifest
 from recveil.release.pseudonyms import PREFIX
@@ -191,9 +191,9 @@ def _free_texts(
     )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
-    expected = [] if problems else data_card(manifest, ratings_name).splitlines()
+    cards = [] if problems else data_cards(manifest, ratings_name)
     told = set(_text(folder / CARD).splitlines())
-    yield CARD, "\n".join(told.difference(expected))
+    yield CARD, "\n".join(told.difference(line for card in cards for line in card.splitlines()))
     yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
     own = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
