@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
+from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.anonymize.methods import same_again
 from recveil.anonymize.telling import tell_of_predictive
 from recveil.attack import Adversary, Interval, ReleasedTable, strikes
@@ -148,6 +148,29 @@ def test_json_tells_what_is_told_of_cells_and_members(ratings, tmp_path):
     (tmp_path / "simple").mkdir()
     sparse = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path / "simple")
     assert sparse.to_dict()["residual"] is None
+
+
+def test_clusters_of_sparse_rows_are_inferred_by_all_ratings_and_reported(many, tmp_path):
+    found = audited(SparseRows(5, seed=1), many, tmp_path)
+    plain = found.to_dict()
+    clusters = plain["clusters"]
+    assert clusters["cluster_found"]["low"] > clusters["cluster_baseline"]
+    assert clusters["class_found"]["low"] > clusters["class_baseline"]
+    assert plain["all_known"]["targets_requested"] == 300
+    (said,) = (each for each in plain["verdict"] if "share their values" in each)
+    assert f"{clusters['cluster_found']['rate']:.1%}" in said
+    assert f"{clusters['cluster_baseline']:.1%}" in said
+    assert {"cluster by all ratings", "- class by a pick in it"} <= {
+        row["what"] for row in plain["rows"]
+    }
+    assert plain["membership"]["scorer"]
+    assert plain["membership"]["all"]["outside_knowledge"]
+    json.dumps(plain, allow_nan=False)
+
+
+def test_full_rows_have_no_clusters_to_infer(ratings, tmp_path):
+    plain = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path).to_dict()
+    assert plain["clusters"] is plain["all_known"] is None
 
 
 def test_identical_rows_speak_of_groups(ratings, tmp_path):

@@ -38,3 +38,24 @@ def test_what_is_measured_elsewhere_of_who_is_in_the_data_is_kept():
             if re.search("in the data|members from others", words) and re.search(r"\d\.\d", words)
         ]
         assert members_told(undone) == about_members
+
+
+@pytest.mark.parametrize(
+    ("scorer", "words"),
+    [
+        ("likelihood", None),
+        ("counts", "how many of all other users, in the release or not, rated each item."),
+        ("values", "rated each item, and their mean rating."),
+        ("all scores", "of half of the users who are scored whether they are in the release."),
+    ],
+)
+def test_what_the_adversary_of_the_headline_knows_is_said(scorer, words):
+    auc = Interval(0.7, 0.6, 0.8, 180)
+    found = Membership(auc, 90, 90, 0, scorer, tpr_at_5=auc, null_auc=auc)
+    said = [
+        each for each in sentences_of(describe_members(found, {}, None)) if "also knows" in each
+    ]
+    assert len(said) == (words is not None)
+    assert all(each.endswith(words) for each in said)
+    liked = " ".join(sentences_of(describe_members(found, {}, None, likes=True)))
+    assert "mean rating" not in liked

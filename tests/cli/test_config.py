@@ -386,8 +386,8 @@ NAMED_ALONE = {
     "hide-items force allow-large against dry-run explain json duplicates drop-off-scale query "
     "max-memory engine master",
     "sample": "output people seed force json max-memory",
-    "verify": "k b l claim user item rating time format delimiter wide null private croissant explain "
-    "json max-memory engine master",
+    "verify": "k b l claim user item rating time format delimiter wide null private croissant "
+    "explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "
     "duplicates drop-off-scale query max-memory",

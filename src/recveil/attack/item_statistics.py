@@ -95,8 +95,8 @@ def _released_sums(candidates: Candidates) -> tuple[NDArray[np.float64], NDArray
     items = np.repeat(np.arange(n_items), np.diff(candidates.indptr))
     people = candidates.sizes[candidates.records].astype(np.float64)
     values = people * candidates.levels[candidates.codes]
-    carried = np.bincount(items, people, n_items)
-    return carried, np.bincount(items, values, n_items)
+    carried, totals = (np.bincount(items, each, n_items) for each in (people, values))
+    return carried.astype(np.float64), totals.astype(np.float64)
 
 
 def _sum_and_mean(known: Knowledge, by_entry: NDArray[np.float64]) -> list[NDArray[np.float64]]:

@@ -40,7 +40,7 @@ class World(NamedTuple):
         """Count a table that holds everybody, whether they are in a release or not."""
         weights = ratings.values.astype(np.float64)
         totals = np.bincount(ratings.indices, weights, ratings.n_items)
-        return cls(ratings.support, ratings.n_users, totals)
+        return cls(ratings.support, ratings.n_users, totals.astype(np.float64))
 
 
 @brief

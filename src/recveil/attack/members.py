@@ -257,7 +257,8 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
     joint = []
     for name, scorers in JOINT.items():
         joined = [each for each in scores if scorers is None or each.scorer in scorers]
-        if min(n_inside, n_outside) < 2 * FEWEST or len(joined) < 2:
+        lacks = not {each.scorer for each in joined}.issuperset(scorers or ())
+        if min(n_inside, n_outside) < 2 * FEWEST or len(joined) < 2 or lacks:
             continue
         columns = [np.concatenate([inside, outside]) for inside, outside, _ in joined]
         # By rank, as scores have any unit and any tails.
@@ -274,6 +275,35 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
                 odds[judged] = rule.decision_function(features[judged])
         joint.append(_Scores(odds[:n_inside], odds[n_inside:], name))
     return joint
+
+
+def describe_outside_knowledge(scorer: str, *, is_unary: bool = False) -> str:
+    """Describe what a score needs beyond the release and what is known of the target.
+
+    Parameters
+    ----------
+    scorer : str
+        Of `SCORERS` or `JOINT`.
+    is_unary : bool
+        Whether there are no ratings.
+
+    Examples
+    --------
+    >>> describe_outside_knowledge("counts", is_unary=True)
+    'how many of all other users, in the release or not, have each item'
+    >>> describe_outside_knowledge("likelihood")
+    ''
+    """
+    if scorer not in ("presence", "counts", "values", *JOINT):
+        return ""
+    chose = "have" if is_unary else "rated"
+    counts = f"how many of all other users, in the release or not, {chose} each item"
+    if scorer in ("presence", "counts"):
+        return counts
+    means = counts if is_unary else f"{counts}, and their mean rating"
+    if scorer == "values":
+        return means
+    return f"{means}; and of half of the users who are scored whether they are in the release"
 
 
 def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:

@@ -108,6 +108,7 @@ def attack_release(
     *,
     strikes: Mapping[str, NDArray[np.bool_]] | None = None,
     likely: NDArray[np.float64] | None = None,
+    known: Knowledge | None = None,
 ) -> ReleaseAttack:
     """Look for the targets in a release, in several ways, and judge what the best one learns.
 
@@ -131,6 +132,8 @@ def attack_release(
         How probably each label is a real rating, for an adversary who learned what fills look
         like; see `recveil.attack.shadow`. Then `LikelyRated`, which goes by items and asks for no
         ratings, is tried beside the others.
+    known : Knowledge, optional
+        What the adversary knows of the targets; drawn, if not given.
 
     Raises
     ------
@@ -168,7 +171,7 @@ def attack_release(
     >>> result.person_found.rate <= result.bound, result.group_found.trials
     (True, 60)
     """
-    known, ways = _look_for(ratings, table, adversary, targets, seed, strikes)
+    known, ways = _look_for(ratings, table, adversary, targets, seed, strikes, known)
     if likely is not None:
         guessed = LikelyRated(likely).attack(table.candidates, known, table.record_of)
         ways.append(_Way(LikelyRated.name, "", guessed))
@@ -232,11 +235,12 @@ def _look_for(
     targets: NDArray[np.int64],
     seed: int,
     strikes: Mapping[str, NDArray[np.bool_]] | None,
+    known: Knowledge | None = None,
 ) -> tuple[Knowledge, list["_Way"]]:
     """Return what the adversary knows, and what they guess in each way."""
     _check(ratings, table)
     adversary = without_unpublished(ratings, adversary)
-    known = draw_knowledge(ratings, adversary, targets, seed)
+    known = draw_knowledge(ratings, adversary, targets, seed) if known is None else known
     struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
     return known, _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recveil.anonymize.methods import same_again
+from recveil.attack import Adversary
 from recveil.attack.statistics import Interval
 from recveil.audit.content import Content
 from recveil.audit.found_in_release import FoundInRelease
@@ -42,8 +43,12 @@ class AttackedRelease(FoundInRelease):
             "lowest_level": self.lowest_level,
             "columns": columns_of(self.manifest.claim),
             "attacks": [plain_attack(adversary, attack) for adversary, attack in self.attacks],
-            "membership": self.membership and plain_membership(self.membership, self.by_known),
+            "membership": self.membership
+            and plain_membership(self.membership, self.by_known, likes=self.manifest.scale.unary),
             "attributes": self.attributes and self.attributes.to_dict(),
+            "all_known": self.all_known
+            and plain_attack(Adversary(known=1, name="all ratings"), self.all_known),
+            "clusters": self.clusters and self.clusters.to_dict(),
             "residual": self.residual and self.residual.to_dict(),
             "ratings_as_they_are": self.lone_share,
             "ratings_exact": self.as_given and self.as_given.exact_share,

@@ -18,10 +18,17 @@ from recveil.attack import (
     tell_attributes,
     tell_cells,
 )
+from recveil.attack.clusters import (
+    ClusterAttack,
+    attack_clusters,
+    find_clusters,
+    too_many_to_compare,
+)
 from recveil.attack.held_out import HOLDOUT
 from recveil.attack.hidden_items import Catalogue, attack_hidden_items
+from recveil.attack.knowledge import know_everything
 from recveil.attack.members import KNOWN
-from recveil.attack.on_release import find_co_rated_strikes, without_unpublished
+from recveil.attack.on_release import ReleaseAttack, find_co_rated_strikes, without_unpublished
 from recveil.attack.residuals import find_residuals, why_unfitted
 from recveil.attack.strikes import left_untried
 from recveil.attack.told_cells import ToldCells
@@ -44,6 +51,8 @@ from recveil.release.records import Records
 
 # The strongest adversary of an audit, beside those who know so many ratings.
 _STRONGEST = "strongest"
+# So many users are looked for by all of their ratings, which are many times as many as others know.
+_BY_ALL = 300
 
 
 def attack_published(
@@ -185,6 +194,7 @@ def attack_table(
                 ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
             )
             attacks.append((adversary, attack))
+        all_known, clusters = _attack_by_all_ratings(ratings, table, inside)
         strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
         begin(durations.HELD_OUT)
         told, attributes, unmeasured = {}, None, ""
@@ -228,7 +238,32 @@ def attack_table(
         as_given=_count_as_given(ratings, table, manifest.label_grid),
         content=content,
         hidden_items=hidden,
+        all_known=all_known,
+        clusters=clusters,
+        uncompared=_has_sparse_classes(table) and too_many_to_compare(table),
     )
+
+
+def _has_sparse_classes(table: ReleasedTable) -> bool:
+    """Return whether users share rows of few items: who holds all items cannot be told by them."""
+    n_cells = table.candidates.n_records * (table.candidates.indptr.size - 1)
+    return not table.co_rated and 2 * table.indices.size < n_cells
+
+
+def _attack_by_all_ratings(
+    ratings: Ratings, table: ReleasedTable, inside: NDArray[np.int64]
+) -> tuple[ReleaseAttack | None, ClusterAttack | None]:
+    """Look for equivalence classes, and for clusters of them, by all ratings of the targets."""
+    if not _has_sparse_classes(table):
+        return None, None
+    few = inside[choose_targets(inside.size, _BY_ALL, 0)]
+    everything = Adversary(known=1, name="all ratings")
+    known = know_everything(ratings, few)
+    found = attack_release(ratings, table, everything, few, known=known)
+    clusters = find_clusters(table)
+    if clusters is None:
+        return found, None
+    return found, attack_clusters(table, know_everything(ratings, inside), clusters)
 
 
 def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[ToldCells | None, str]:

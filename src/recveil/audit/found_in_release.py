@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from recveil.attack import Adversary, Membership, ReleaseAttack
 from recveil.attack.attributes import Attributes
+from recveil.attack.clusters import ClusterAttack
 from recveil.attack.hidden_items import HiddenItems
 from recveil.attack.told_cells import ToldCells
 from recveil.audit.against import Against
@@ -62,6 +63,14 @@ class FoundInRelease:
         Who is in such a release, told by many others like it; None if nobody asked.
     same_ratings : bool or None
         Whether the release was made from the ratings by which it is judged; None if nothing tells.
+    all_known : ReleaseAttack or None
+        What an adversary achieves who knows all ratings of a target exactly; None where rows hold
+        most items, and nobody is looked for so.
+    clusters : ClusterAttack or None
+        How often that adversary infers the cluster of a target; None if no records share their
+        values.
+    uncompared : bool
+        Whether records are too many to look for clusters.
     """
 
     name: str
@@ -83,6 +92,9 @@ class FoundInRelease:
     shadows: ShadowMembership | None = None
     unfitted: str = ""
     same_ratings: bool | None = None
+    all_known: ReleaseAttack | None = None
+    clusters: ClusterAttack | None = None
+    uncompared: bool = False
 
     def _facts(self) -> dict[str, object]:
         found = max((attack.person_found.rate for _, attack in self.attacks), default=None)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from recveil.attack import Membership
 from recveil.attack.attributes import Attributes, describe_attributes
-from recveil.attack.members import describe_membership
+from recveil.attack.members import describe_membership, describe_outside_knowledge
 from recveil.attack.statistics import FEWEST, NO_ATTACK, Interval, no_better
 from recveil.audit.outcome import best_member
 from recveil.audit.statement import FigureRow, Statement, in_short
@@ -63,6 +63,13 @@ members, 2 strangers).
             Statement(describe_membership(strongest.auc, who, shadows)),
             Statement(control, (of_strongest,), ""),
         ]
+        if knows := describe_outside_knowledge(strongest.scorer, is_unary=likes):
+            told.append(
+                Statement(
+                    f"The adversary of that figure, by the score “{strongest.scorer}”, also knows "
+                    f"{knows}."
+                )
+            )
     else:
         few = (
             f"Whether they can tell who was in the data at all is not told: too few people to tell "

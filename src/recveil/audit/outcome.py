@@ -21,6 +21,7 @@ from recveil.attack import (
     wilson_interval,
 )
 from recveil.attack.attacks import attacks_on_table
+from recveil.attack.members import describe_outside_knowledge
 from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.ratings import Ratings
@@ -292,7 +293,9 @@ def best_member(
     return max(told, key=lambda each: each[1].auc.rate)
 
 
-def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> dict[str, Any]:
+def plain_membership(
+    strongest: Membership, by_known: dict[str, Membership], *, likes: bool = False
+) -> dict[str, Any]:
     """Return the areas: of who tells most, and by how many ratings are known."""
     known_best, best = best_member(strongest, by_known)
     plain: dict[str, Any] = {
@@ -304,6 +307,7 @@ def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> 
             "outsiders": told.outsiders,
             "skipped": told.skipped,
             "scorer": told.scorer,
+            "outside_knowledge": describe_outside_knowledge(told.scorer, is_unary=likes),
             "is_told": told.is_told,
         }
         for known, told in by_known.items()
@@ -315,6 +319,8 @@ def plain_membership(strongest: Membership, by_known: dict[str, Membership]) -> 
         "outsiders": best.outsiders,
         "is_told": best.is_told,
         "known": known_best,
+        "scorer": best.scorer,
+        "outside_knowledge": describe_outside_knowledge(best.scorer, is_unary=likes),
     } | plain
 
 

@@ -52,6 +52,7 @@ def tell_release(
     if attack.skipped < attack.requested:
         told.append(_found(published, worst, attack))
     told += [Statement(warning) for warning in warnings]
+    told += _by_all_ratings(published)
     told += _of_cells(published, attack)
     if published.hidden_items is not None:
         told += [Statement(each) for each in describe_hidden_items(published.hidden_items)]
@@ -59,6 +60,53 @@ def tell_release(
     told += of_members
     if published.against is not None:
         told += [Statement(each) for each in published.against.verdict()]
+    return told
+
+
+def _by_all_ratings(published: FoundInRelease) -> list[Statement]:
+    """Say how often equivalence classes, and clusters of them, are inferred by all ratings."""
+    told, found, clusters = [], published.all_known, published.clusters
+    what = "likes" if published.manifest.scale.unary else "ratings"
+    if found is not None and found.requested > found.skipped:
+        blind = found.group_baseline
+        sentence = (
+            f"An adversary who knows all {what} of a target exactly infers the target’s "
+            f"equivalence class for {percent(found.group_found)} of {found.requested:,} targets, "
+            f"by the attack “{found.attack}”; a guess that always names the largest class, for "
+            f"{blind:.1%}."
+        )
+        row = FigureRow(f"class by all {what}", in_short(found.group_found), f"largest {blind:.1%}")
+        told.append(Statement(sentence, (row,), ""))
+    if clusters is not None and clusters.cluster_found.trials:
+        sentence = (
+            f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
+            f"clusters of {clusters.n_records:,} distinct rows. By all {what} of a target, the "
+            f"cluster is inferred for {percent(clusters.cluster_found)} of "
+            f"{clusters.cluster_found.trials:,} targets (always naming the largest: "
+            f"{clusters.cluster_baseline:.1%}), and the equivalence class, by a blind pick in the "
+            f"cluster, for {percent(clusters.class_found)} (always naming the largest: "
+            f"{clusters.class_baseline:.1%})."
+        )
+        rows = (
+            FigureRow(
+                f"cluster by all {what}",
+                in_short(clusters.cluster_found),
+                f"largest {clusters.cluster_baseline:.1%}",
+            ),
+            FigureRow(
+                "- class by a pick in it",
+                in_short(clusters.class_found),
+                f"largest {clusters.class_baseline:.1%}",
+            ),
+        )
+        told.append(Statement(sentence, rows, "Rows of one cluster share their values."))
+    if published.uncompared:
+        told.append(
+            Statement(
+                "Whether rows share their values, so that clusters can be inferred, was not "
+                "measured: there are too many distinct rows to compare."
+            )
+        )
     return told
 
 

@@ -1,0 +1,67 @@
+"""Clusters: records that share their values, and the targets whose cluster is inferred."""
+
+import numpy as np
+import pytest
+
+from recveil.anonymize import PredictiveAnonymizer, SparseRows
+from recveil.attack import ReleasedTable
+from recveil.attack import clusters as module
+from recveil.attack.clusters import attack_clusters, find_clusters, too_many_to_compare
+from recveil.attack.knowledge import know_everything
+from recveil.datasets import make_ratings
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=400, n_items=150, n_ratings=16_000, seed=3)
+
+
+@pytest.fixture(scope="module")
+def table(ratings):
+    return ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+
+
+def test_the_file_alone_shows_the_crowds_that_rows_were_drawn_from(table):
+    clusters = find_clusters(table)
+    sizes = np.bincount(clusters, table.candidates.sizes)
+    assert (sizes == 20).sum() >= 17  # of 20; rows of few items are left single
+    assert sizes.max() == 20  # and none joins another crowd
+
+
+def test_by_all_ratings_clusters_and_classes_are_inferred_far_above_the_blind_guess(ratings, table):
+    found = attack_clusters(table, know_everything(ratings, np.arange(400)), find_clusters(table))
+    assert found.cluster_found.trials == 200  # the other half decides how
+    assert (found.cluster_baseline, found.class_baseline) == (0.05, 0.0125)
+    assert found.cluster_found.low > 3 * found.cluster_baseline
+    assert found.class_found.low > found.class_baseline
+    assert found.class_found.rate < found.cluster_found.rate / 2
+    assert found.to_dict()["cluster_found"]["rate"] == found.cluster_found.rate
+
+
+def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
+    known = know_everything(ratings, np.arange(400))
+    table.record_of.flags.writeable = True
+    own = table.record_of.copy()
+    table.record_of[:] = np.random.default_rng(0).permutation(own)
+    found = attack_clusters(table, known, find_clusters(table))
+    table.record_of[:] = own
+    assert found.cluster_found.low <= found.cluster_baseline
+
+
+def test_values_that_groups_do_not_share_show_no_clusters(ratings):
+    for homogenize in ("padded", "simple"):
+        release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(ratings)
+        assert find_clusters(ReleasedTable.from_release(release, ratings)) is None
+
+
+def test_likes_have_no_values_to_share(ratings):
+    likes = ratings.as_likes()
+    release = SparseRows(5, seed=1).anonymize(likes)
+    assert find_clusters(ReleasedTable.from_release(release, likes)) is None
+
+
+def test_too_many_records_are_not_compared(table, monkeypatch):
+    assert not too_many_to_compare(table)
+    monkeypatch.setattr(module, "MOST_RECORDS", 10)
+    assert too_many_to_compare(table)
+    assert find_clusters(table) is None
