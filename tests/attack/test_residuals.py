@@ -20,6 +20,7 @@ from recveil.attack import (
     tell_attributes,
     tell_cells,
 )
+from recveil.attack import residuals as residuals_module
 from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import know_everything
 from recveil.attack.low_rank import fit_robustly
@@ -359,3 +360,29 @@ def test_marks_and_shares_by_hand():
     # Of eight pairs of a rated cell and one that is not: 3 stands above both 2s.
     assert _area(score, truth).rate == 6 / 8
     assert math.isnan(_share(truth, np.zeros_like(truth)).rate)
+
+
+def test_cells_are_fitted_once_until_a_fit_of_fewer_factors_is_needed(planted, monkeypatch):
+    ranks, learn = [], residuals_module._learn
+    monkeypatch.setattr(
+        residuals_module, "_learn", lambda *given_: ranks.append(given_[-1]) or learn(*given_)
+    )
+    candidates = listed(planted[0], [5] * 80)
+    found = find_residuals(candidates, SCALE)
+    assert find_residuals(candidates, SCALE) is found
+    assert len(ranks) == 1
+    assert found.fewer is not None
+    assert found.fewer is found.fewer
+    assert ranks[1:] == [rank for rank in ranks[1:] if rank < ranks[0]]
+    assert len(ranks) == 2
+
+
+def test_the_cells_that_a_fit_announces_are_those_that_it_fits(planted, monkeypatch):
+    candidates = listed(planted[0], [5] * 80)
+    assert residuals_module.n_fitted_cells(candidates, SCALE) == 80 * 120
+    monkeypatch.setattr(residuals_module, "MOST_CELLS", 3_600)
+    assert residuals_module.n_fitted_cells(candidates, SCALE) == 3_600
+    assert find_residuals(candidates, SCALE).rows.size == 30
+    alone = listed(planted[0], [1] * 80)
+    assert residuals_module.n_fitted_cells(alone, SCALE) == 0
+    assert find_residuals(alone, SCALE) is None

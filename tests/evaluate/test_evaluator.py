@@ -408,7 +408,7 @@ class TestProgress:
 
     def test_the_fit_of_all_rows_reports_its_rounds(self, evaluated):
         rounds = {
-            round(fraction, 9) for fraction, path, _ in evaluated if "Explaining cells" in path
+            round(fraction, 9) for fraction, path, _ in evaluated if "Fitting all rows" in path
         }
         assert len(rounds) > 10
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.brief import brief
+from recveil.progress import track
 
 Matrix = NDArray[np.float64]
 # Reweighting comes to rest after so many rounds; the scale narrows from three times to once.
@@ -41,6 +42,7 @@ def fit_robustly(
     least: float,
     seen: NDArray[np.bool_] | None = None,
     rounds: int = _ROUNDS,
+    share: float = 0.0,
 ) -> LowRank:
     """Fit rows of low rank so that cells which are far off hardly count.
 
@@ -57,6 +59,8 @@ def fit_robustly(
         Cells that the fit may look at; all, if not given.
     rounds : int
         How often the weights are worked out anew.
+    share : float
+        How much of what is left on the bar the rounds take.
 
     Notes
     -----
@@ -75,7 +79,7 @@ def fit_robustly(
     start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
     fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
     weights = np.ones_like(labels) if seen is None else seen.astype(np.float64)
-    for step in range(rounds):
+    for step in track(range(rounds), "Fitting all rows", share=share):
         fit = refit(fit, weights, labels, ridge)
         off = labels - fit.of_rows @ fit.of_items.T
         looked_at = off if seen is None else off[seen]

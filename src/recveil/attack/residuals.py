@@ -2,7 +2,8 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +13,7 @@ from recveil.attack.candidates import Candidates
 from recveil.attack.low_rank import LowRank, choose_rank, fit_robustly, refit
 from recveil.attack.rater_model import Explained, FullCells, RaterModel, explain, weigh_ratings
 from recveil.brief import brief
-from recveil.progress import parts, track
+from recveil.progress import track
 from recveil.ratings import RatingScale
 
 Matrix = NDArray[np.float64]
@@ -23,9 +24,6 @@ _LEAST_ROWS = 3
 # Ratings are told apart by so many values; a finer scale is looked at by these.
 _MOST_LEVELS = 11
 _ROUNDS = 6
-# The parts of a fit, and what they take, about.
-_LEARN, _CHOOSE, _FEWER = "Explaining cells", "Choosing factors", "Fitting with fewer factors"
-_COSTS = {_LEARN: 10.0, _CHOOSE: 1.0, _FEWER: 8.0}
 # One factor for so many rows, and so many at most; and the pull on them where rows are many.
 _ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
 _RIDGE, _ENOUGH_ROWS = 0.3, 200
@@ -40,11 +38,35 @@ _DRAWN = 5.0
 _ROW_MISFITS = (0.3, 5.0)
 # The misfit's variance may be so much larger; and far is so many times the usual residual.
 _DOUBT, _FAR, _STEEP = 4.0, 2.0, 3.0
+# Share of a fit that its robust start takes.
+_START = 0.35
 # Factors of the plain fits.
 _FEW = (0, 1, 2)
 # Nothing is surer than this.
 _CERTAIN = 1e-15
 _FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
+
+
+@brief
+class Pull(NamedTuple):
+    """How a fit is held down.
+
+    Attributes
+    ----------
+    ridge : float
+        Pull of the factors towards zero; see `fit_robustly`.
+    least : float
+        No fit is believed to be nearer to the labels than this.
+    half : float
+        Half of the labels' grid.
+    most : int
+        Factors of the fit.
+    """
+
+    ridge: float
+    least: float
+    half: float
+    most: int
 
 
 @brief
@@ -62,24 +84,38 @@ class Residuals:
         The ratings that are told apart.
     cells : FullCells
         Labels, fit, and what is known of rows and items; labels on a scale from 1 to 5.
-    plain : ndarray of float64, shape (n_rows, n_items)
-        How far the labels lie off fits of few factors, on average, on the same scale.
     model : RaterModel
         On the same scale.
     found : Explained
         Who rated, by cell.
-    fewer : tuple of FullCells and RaterModel, or None
-        The same for a fit of as many factors as `choose_rank` says, if they are fewer.
+    pull : Pull
+        How the fit was held down.
     """
 
     rows: NDArray[np.int64]
     items: NDArray[np.int64]
     levels: NDArray[np.float64]
     cells: FullCells
-    plain: Matrix
     model: RaterModel
     found: Explained
-    fewer: tuple[FullCells, RaterModel] | None
+    pull: Pull
+
+    @cached_property
+    def plain(self) -> Matrix:
+        """Return how far labels lie off fits of few factors, on average: one number a cell."""
+        labels = self.cells.labels
+        few = [fit_robustly(labels, rank, self.pull.ridge, self.pull.least) for rank in _FEW]
+        off = [np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few]
+        return np.asarray(np.mean(off, axis=0))
+
+    @cached_property
+    def fewer(self) -> tuple[FullCells, RaterModel] | None:
+        """Return cells and model by as many factors as `choose_rank` says, if they are fewer."""
+        labels, pull = self.cells.labels, self.pull
+        fewest = choose_rank(labels, pull.most, pull.ridge, pull.least)
+        if fewest >= pull.most:
+            return None
+        return _learn(labels, self.cells.people, _in_stars(self.levels), pull, fewest)
 
     def told_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
         """Weigh each cell by its residual and by how many people rate the item, which is public.
@@ -273,24 +309,16 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
     levels = levels_of(scale)
     stars, people = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
-    learn = partial(_learn, labels, people, stars, ridge, grid / 2, least)
-    with parts("Fitting all rows", _COSTS) as begin:
-        begin(_LEARN)
-        cells, model = learn(most)
-        begin(_CHOOSE)
-        fewest = choose_rank(labels, most, ridge, least)
-        few = [fit_robustly(labels, rank, ridge, least) for rank in _FEW]
-        begin(_FEWER)
-        fewer = learn(fewest) if fewest < most else None
+    pull = Pull(ridge, least, grid / 2, most)
+    cells, model = _learn(labels, people, stars, pull, most)
     return Residuals(
         rows=rows,
         items=items,
         levels=levels,
         cells=cells,
-        plain=np.mean([np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few], axis=0),
         model=model,
         found=explain(cells, model, stars),
-        fewer=fewer,
+        pull=pull,
     )
 
 
@@ -309,13 +337,12 @@ def _learn(
     labels: Matrix,
     people: NDArray[np.float64],
     levels: NDArray[np.float64],
-    ridge: float,
-    half: float,
-    least: float,
+    pull: Pull,
     rank: int,
 ) -> tuple[FullCells, RaterModel]:
     """Explain the cells, and move a fit of so many factors to what that leaves, in turn."""
-    fit = fit_robustly(labels, rank, ridge, least)
+    ridge, least = pull.ridge, pull.least
+    fit = fit_robustly(labels, rank, ridge, least, share=_START)
     cells = FullCells(
         labels=labels,
         fitted=fit.product(STARS.low, STARS.high),
@@ -330,9 +357,9 @@ def _learn(
         member_spread=_FIRST.member_spread * STARS.range,
         lean=_FIRST.lean,
         spread=_FIRST.spread * STARS.range,
-        half=half,
+        half=pull.half,
     )
-    for _ in track(range(_ROUNDS), _LEARN, share=1):
+    for _ in track(range(_ROUNDS), "Fitting all rows", share=1):
         found = explain(cells, model, levels)
         usual = float(np.median(cells.item_misfit)) + model.half**2 / 3
         fit = refit(fit, found.weights * usual, found.targets, ridge)

@@ -10,10 +10,14 @@ from scipy import stats
 from recveil.attack.released import ReleasedTable
 from recveil.attack.residuals import find_residuals
 from recveil.attack.statistics import Interval, no_better
+from recveil.progress import parts
 from recveil.ratings import Ratings
 
 # So many of the marks must be right.
 PRECISION = 0.95
+# The parts of a fit of all rows, and what they take, about.
+_ALL_FACTORS, _FEWER_FACTORS = "Explaining cells", "Fitting with fewer factors"
+_COSTS = {_ALL_FACTORS: 10.0, _FEWER_FACTORS: 11.0}
 
 
 class ToldCells(NamedTuple):
@@ -104,13 +108,17 @@ def tell_cells(ratings: Ratings, table: ReleasedTable) -> ToldCells | None:
     >>> told.recall_at_95.low > 0.4 > told.popularity_recall_at_95, told.records
     (True, 40)
     """
-    residuals = find_residuals(table.candidates, ratings.scale)
-    if residuals is None:
-        return None
+    support = ratings.support.astype(np.float64)
+    with parts("Fitting all rows", _COSTS) as begin:
+        begin(_ALL_FACTORS)
+        residuals = find_residuals(table.candidates, ratings.scale)
+        if residuals is None:
+            return None
+        begin(_FEWER_FACTORS)
+        support = support[residuals.items]
+        ways = residuals.scores_with(support / max(ratings.n_users, 1))
     raters, total = _truth(ratings, table, residuals.rows, residuals.items)
     rated, lone = raters > 0, raters == 1
-    support = ratings.support[residuals.items].astype(np.float64)
-    ways = residuals.scores_with(support / max(ratings.n_users, 1))
     near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
     score, _ = _choose(ways, rated, [rated] * len(ways))
     # Whoever looks for single ratings picks another way than who looks for many that were rated.

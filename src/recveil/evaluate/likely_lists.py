@@ -22,7 +22,7 @@ _STRENGTH = 5_000.0
 # How much a label counts that nobody is likely to have rated, against one that somebody has.
 _UNRATED = 0.5
 # Operations of the fit for each label.
-_A_CELL = 250_000.0
+_A_CELL = 75_000.0
 
 
 class EaseOnLikely(ListMaker):
