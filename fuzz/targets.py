@@ -33,6 +33,7 @@ from second_readers import (
     rows_of_objects,
     rows_of_table,
     table_of,
+    text_of,
 )
 
 from recveil.anonymize.drawing_options import catalogue_given
@@ -84,7 +85,10 @@ def text(data: bytes) -> None:
         named = TEXT_FORMATS[len(data) % len(TEXT_FORMATS)]
         answer(understand, path, format=named, user="1", item="2", duplicates="last")
         answer(verify, path, k=2, claim="co-rated", user="1", item="2")
-        if verdict is not None and reading is not None and reading.has_header:
+        if verdict is None or reading is None or not reading.has_header:
+            return
+        # The second reader splits at commas and tabs.
+        if reading.format in ("csv", "tsv", "inter") and {*reading.layout} <= {"gzip"}:
             content = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
             compare_with_rows(verdict, content, {c.role: c.name for c in reading.columns})
 
@@ -99,7 +103,7 @@ def dialects(data: bytes) -> None:
 def compare_with_rows(verdict: Verification, content: bytes, names: dict[str, Any]) -> None:
     """Count people with the same rows, as Python's own reader splits them."""
     for delimiter in ",\t":
-        lines = io.StringIO(content.decode("utf-8-sig"), newline="")
+        lines = io.StringIO(text_of(content), newline="")
         header, *rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
         if names["user"] in header:
             break

@@ -7,7 +7,7 @@ import pytest
 
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, read_trust, understand
-from recveil.io.watched import LONGEST_LINE
+from recveil.io.watched import LONGEST_LINE, watched_text
 from recveil.memory import MemoryLimitError, memory_limited
 from recveil.verify import verify
 
@@ -52,3 +52,13 @@ def test_rows_are_refused_once_they_take_too_much(tmp_path, name):
     with memory_limited("10MB"), pytest.raises(MemoryLimitError, match=expected):
         read_ratings(path, duplicates="last")
     assert understand(path, duplicates="last").ratings.n_ratings == 1
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 100])
+@pytest.mark.parametrize("last", ["7,1,4", '7,"1', ""])
+def test_all_line_ends_are_counted_once_wherever_a_piece_ends(tmp_path, most, last):
+    (tmp_path / "r.csv").write_bytes(f"user\r\n1\n\r2\r3\r\n\r\n{last}".encode())
+    with watched_text(tmp_path / "r.csv") as text:
+        while text.raw.read(most):
+            pass
+        assert (text.raw.lines, text.raw.last_line) == (6, last or "3")

@@ -19,7 +19,7 @@ LONGEST_LINE = 1 << 24
 _A_ROW = 36
 # Blocks of text that are read ahead, and being split.
 _UNDER_WAY = 1 << 26
-_END_BYTES = 1 << 16
+_END_BYTES = 1 << 13
 _SPACES, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb" ?([\r\n]+) ?")
 
 
