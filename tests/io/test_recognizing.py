@@ -135,6 +135,18 @@ def test_a_title_above_other_names_is_named_too(tmp_path, title, header):
             understand(path, **options)
 
 
+@pytest.mark.parametrize("names", ["who,what,how much\n", ""])
+def test_a_title_that_a_spreadsheet_filled_up_is_named(tmp_path, names):
+    path = tmp_path / "r.csv"
+    path.write_text(f"Ratings of our shop,,\n{names}ann,heat,3\nann,up,4\nben,up,5\n")
+    with pytest.raises(RecveilError, match="table seems to begin in line 2, and line 1") as caught:
+        understand(path)
+    assert "delete what stands above line 2" in str(caught.value)
+    path.write_text(path.read_text().partition("\n")[2])
+    columns = {"user": "who", "item": "what", "rating": "how much"} if names else {}
+    assert understand(path, **columns).ratings.n_ratings == 3
+
+
 def test_columns_that_end_early_are_no_title(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user,item,rating,note\n1,7,3\n1,8,4\n2,7,5\n2,8,1\n")

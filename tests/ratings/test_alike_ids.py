@@ -82,3 +82,16 @@ def test_words_that_look_like_one_or_none():
     named = RatingScale.of_words("up,down", ordered=False)
     rows["rating"] = ["up", "down", "up"]
     assert not understand(pa.table(rows), scale=named).notes
+
+
+@pytest.mark.parametrize("total", ["Total", "total:", "Grand total", "SUM", "Average"])
+def test_a_line_of_totals_is_reported_for_users_and_items(tmp_path, total):
+    path = tmp_path / "ratings.csv"
+    rows = "user,item,rating\nann,7,4\nben,8,2\n"
+    path.write_text(f"{rows}{total},{total},6\n")
+    notes = [note for note in understand(path).notes if "line of totals" in note]
+    assert [
+        f"among the {role}s" in note for role, note in zip(("user", "item"), notes, strict=True)
+    ]
+    path.write_text(rows)
+    assert not any("totals" in note for note in understand(path).notes)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from recveil.errors import RecveilError
+from recveil.io import understand
 from recveil.ratings import Ratings
 from recveil.ratings.dates import Look, look_for_dates
 
@@ -256,3 +257,27 @@ def test_unknown_times_that_are_written_as_numbers_are_counted():
         assert "row 9: time 0 would be before March 1973, as would 1 of the 10 times" in said
         with pytest.raises(RecveilError, match=r"row 9: time 0 would be before .* mend or drop"):
             Ratings.from_frame(table, time="time")
+
+
+@pytest.mark.parametrize("names", [("year", "month", "day"), ("r_year", "r_month", "r_day")])
+def test_dates_in_columns_of_year_month_and_day_are_reported(tmp_path, names):
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"user,item,rating,{','.join(names)}\n1,7,4,2020,5,3\n1,8,2,2020,6,9\n")
+    (note,) = (note for note in understand(path).notes if "dates in parts" in note)
+    assert all(repr(name) in note for name in names)
+    path.write_text("user,item,rating,date\n1,7,4,2020-05-03\n1,8,2,2020-06-09\n")
+    assert understand(path).ratings.days is not None
+
+
+@pytest.mark.parametrize("other", ["updated_at", "seen"])
+def test_dates_in_two_columns_are_reported_unless_one_was_named(tmp_path, other):
+    path = tmp_path / "ratings.csv"
+    path.write_text(
+        f"user,item,rating,rated_at,{other},birth_date\n1,7,4,2020-05-03,2021-05-03,1990-05-03\n"
+        f"1,8,2,2020-06-09,2021-06-09,1990-05-03\n"
+    )
+    (note,) = (note for note in understand(path).notes if "holds dates, too" in note)
+    assert f"{other!r} holds" in note
+    named = understand(path, time=other)
+    assert not [note for note in named.notes if "dates" in note]
+    assert (named.ratings.days > 18_600).all()

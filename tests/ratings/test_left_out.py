@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from recveil.errors import RecveilError
+from recveil.io import read_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.build import build, tell_dropped
 from recveil.ratings.columns import NOT_SAID
@@ -86,3 +87,13 @@ def test_a_frame_says_it_too():
     with pytest.warns(UserWarning, match="There stood 'none'"):
         read = Ratings.from_frame(table, scale=SCALE, drop_off_scale=True)
     assert read.n_ratings == 2
+
+
+def test_where_all_ratings_are_missing_nothing_is_advised_that_was_given(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("user,item,rating\n1,7,\n2,7,\n")
+    for likes in (False, True):
+        with pytest.raises(RecveilError, match="all 2 ratings are missing") as caught:
+            read_ratings(path, drop_off_scale=True, likes=likes)
+        assert ("(--likes)" in str(caught.value)) is not likes
+    assert read_ratings(path, likes=True).n_ratings == 2

@@ -320,7 +320,7 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
         raise RecveilError(
             f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
             f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
-            f"name the right one with format (--format)"
+            f"name another format (--format), or leave it out"
         )
     return [str(place) for place in range(1, n_columns + 1)], line
 

@@ -54,10 +54,13 @@ def choose_positions(
     needed = [role for role in ROLES[:3] if role not in chosen]
     if (n_columns < 3 and not likes) or (n_columns > 4 and needed):
         wide = " (a wide matrix? Read it with wide, --wide)" if n_columns >= WIDE else ""
+        needed = needed or list(ROLES[:3])
+        left = [place for place in range(1, 7) if place not in chosen.values()]
+        options = " ".join(f"--{each} {at}" for each, at in zip(needed, left, strict=False))
         raise RecveilError(
             f"{where}: {describe_count(n_columns, 'column')} and no header{wide}; expected user, "
-            f"item, rating and perhaps time; say which is which by its place: user, item, rating "
-            f"(--user 1 --item 2 --rating 3)"
+            f"item, rating and perhaps time; say which is which by its place: {', '.join(needed)} "
+            f"({options})"
         )
     free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
     wanted = [role for role in ROLES if role not in chosen and (n_columns <= 4 or role != "time")]

@@ -196,8 +196,8 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 2:
             raise RecveilError(
                 f"{path.name}: expected 3 columns or more between {layout.delimiter!r}, got "
-                f"{len(fields)} ({quoted(lines[0])}); name what stands between columns with "
-                f"delimiter (--delimiter)"
+                f"{len(fields)} ({quoted(lines[0])}); name another mark with delimiter "
+                f"(--delimiter), or leave it out"
             )
         return _as_said(layout.delimiter, format, lines)
     if format is not None:
@@ -246,7 +246,7 @@ def _begins_below(lines: Sequence[str]) -> int:
     1
     """
     for mark in _MARKS:
-        widths = [len(split_line(line, mark)) for line in lines]
+        widths = [_width(line, mark) for line in lines]
         width = widths[-1]
         if width < 3 or len(set(widths)) == 1:
             continue
@@ -254,6 +254,14 @@ def _begins_below(lines: Sequence[str]) -> int:
         if len(widths) - at >= _EVEN and all(2 * each <= width for each in widths[:at]):
             return at
     return 0
+
+
+def _width(line: str, mark: str) -> int:
+    """Count the columns of a line up to the last that is not empty: spreadsheets fill up titles."""
+    fields = split_line(line, mark)
+    while fields and not fields[-1].strip():
+        fields.pop()
+    return len(fields)
 
 
 def _of_first_line(lines: Sequence[str], name: str) -> Recognized:

@@ -12,6 +12,8 @@ from recveil.errors import listed, quoted
 
 # A whole number, however a program wrote it: 101, 101.0, 0101.
 _NUMBER = r"^(-?)0*([0-9]+)([.]0+)?$"
+# How programs and people name the line below a table that sums it up.
+_TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write where there is nothing.
 _NOTHING = ("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "undefined", "(null)")
 
@@ -85,6 +87,26 @@ def tell_blanks(labels: NDArray[Any], role: str) -> list[str]:
     ]
 
 
+def tell_totals(labels: NDArray[Any], role: str) -> list[str]:
+    """Say which ids look like the line of totals below a table.
+
+    Examples
+    --------
+    >>> print(*tell_totals(np.array(["ann", "Total"], object), "user"))
+    'Total' among the users may be a line of totals, and was read as a user; if it is one, delete
+    the line.
+    """
+    texts = pa.array(labels, pa.large_string())
+    found = texts.filter(pc.match_substring_regex(texts, _TOTAL)).to_pylist()
+    if not found:
+        return []
+    article = "an" if role == "item" else "a"
+    return [
+        f"{listed(found, 60)} among the {role}s may be a line of totals, and was read as {article} "
+        f"{role}; if it is one, delete the line."
+    ]
+
+
 def tell_nothings(labels: NDArray[Any] | Sequence[str], role: str) -> list[str]:
     """Say which of some texts programs write where there is nothing.
 
@@ -118,5 +140,6 @@ def tell_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
         told += tell_alike_ids(labels, role)
         if labels.dtype == object:
             told += tell_blanks(labels, role)
+            told += tell_totals(labels, role)
             told += tell_nothings(labels, role)
     return told

@@ -1,7 +1,7 @@
 """Columns that may hold the times of ratings, though their names do not say so."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.errors import RecveilError, listed, named_twice, quoted
-from recveil.ratings.columns import Feedback, find_columns, is_text
+from recveil.ratings.columns import Feedback, find_columns, is_text, plain_name
 from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.times import parse_days, seconds_of_digits, whole_days
 
@@ -47,12 +47,18 @@ class Look(NamedTuple):
         The column called times that was passed over for `name`, as it holds none.
     problem : str
         Why it holds none, going by its first rows.
+    parts : tuple of str
+        Columns that hold the year, the month and the day of a date.
+    others : tuple of str
+        Columns that hold dates beyond doubt, next to the one that is called times.
     """
 
     name: str | None = None
     candidates: tuple[str, ...] = ()
     passed: str | None = None
     problem: str = ""
+    parts: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Look(name={self.name!r}, candidates={self.candidates!r})"
@@ -86,7 +92,10 @@ def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
     time = first
     while time is not None and time not in passed:
         if not (why := why_no_times(sample.column(names.index(time)))):
-            return Look() if time == first else Look(time, (), first, problem)
+            if time != first:
+                return Look(time, (), first, problem)
+            free = [at for at, name in enumerate(names) if name not in passed and name != time]
+            return Look(others=_certain(sample.select(free)))
         problem = problem or why
         passed.add(time)
         rest = [name for name in names if name not in passed or name in own.values()]
@@ -95,6 +104,8 @@ def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
         except RecveilError:  # two of them are called times
             break
     look = look_for_dates(sample.select([at for at, n in enumerate(names) if n not in passed]))
+    if look.name is None and (parts := _parts_of_dates(names)):
+        return look._replace(parts=parts)
     return look if look.name is None else look._replace(passed=first, problem=problem)
 
 
@@ -116,18 +127,45 @@ def look_for_dates(sample: pa.Table) -> Look:
     >>> look_for_dates(pa.table({"when it was": ["14/12/2009", "2/1/2010"], "n": [1, 2]}))
     Look(name=None, candidates=('when it was',))
     """
-    certain, doubtful = [], []
+    certain = _certain(sample)
     twice = {*named_twice(sample.column_names)}
-    for name, column in zip(sample.column_names, sample.columns, strict=True):
-        if name in twice:
-            continue
-        if _is_certain(column) and not _is_of_something_else(name):
-            certain.append(name)
-        elif _is_doubtful(column):
-            doubtful.append(name)
+    doubtful = [
+        name
+        for name, column in zip(sample.column_names, sample.columns, strict=True)
+        if name not in twice and name not in certain and _is_doubtful(column)
+    ]
     if len(certain) == 1:
         return Look(certain[0])
     return Look(None, (*certain, *doubtful))
+
+
+def _certain(sample: pa.Table) -> tuple[str, ...]:
+    """Return the columns that hold dates beyond doubt, and not those of something else."""
+    twice = {*named_twice(sample.column_names)}
+    return tuple(
+        name
+        for name, column in zip(sample.column_names, sample.columns, strict=True)
+        if name not in twice and _is_certain(column) and not _is_of_something_else(name)
+    )
+
+
+def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of year, month and day, if there is one of each.
+
+    Examples
+    --------
+    >>> _parts_of_dates(["user", "rating_year", "rating_month", "rating_day"])
+    ('rating_year', 'rating_month', 'rating_day')
+    """
+    found = [
+        [
+            name
+            for name in names
+            if plain_name(name).endswith(part) and not _is_of_something_else(name)
+        ]
+        for part in ("year", "month", "day")
+    ]
+    return tuple(each[0] for each in found) if all(len(each) == 1 for each in found) else ()
 
 
 def tell_look(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
@@ -149,6 +187,12 @@ def tell_look(look: Look, problem: str, name: str | None, odd: str = "") -> list
     No column of dates was recognized, but 'when' looks like dates: if it says when people rated,
     name it with time (--time), and how it is written with time_format (--time-format).
     """
+    if look.parts and (name is None or problem):
+        year, month, day = map(quoted, look.parts)
+        return [
+            f"Columns {year}, {month} and {day} hold dates in parts, so that no times were read; "
+            f"write each date into one column, such as 2005-12-31."
+        ]
     told = []
     if look.passed is not None:
         told.append(
@@ -167,6 +211,13 @@ def tell_look(look: Look, problem: str, name: str | None, odd: str = "") -> list
         )
     if name is not None and odd:
         told.append(f"Column {quoted(name)}: {odd}.")
+    if look.others and name is not None and not problem:
+        one = len(look.others) == 1
+        told.append(
+            f"Column {quoted(name)} was taken for the times; {listed(look.others)} "
+            f"{'holds' if one else 'hold'} dates, too: if {'it' if one else 'one'} says when "
+            f"people rated, name it with time (--time)."
+        )
     if look.candidates and (name is None or problem):
         one = len(look.candidates) == 1
         told.append(

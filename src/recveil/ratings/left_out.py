@@ -93,7 +93,7 @@ def leave_out(
     >>> off_scale.told
     " There stood '9', 'none'. That is 67% of all: check that the scale is the true one."
     """
-    unrated = _leave_out_unrated(columns)
+    unrated = _leave_out_unrated(columns, feedback)
     if scale is None and not (feedback.is_said and "rating" in columns):
         if not unrated.rows.size:
             raise RecveilError(
@@ -104,7 +104,7 @@ def leave_out(
     return unrated, _leave_out_off_scale(columns, scale, feedback, unrated.skipped(locate))
 
 
-def _leave_out_unrated(columns: dict[str, pa.ChunkedArray]) -> LeftOut:
+def _leave_out_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) -> LeftOut:
     if "rating" not in columns:
         return NOTHING
     column = columns["rating"]
@@ -112,8 +112,16 @@ def _leave_out_unrated(columns: dict[str, pa.ChunkedArray]) -> LeftOut:
         gone = pc.is_null(column, nan_is_null=True).to_numpy()
     else:
         gone = missing_rows(column).to_numpy()
-    if gone.all():  # which is refused, or said to be likes
-        return NOTHING
+    if gone.all():
+        likes = (
+            ", and say with likes (--likes) that each row is a like, or name another column with "
+            "rating (--rating)"
+        )
+        also = "" if feedback.likes else likes
+        raise RecveilError(
+            f"all {gone.size:,} ratings are missing, so that drop_off_scale (--drop-off-scale) "
+            f"would leave nothing; leave that out{also}"
+        )
     _keep(columns, ~gone)
     return LeftOut(np.flatnonzero(gone))
 
