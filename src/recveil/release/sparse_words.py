@@ -25,16 +25,18 @@ SPARSE_UNDONE = (
     "Sparse rows carry no noise, and do not hide who is in the data: on half of the people of "
     "MovieLens 100K, k = 5, somebody who made forty such releases of people whom they knew told "
     "members from others with an area under the curve of 0.91 by all of somebody's ratings, where "
-    "exact counts of each item tell 0.76, and 0.67 by eight (0.5 is a coin). Better attacks may "
-    "tell more; recveil audit --release --shadows 32 measures it for yours."
+    "exact counts of each item tell 0.76, and 0.67 by eight, where counts tell 0.65 (0.5 is a "
+    "coin). Better attacks may tell more; recveil audit --release --shadows 32 measures it for "
+    "yours."
 )
 # The same of likes.
 SPARSE_LIKES_UNDONE = (
     "Sparse rows carry no noise, and do not hide who is in the data: on half of the people of "
     "MovieLens 100K, as likes with k = 5, somebody who made forty such releases of people whom "
     "they knew told members from others with an area under the curve of 0.83 by all of somebody's "
-    "likes, where exact counts of each item tell 0.76, and 0.63 by eight (0.5 is a coin). Better "
-    "attacks may tell more; recveil audit --release --shadows 32 measures it for yours."
+    "likes, where exact counts of each item tell 0.76, and 0.63 by eight, where counts tell 0.65 "
+    "(0.5 is a coin). Better attacks may tell more; recveil audit --release --shadows 32 measures "
+    "it for yours."
 )
 # Of releases that hold what fewer than k people rated, made before such items were left out.
 SPARSE_RARE_UNDONE = (
