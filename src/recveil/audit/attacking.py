@@ -162,7 +162,8 @@ def attack_table(
         Makes such releases; without it membership is not measured.
     tell_content : bool
         Whether to measure what its cells tell, too, which takes a while where labels were filled
-        in; see `measure_content`. And, where items are hidden, what names them again.
+        in; see `measure_content`. And what an adversary with all ratings infers, and, where items
+        are hidden, what names them again.
     catalogue
         As in `attack_published`.
     """
@@ -194,7 +195,10 @@ def attack_table(
                 ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
             )
             attacks.append((adversary, attack))
-        all_known, clusters = _attack_by_all_ratings(ratings, table, inside)
+        by_all = tell_content and _has_sparse_classes(table)
+        all_known, clusters = (
+            _attack_by_all_ratings(ratings, table, inside) if by_all else (None, None)
+        )
         strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
         begin(durations.HELD_OUT)
         told, attributes, unmeasured = {}, None, ""
@@ -240,7 +244,7 @@ def attack_table(
         hidden_items=hidden,
         all_known=all_known,
         clusters=clusters,
-        uncompared=_has_sparse_classes(table) and too_many_to_compare(table),
+        uncompared=by_all and too_many_to_compare(table),
     )
 
 
@@ -252,10 +256,8 @@ def _has_sparse_classes(table: ReleasedTable) -> bool:
 
 def _attack_by_all_ratings(
     ratings: Ratings, table: ReleasedTable, inside: NDArray[np.int64]
-) -> tuple[ReleaseAttack | None, ClusterAttack | None]:
+) -> tuple[ReleaseAttack, ClusterAttack | None]:
     """Look for equivalence classes, and for clusters of them, by all ratings of the targets."""
-    if not _has_sparse_classes(table):
-        return None, None
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
     everything = Adversary(known=1, name="all ratings")
     known = know_everything(ratings, few)
