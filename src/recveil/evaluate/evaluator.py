@@ -45,7 +45,7 @@ from recveil.verify.link_posterior import LinkPosterior
 _LEARN, _ROWS, _ATTACK = "Learning from it", "Comparing rows", "Attacking it"
 _RAW, _COMPARE = "Learning from the raw ratings", "Comparing both"
 # What they take: for an operation of learning, for a score, and for a label of a release.
-_OPERATION, _SCORE, _ROW = 1.5e-4, 2.0, 1.0
+_OPERATION, _SCORE, _ROW = 1.5e-4, 1.0, 1.0
 
 
 class Evaluator:

@@ -55,7 +55,7 @@ class RidgeFactors(OnAverages):
         rows, columns = table.rows.n_users, table.n_items
         # Of full rows and columns, what is missing is taken off.
         entries = min(table.rows.indices.size, 2.0 * rows * columns - table.rows.indices.size)
-        learning = 2.0 * entries * self.rank**2 + (rows + columns) * self.rank**3
+        learning = 2.0 * entries * self.rank**2 + 0.2 * (rows + columns) * self.rank**3
         times = self.n_rounds * (len(self.learning_settings) + 2.0)
         return super().effort(table, n_inner) + times * learning
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.evaluate.neighbours import MOST_COMPARED, keep_highest, most_carried
-from recveil.evaluate.recommender import CHOOSING, Recommender, Setting
+from recveil.evaluate.recommender import CHOOSING, Recommender, Setting, most_listed
 from recveil.evaluate.spectrum import Numbers, Spectrum, liked, spectrum_of, valued
 from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
 from recveil.progress import track
@@ -15,7 +15,7 @@ from recveil.progress import track
 # Lists nearer to each other than this are equally good.
 _NEAR = 1e-9
 # Operations of a list for each row and item, and of an eigendecomposition for each side³.
-_LIST, _APART = 200.0, 10.0
+_LIST, _APART = 500.0, 10.0
 # Similarities are told apart by so many digits.
 _DIGITS = 9
 
@@ -50,7 +50,8 @@ class ListMaker(Recommender):
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: to take tables apart, mostly."""
         side = min(table.rows.n_users, table.n_items)
-        lists = len(self.serving_settings) * _LIST * table.rows.n_users * table.n_items
+        listed = min(table.rows.n_users, n_inner * most_listed(table.n_items))
+        lists = len(self.serving_settings) * _LIST * listed * table.n_items
         apart = self.decompositions * (_APART * side**3 + 2.0 * side**2 * table.n_items)
         return super().effort(table, n_inner) + lists + (1.0 + n_inner) * apart
 
@@ -190,7 +191,7 @@ class ItemCosine(ListMaker):
         """Return about how many operations a fit takes: to compare items, mostly."""
         squares = float(min(table.n_items, MOST_COMPARED)) ** 2
         side = min(table.rows.n_users, table.n_items)
-        return super().effort(table, n_inner) + (1.0 + n_inner) * squares * (side + 300.0)
+        return super().effort(table, n_inner) + (1.0 + n_inner) * squares * (0.6 * side + 500.0)
 
     def _learn(
         self, table: TrainingTable, _setting: Setting

@@ -10,7 +10,7 @@ from recveil.brief import brief
 from recveil.errors import RecveilError
 from recveil.evaluate.means import Averages, OnAverages
 from recveil.evaluate.recommender import Setting
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
+from recveil.evaluate.training import LEAST_ROWS, PARTS, InnerSplit, TrainingTable, UserRows
 from recveil.progress import track
 
 # Items × items cells; above it (25,000 items) the three tables would need 15 GiB.
@@ -75,9 +75,11 @@ class ItemNeighbours(OnAverages):
         return _Learnt(averages, counted.compared, similar)
 
     def effort(self, table: TrainingTable, n_inner: int) -> float:
-        """Return about how many operations a fit takes: two tables are compared, mostly."""
-        squares = float(min(table.n_items, MOST_COMPARED)) ** 2
-        return super().effort(table, n_inner) + squares * (6.0 * table.rows.n_users + 1_000.0)
+        """Return about how many operations a fit takes: to compare items, mostly."""
+        squares, rows = float(min(table.n_items, MOST_COMPARED)) ** 2, table.rows.n_users
+        # The whole table, and as many hold-outs as errors are measured on.
+        times = 1.0 + min(n_inner, -(-LEAST_ROWS * PARTS // rows))
+        return super().effort(table, n_inner) + times * squares * (1_300.0 + 0.6 * rows)
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""

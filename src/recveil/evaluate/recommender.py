@@ -184,7 +184,18 @@ class Recommender(ABC):
         table, known, held = part
         rows = np.unique(held.users)
         # They stand in the order of their digests, which is none.
-        rows = rows[: max(1, min(_MOST_LISTS, _MOST_CELLS // table.n_items))]
+        rows = rows[: most_listed(table.n_items)]
         relevant = relevant_items(held, rows, relevance_threshold(table.scale))
         own = known.take(rows)
         return ndcg(list_items(self._serve(learnt, own, serving), own), relevant)
+
+
+def most_listed(n_items: int) -> int:
+    """Return for how many rows of a hold-out lists are made at most.
+
+    Examples
+    --------
+    >>> most_listed(100), most_listed(8_192)
+    (1000, 512)
+    """
+    return max(1, min(_MOST_LISTS, _MOST_CELLS // n_items))

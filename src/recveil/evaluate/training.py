@@ -25,7 +25,7 @@ _INNER_SHARE = 0.2
 # Rows that carry more of all items than this say little of what people choose.
 _FULL = 0.5
 # Rows are held out a fifth at a time until so many were, but of fewer rows, each so many times.
-_PARTS, _LEAST_ROWS, _MOST_TIMES = 5, 100, 10
+PARTS, LEAST_ROWS, _MOST_TIMES = 5, 100, 10
 # Lists have more noise than errors: each row is held out once, up to so many.
 _LEAST_LISTS = 1_000
 
@@ -257,14 +257,14 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
     [(1, 4, 1), (1, 4, 1)]
     """
     n = table.rows.n_users
-    parts = min(_PARTS, n)
+    parts = min(PARTS, n)
     if parts < 2:
         return ()
     alike, n_alike = _alike(table.rows)
     rng = np.random.default_rng(seed)
     splits: list[InnerSplit] = []
     lists = 0 if table.is_full else min(n, _LEAST_LISTS)
-    left = max(min(_LEAST_ROWS, _MOST_TIMES * n), lists)
+    left = max(min(LEAST_ROWS, _MOST_TIMES * n), lists)
     while left > 0:
         part_of = rng.permutation(n_alike)[alike] % parts
         for part in range(parts):
@@ -286,8 +286,8 @@ def n_inner_splits(table: TrainingTable) -> int:
     """
     n = table.rows.n_users
     wanted = 0 if table.is_full else min(n, _LEAST_LISTS)
-    wanted = max(min(_LEAST_ROWS, _MOST_TIMES * n), wanted)
-    return -(-wanted * min(_PARTS, n) // n) if n > 1 else 0
+    wanted = max(min(LEAST_ROWS, _MOST_TIMES * n), wanted)
+    return -(-wanted * min(PARTS, n) // n) if n > 1 else 0
 
 
 def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
@@ -296,7 +296,7 @@ def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
     Errors are measured in each cell, lists once a row: for lists, all splits are needed.
     """
     rows = np.cumsum([part.known.n_users for part in inner])
-    return inner[: int(np.searchsorted(rows, _LEAST_ROWS)) + 1]
+    return inner[: int(np.searchsorted(rows, LEAST_ROWS)) + 1]
 
 
 def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
@@ -312,7 +312,7 @@ def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
     """
     sets = np.frombuffer(b"".join(_digests(rows._replace(values=np.empty(0)))), dtype="S16")
     _, first, number = np.unique(sets, return_index=True, return_inverse=True)
-    if first.size < _PARTS:
+    if first.size < PARTS:
         return np.arange(rows.n_users), rows.n_users
     return np.argsort(np.argsort(first))[number], first.size
 
