@@ -254,7 +254,7 @@ class TestLabels:
         fine = Ratings.from_columns(
             users,
             ratings.items[ratings.indices],
-            np.clip(ratings.values + noise, 1, 5),
+            np.clip(ratings.values + noise, 1, 5).astype(np.float32),
             scale=RatingScale(1, 5),
         )
         anonymizer = PredictiveAnonymizer(5, "simple", seed=1)

@@ -453,20 +453,26 @@ def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
     parts = numbers % 1
     if digits != _CLOCK_DIGITS[-2] and parts.any():
         return None
-    dates, clock = np.divmod(numbers.astype(np.int64), size)
-    year_months, day = np.divmod(dates, 100)
+    dates, clocks = np.divmod(numbers.astype(np.int64), size)
+    # Each different one is read once.
+    coded, of_day = (pa.array(each).dictionary_encode() for each in (dates, clocks))
+    year_months, day = np.divmod(coded.dictionary.to_numpy(), 100)
     years, month = np.divmod(year_months, 100)
     months = ((years - 1970) * 12 + month - 1).astype("M8[M]")
     days = months.astype("M8[D]") + (day - 1)
-    hours, rest = np.divmod(clock * 10 ** (_CLOCK_DIGITS[-1] - digits), 10**7)
+    clock = of_day.dictionary.to_numpy() * 10 ** (_CLOCK_DIGITS[-1] - digits)
+    hours, rest = np.divmod(clock, 10**7)
     minutes, thousandths = np.divmod(rest, 10**5)
     is_date = (month >= 1) & (month <= 12) & (days.astype("M8[M]") == months)
     # A second may be a leap second.
     is_time = (hours < 24) & (minutes < 60) & (thousandths < 61_000)
-    if not (is_date & is_time).all():
+    if not (is_date.all() and is_time.all()):
         return None
-    of_day = hours * 3_600 + minutes * 60 + np.minimum(thousandths, 59_999) / 1_000
-    return np.asarray(days.astype(np.int64) * _SECONDS_A_DAY + of_day + parts, np.float64)
+    seconds = hours * 3_600 + minutes * 60 + np.minimum(thousandths, 59_999) / 1_000
+    of_dates = days.astype(np.int64) * float(_SECONDS_A_DAY)
+    return np.asarray(
+        of_dates[coded.indices.to_numpy()] + seconds[of_day.indices.to_numpy()] + parts, np.float64
+    )
 
 
 def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
