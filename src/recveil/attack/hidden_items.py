@@ -90,7 +90,7 @@ class HiddenItems:
         The public table.
     shadow : bool
         Whether a release of the catalogue like the one under attack was compared; otherwise its raw
-        ratings were. Reported is the one that names more of the items with the highest counts.
+        ratings were. Reported is the one that names more items, the top 100 and all alike.
     named, by_rank, with_known : dict of str to Interval
         Share of the items that are named right; "10": of the ten that most people rated; and so on,
         and "all". By the matching; by rank of popularity alone; by the matching if 16 items are
@@ -216,7 +216,8 @@ def attack_hidden_items(
     choices = _choices(hidden, publics, catalogue)
     for side, apart in choices if len(choices) > 1 else []:
         found = match_items(few, side.top(FIRST_PUBLIC), ratings.n_items, differ=apart)
-        right.append(int((named_by(found) == np.arange(ratings.n_items)).sum()))
+        named = _named(named_by(found), ratings, released)
+        right.append(named["100"].rate + named["all"].rate)
     public, differ = choices[int(np.argmax(right)) if right else 0]
     guesses = [
         named_by(found)

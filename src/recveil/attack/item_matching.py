@@ -21,10 +21,9 @@ _WEIGHT_OF_COMPANY, _WEIGHT_OF_ALIKE = 40.0, 0.5
 _WEIGHT_IN_FULL_ROWS = 20.0
 # An item with so many labels is believed half as much as one with countless.
 _HALF_BELIEVED = 20
-# The most counted items are matched first, of which the public table may miss some; then all, in
-# few rounds, each of which believes more items.
+# The most counted items are matched first, of which the public table may miss some; they are
+# believed when all are matched.
 FIRST_HIDDEN, FIRST_PUBLIC = 1000, 1500
-_MORE_ROUNDS = 3
 _LEAST_SPREAD = 0.01
 # The shape of an item's correlations: so many quantiles, with so many popular items; chance moves a
 # quantile less than one correlation, by this share of its variance.
@@ -137,7 +136,8 @@ def _match(
     if start is None:
         cost, matched, rounds = own, _assign(own), _rounds(hidden, known)
     else:
-        cost, matched, rounds = own, start, _more_rounds(hidden)
+        cost, matched = own, start
+        rounds = [np.argsort(-hidden.counts, kind="stable")[:FIRST_HIDDEN]]
     for believed in rounds:
         sure = believed[matched[believed] >= 0]
         cost = own - _company(hidden, public, matched, sure)
@@ -254,13 +254,6 @@ def _rounds(hidden: ItemSide, known: dict[int, int]) -> list[NDArray[np.int64]]:
     if is_known.any():
         sizes = [int(is_known.sum()), *sizes]
     return [order[: min(size, order.size)] for size in sizes]
-
-
-def _more_rounds(hidden: ItemSide) -> list[NDArray[np.int64]]:
-    """Return which items each round believes once the most counted ones are matched."""
-    order = np.argsort(-hidden.counts, kind="stable")
-    sizes = np.geomspace(FIRST_HIDDEN, order.size, _MORE_ROUNDS).astype(int).tolist()
-    return [order[:size] for size in sizes]
 
 
 def _company(
