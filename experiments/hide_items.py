@@ -1,6 +1,7 @@
 r"""What is left of hidden items? Releases with pseudonyms for items, against public tables.
 
-    python experiments/hide_items.py RATINGS [--k 5] [--seed 0] [--people N]
+    python experiments/hide_items.py RATINGS [--k 5] [--seed 0] [--people N] [--methods sparse ...]
+    python experiments/hide_items.py RATINGS --own [--methods sparse ...]
     python experiments/hide_items.py u.data --titles u.item --public ratings.csv \
         --public-titles movies.csv
 
@@ -9,6 +10,7 @@ the hidden table is a release of half of the people, and the public one holds th
 other half, who share nobody: items are matched without names, then people are looked for. With
 `--people`, the hidden half has so many, and the public table all others; beside it, the hidden
 people's own half stands in for a public table, as in `recveil audit` without a catalogue. With
+`--own`, all users are hidden, and the adversary knows the ratings of half of them. With
 `--public`, the public table is from another source, and titles tell which items are the same; with
 `--shop`, the adversary knows which titles the hidden table has, and leaves out all others.
 
@@ -32,7 +34,7 @@ from recveil.attack.hidden_items import Catalogue, HiddenItems, attack_hidden_it
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 
-VARIANTS = ("raw", "simple", "padded", "k-corating-item-mean")
+VARIANTS = ("raw", "simple", "padded", "k-corating-item-mean", "sparse")
 ADVERSARIES = ("public-profile", "insider")
 
 
@@ -43,6 +45,8 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--people", type=int)
+    parser.add_argument("--methods", nargs="+", default=VARIANTS)
+    parser.add_argument("--own", action="store_true")
     parser.add_argument("--titles", type=Path)
     parser.add_argument("--public", type=Path)
     parser.add_argument("--public-titles", type=Path)
@@ -53,14 +57,17 @@ def main() -> None:
         catalogue = from_another_source(options.public, options.public_titles, options.titles)
         if options.shop:
             catalogue = only_of_shop(catalogue)
-        tell(ratings, Catalogue(catalogue, "another source"), options.k, options.seed)
+        tell(ratings, Catalogue(catalogue, "another source"), options)
+        return
+    if options.own:
+        tell(ratings, None, options)
         return
     order = np.random.default_rng(options.seed).permutation(ratings.n_users)
     size = options.people or ratings.n_users // 2
     hidden, public = (only(ratings, np.sort(part)) for part in (order[:size], order[size:]))
-    tell(hidden, Catalogue(public, "others"), options.k, options.seed)
+    tell(hidden, Catalogue(public, "others"), options)
     if options.people:
-        tell(hidden, None, options.k, options.seed)
+        tell(hidden, None, options)
 
 
 def from_another_source(public: Path, public_titles: Path, titles: Path) -> Ratings:
@@ -96,16 +103,17 @@ def only_of_shop(catalogue: Ratings) -> Ratings:
     return Ratings.from_columns(users, items, catalogue.values[kept], scale=catalogue.scale)
 
 
-def tell(ratings: Ratings, catalogue: Catalogue | None, k: int, seed: int) -> None:
+def tell(ratings: Ratings, catalogue: Catalogue | None, options: argparse.Namespace) -> None:
     """Print a line for each kind of release and each adversary."""
     against = "their own half" if catalogue is None else f"{catalogue.ratings.n_users} others"
     print(f"\n{ratings.n_users} people hidden, {ratings.n_items} items, against {against}:\n")
     print("| release | named right: 10, 50, 100, all | by rank alone | with 16 known | people |")
     print("|---|---|---|---|---|")
     adversaries = [without_dates(ratings, PRESETS[name], "none") for name in ADVERSARIES]
+    seed = options.seed
     targets = choose_targets(ratings.n_users, 1000, seed)
-    for variant in VARIANTS:
-        anonymizer = make_variant(variant, None if variant == "raw" else k, seed)
+    for variant in options.methods:
+        anonymizer = make_variant(variant, None if variant == "raw" else options.k, seed)
         table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
         found = attack_hidden_items(
             *(ratings, table, adversaries, targets, seed),

@@ -78,6 +78,15 @@ def test_the_same_seed_names_the_same():
     assert one == other
 
 
+def test_half_of_the_users_name_the_items_of_sparse_rows():
+    """Their own ratings name items by counts and means; a sparse release of them names few."""
+    ratings = make_ratings(n_users=1000, n_items=100, n_ratings=20_000, seed=5)
+    found = attacked(make_variant("sparse", 5, 1), ratings)
+    assert not found.shadow
+    assert found.named["50"].rate > 0.8
+    assert found.named["all"].rate > 0.5 > found.by_rank["all"].rate
+
+
 def test_too_few_public_people_are_taken_as_they_are():
     few = Catalogue(only(SECOND, np.arange(4)), "four people")
     assert not attacked(make_variant("simple", 5, 1), catalogue=few).shadow

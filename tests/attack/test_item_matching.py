@@ -3,6 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recveil.anonymize.methods import make_variant
+from recveil.attack import ReleasedTable
 from recveil.attack.item_matching import _agreement, _company, match_by_rank, match_items
 from recveil.attack.item_side import ItemSide, _outlying
 from recveil.datasets import make_ratings
@@ -40,6 +42,31 @@ def test_a_small_table_by_hand():
     assert side.n_rows == 4
     assert side.means.tolist() == pytest.approx([3, 1, 4])  # above the scale's low end
     assert not side.is_full
+
+
+def test_counts_are_of_users():
+    """Rows of a release weigh as many users as share them."""
+    groups = make_variant("simple", 5, 1).anonymize(RATINGS)
+    table = ReleasedTable.from_release(groups, RATINGS)
+    side = ItemSide.of_release(table, RATINGS.scale)
+    held = np.zeros((table.indptr.size - 1, RATINGS.n_items))
+    held[np.repeat(np.arange(len(held)), np.diff(table.indptr)), table.indices] = 1
+    assert side.counts == pytest.approx(table.candidates.sizes @ held)
+    assert (side.n_counted, side.n_rows) == (400, len(held))
+
+
+def test_top_keeps_the_items_of_most_users():
+    few = ItemSide.of_ratings(SMALL).top(2)
+    assert few.items.tolist() == [0, 1]
+    assert few.alike.shape == few.together.shape == (2, 2)
+    assert few.n_left_out == 1
+
+
+def test_items_beyond_the_first_are_matched_too(monkeypatch):
+    side = ItemSide.of_ratings(RATINGS)
+    monkeypatch.setattr("recveil.attack.item_matching.FIRST_HIDDEN", 10)
+    monkeypatch.setattr("recveil.attack.item_matching.FIRST_PUBLIC", 15)
+    assert match_items(side, side, 30, {2: 2}).guess.tolist() == list(range(30))
 
 
 def test_correlations_are_symmetric_and_leave_out_an_item_with_itself():

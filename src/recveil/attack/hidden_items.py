@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from recveil.attack.adversary import Adversary
 from recveil.attack.candidates import Candidates
 from recveil.attack.held_out import only
-from recveil.attack.item_matching import ItemNames, match_by_rank, match_items
+from recveil.attack.item_matching import (
+    FIRST_HIDDEN,
+    FIRST_PUBLIC,
+    OTHER_USERS,
+    SAME_USERS,
+    Differences,
+    ItemNames,
+    match_by_rank,
+    match_items,
+)
 from recveil.attack.item_side import ItemSide
 from recveil.attack.on_release import attack_release, find_co_rated_strikes
 from recveil.attack.released import ReleasedTable
@@ -80,8 +89,8 @@ class HiddenItems:
     catalogue : Catalogue
         The public table.
     shadow : bool
-        Whether the adversary could make a release of it like the one under attack, to compare like
-        with like; otherwise its raw ratings were compared.
+        Whether a release of the catalogue like the one under attack was compared; otherwise its raw
+        ratings were. Reported is the one that names more items, the top 100 and all alike.
     named, by_rank, with_known : dict of str to Interval
         Share of the items that are named right; "10": of the ten that most people rated; and so on,
         and "all". By the matching; by rank of popularity alone; by the matching if 16 items are
@@ -191,18 +200,37 @@ def attack_hidden_items(
     if catalogue is None:
         catalogue, targets = _own_half(ratings, table, targets, seed)
     names = _positions_of(catalogue.ratings, ratings)
-    public, shadow = _public_side(catalogue.ratings, anonymizer, seed)
+    publics = _public_sides(catalogue.ratings, anonymizer, seed)
+    raw = publics[0]
     # The adversary sees the columns in an order of their own.
     order = np.random.default_rng([seed, 7]).permutation(ratings.n_items)
     hidden = ItemSide.of_release(_moved(table, order, ratings), ratings.scale, seed)
     known = _some_known(ratings, table, order, names, seed)
     told = order[np.array(list(known), np.int64)]
     released = np.unique(table.indices).astype(np.int64)
-    guesses = _guesses(hidden, public, known, order, names)
+
+    def named_by(found: ItemNames) -> NDArray[np.int64]:
+        return _as_positions(found, order, names)
+
+    few, right = hidden.top(FIRST_HIDDEN), []
+    choices = _choices(hidden, publics, catalogue)
+    for side, apart in choices if len(choices) > 1 else []:
+        found = match_items(few, side.top(FIRST_PUBLIC), ratings.n_items, differ=apart)
+        named = _named(named_by(found), ratings, released)
+        right.append(named["100"].rate + named["all"].rate)
+    public, differ = choices[int(np.argmax(right)) if right else 0]
+    guesses = [
+        named_by(found)
+        for found in (
+            match_items(hidden, public, ratings.n_items, differ=differ),
+            match_by_rank(hidden, publics[-1], ratings.n_items),
+            match_items(hidden, public, ratings.n_items, known, differ),
+        )
+    ]
     return HiddenItems(
         items=released.size,
         catalogue=catalogue,
-        shadow=shadow,
+        shadow=public is not raw,
         named=_named(guesses[0], ratings, released),
         by_rank=_named(guesses[1], ratings, released),
         with_known=_named(guesses[2], ratings, np.setdiff1d(released, told)),
@@ -238,10 +266,9 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
     return names
 
 
-def _public_side(
-    catalogue: Ratings, anonymizer: Anonymizer | None, seed: int
-) -> tuple[ItemSide, bool]:
-    """Describe the public items from a release like the one under attack, or from raw ratings."""
+def _public_sides(catalogue: Ratings, anonymizer: Anonymizer | None, seed: int) -> list[ItemSide]:
+    """Describe the public items from raw ratings and, last, from a release like the hidden one."""
+    sides = [ItemSide.of_ratings(catalogue, seed)]
     if anonymizer is not None:
         try:
             release = anonymizer.anonymize(catalogue)
@@ -249,8 +276,19 @@ def _public_side(
             pass
         else:
             table = ReleasedTable.from_release(release, catalogue)
-            return ItemSide.of_release(table, catalogue.scale, seed), True
-    return ItemSide.of_ratings(catalogue, seed), False
+            sides.append(ItemSide.of_release(table, catalogue.scale, seed))
+    return sides
+
+
+def _choices(
+    hidden: ItemSide, publics: list[ItemSide], catalogue: Catalogue
+) -> list[tuple[ItemSide, Differences]]:
+    """Return what can be compared: raw ratings differ less if they are of the same users."""
+    raw, release = publics[0], publics[-1]
+    if hidden.is_full:  # rows of all items are like no raw ratings
+        return [(release, OTHER_USERS)]
+    choices = [(raw, SAME_USERS), (release, OTHER_USERS)]
+    return choices if catalogue.is_own else [*choices, (raw, OTHER_USERS)]
 
 
 def _moved(table: ReleasedTable, order: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
@@ -286,25 +324,6 @@ def _some_known(
     drawn = rng.choice(popular, min(KNOWN_ITEMS, popular.size // 2), replace=False)
     column_of, named_by = np.argsort(order), {name: at for at, name in enumerate(names.tolist())}
     return {int(column_of[item]): named_by[int(item)] for item in drawn}
-
-
-def _guesses(
-    hidden: ItemSide,
-    public: ItemSide,
-    known: dict[int, int],
-    order: NDArray[np.int64],
-    names: NDArray[np.int64],
-) -> list[NDArray[np.int64]]:
-    """Return what each item of the ratings is taken for: matched, by rank, and with known ones."""
-    n_items = order.size
-    return [
-        _as_positions(found, order, names)
-        for found in (
-            match_items(hidden, public, n_items),
-            match_by_rank(hidden, public, n_items),
-            match_items(hidden, public, n_items, known),
-        )
-    ]
 
 
 def _as_positions(

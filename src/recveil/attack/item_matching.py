@@ -1,8 +1,7 @@
-"""Matching of items: which item of one table is which of another, without names.
+"""Match the items of one table with those of another without their names.
 
-An adversary has a release whose items bear pseudonyms, and a public table of other people's
-ratings with the items' names. Items are alike in how often and how they are rated; and those that
-go together in one table go together in the other. The first finds a few, these find others.
+An adversary has a release whose items have pseudonyms, and a table of ratings whose items have
+names. Counts and means match a few items; co-occurrence with these matches others, again and again.
 """
 
 from typing import NamedTuple
@@ -22,13 +21,37 @@ _WEIGHT_OF_COMPANY, _WEIGHT_OF_ALIKE = 40.0, 0.5
 _WEIGHT_IN_FULL_ROWS = 20.0
 # An item with so many labels is believed half as much as one with countless.
 _HALF_BELIEVED = 20
-# Tables of different people differ beyond chance, by so much (squared).
-_COUNTS_DIFFER, _MEANS_DIFFER, _SPREADS_DIFFER = 0.1, 0.03, 0.02
+# The most counted items are matched first, of which the public table may miss some; they are
+# believed when all are matched.
+FIRST_HIDDEN, FIRST_PUBLIC = 1000, 1500
 _LEAST_SPREAD = 0.01
 # The shape of an item's correlations: so many quantiles, with so many popular items; chance moves a
 # quantile less than one correlation, by this share of its variance.
 _QUANTILES, _SHAPED_BY, _QUANTILE_NOISE = 16, 200, 0.1
 _NEVER = 1e6
+
+
+@brief
+class Differences(NamedTuple):
+    """By how much the same item differs in two tables beyond chance.
+
+    Attributes
+    ----------
+    counts, means, spreads : float
+        Variances: of the logarithm of the count, and of the numbers of its labels.
+    shapes : bool
+        Whether the quantiles of an item's correlations are comparable.
+    """
+
+    counts: float
+    means: float
+    spreads: float
+    shapes: bool
+
+
+# Tables of other users, and a table of some of the same users.
+OTHER_USERS = Differences(0.1, 0.03, 0.02, shapes=True)
+SAME_USERS = Differences(0.0005, 0.003, 0.02, shapes=False)
 
 
 @brief
@@ -52,24 +75,28 @@ def match_items(
     public: ItemSide,
     n_hidden: int,
     known: dict[int, int] | None = None,
+    differ: Differences = OTHER_USERS,
 ) -> ItemNames:
-    """Match hidden items with public ones, by their own numbers and by the company they keep.
+    """Match hidden items with public ones by counts and means, then by co-occurrence.
 
     Parameters
     ----------
     hidden, public : ItemSide
-        Best made in the same way: who has ratings can make a release like the hidden one of them.
+        Best made in the same way, or of some of the same users.
     n_hidden : int
         Items of the hidden table.
     known : dict of int to int, optional
         Positions of hidden items that the adversary knows, and of the public ones that they are.
+    differ : Differences
+        How the tables differ.
 
     Notes
     -----
     After Narayanan & Shmatikov (2008), section 6, who ask what is left when columns are hidden,
     and their propagation from known nodes (2009): a first matching by counts, means and spreads
     (the assignment of least cost); then, round by round, each item's correlations with those that
-    are believed most, here and there, decide along. Seedless if nothing is known.
+    are believed most, here and there, decide along. The most counted items are matched first, then
+    all. Seedless if nothing is known.
 
     Examples
     --------
@@ -80,18 +107,42 @@ def match_items(
     >>> bool((found.guess[side.items] == side.items).all())  # a table is like itself
     True
     """
+    known = known or {}
+    few = hidden.top(FIRST_HIDDEN), public.top(FIRST_PUBLIC)
     with one_thread():  # the last bit of a sum can change which item is whose
-        own = _own_cost(hidden, public)
-        _fix(own, hidden, public, known or {})
-        cost, matched = own, _assign(own)
-        for believed in _rounds(hidden, known or {}):
-            sure = believed[matched[believed] >= 0]
-            cost = own - _company(hidden, public, matched, sure)
-            matched = _assign(cost)
+        matched, cost = _match(*few, known, differ)
+        if few[0] is not hidden or few[1] is not public:
+            start = np.full(hidden.items.size, -1)
+            found = np.where(matched >= 0, few[1].items[matched], -1)
+            places = np.searchsorted(public.items, found)
+            start[np.searchsorted(hidden.items, few[0].items)] = np.where(found >= 0, places, -1)
+            matched, cost = _match(hidden, public, known, differ, start)
     guess, lead = np.full(n_hidden, -1), np.zeros(n_hidden)
     guess[hidden.items] = np.where(matched >= 0, public.items[matched], -1)
     lead[hidden.items] = _leads(cost, matched)
     return ItemNames(guess, lead)
+
+
+def _match(
+    hidden: ItemSide,
+    public: ItemSide,
+    known: dict[int, int],
+    differ: Differences,
+    start: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the public place of each hidden item, -1 for none, and the cost of each pair."""
+    own = _own_cost(hidden, public, differ)
+    _fix(own, hidden, public, known)
+    if start is None:
+        cost, matched, rounds = own, _assign(own), _rounds(hidden, known)
+    else:
+        cost, matched = own, start
+        rounds = [np.argsort(-hidden.counts, kind="stable")[:FIRST_HIDDEN]]
+    for believed in rounds:
+        sure = believed[matched[believed] >= 0]
+        cost = own - _company(hidden, public, matched, sure)
+        matched = _assign(cost)
+    return matched, cost
 
 
 def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemNames:
@@ -117,23 +168,23 @@ def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemName
     return ItemNames(guess, np.zeros(n_hidden))
 
 
-def _own_cost(hidden: ItemSide, public: ItemSide) -> NDArray[np.float64]:
+def _own_cost(hidden: ItemSide, public: ItemSide, differ: Differences) -> NDArray[np.float64]:
     """Return how badly each pair of items fits, by their own numbers; shape (hidden, public).
 
     Each difference is squared and divided by what chance makes of it.
     """
     few_here, few_there = 1 / (hidden.counts + 1), 1 / (public.counts + 1)
     chance = few_here[:, None] + few_there
-    here, there = (np.log((side.counts + 0.5) / side.n_rows) for side in (hidden, public))
-    cost = _apart(here, there, hidden, public) ** 2 / (chance + _COUNTS_DIFFER)
-    cost += _apart(hidden.means, public.means, hidden, public) ** 2 / (chance + _MEANS_DIFFER)
+    here, there = (np.log((side.counts + 0.5) / side.n_counted) for side in (hidden, public))
+    cost = _apart(here, there, hidden, public) ** 2 / (chance + differ.counts)
+    cost += _apart(hidden.means, public.means, hidden, public) ** 2 / (chance + differ.means)
     if hidden.is_full:  # spreads of predictions differ by factors, which chance hardly touches
         here, there = (np.log(side.spreads + _LEAST_SPREAD) for side in (hidden, public))
         noise = np.full_like(chance, max(float(here.std()) / 2, _LEAST_SPREAD) ** 2)
     else:
-        here, there, noise = hidden.spreads, public.spreads, chance / 2 + _SPREADS_DIFFER
+        here, there, noise = hidden.spreads, public.spreads, chance / 2 + differ.spreads
     cost += _apart(here, there, hidden, public) ** 2 / noise
-    if hidden.together is not None and public.together is not None:
+    if differ.shapes and hidden.together is not None and public.together is not None:
         cost += _shapes_apart(hidden, public, hidden.together, public.together)
         cost += _shapes_apart(hidden, public, hidden.alike, public.alike)
     return np.asarray(cost)

@@ -1,6 +1,6 @@
 """ItemSide: what a table tells of its items without their names, to recognize them elsewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,11 @@ class ItemSide:
     items : ndarray of int64, shape (n_kept,)
         Positions in the table of those that are described: at most 3,000, those with most labels.
     counts : ndarray of float64, shape (n_kept,)
-        Rows that tell of it. In full rows, which all hold every item, those whose label lies far
-        from a smooth fit: there somebody's rating shows through.
+        Users whose rows hold it. In full rows, which all hold every item, the rows whose label lies
+        far from a smooth fit: a rating causes that.
     n_rows : int
+    n_counted : float
+        What `counts` are out of: users, or full rows.
     means, spreads : ndarray of float64, shape (n_kept,)
         Of the labels, in quarters of the scale: mean, and standard deviation about the mean of
         their row.
@@ -49,6 +51,7 @@ class ItemSide:
     items: NDArray[np.int64]
     counts: NDArray[np.float64]
     n_rows: int
+    n_counted: float
     means: NDArray[np.float64]
     spreads: NDArray[np.float64]
     together: NDArray[np.float32] | None
@@ -83,6 +86,30 @@ class ItemSide:
         """Whether the rows hold nearly all items, so that holding one tells nothing."""
         return self.together is None
 
+    def top(self, n_items: int) -> "ItemSide":
+        """Return the description of the items with the highest counts.
+
+        Examples
+        --------
+        >>> side = ItemSide.of_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> side.top(1).items
+        array([0])
+        """
+        if n_items >= self.items.size:
+            return self
+        kept = np.sort(np.argsort(-self.counts, kind="stable")[:n_items])
+        pairs = np.ix_(kept, kept)
+        return replace(
+            self,
+            items=self.items[kept],
+            counts=self.counts[kept],
+            means=self.means[kept],
+            spreads=self.spreads[kept],
+            together=None if self.together is None else self.together[pairs],
+            alike=self.alike[pairs],
+            n_left_out=self.n_left_out + self.items.size - n_items,
+        )
+
     def _facts(self) -> dict[str, object]:
         return {"items": self.items.size, "rows": self.n_rows}
 
@@ -104,8 +131,8 @@ def _describe(
         indptr, indices, (values - scale.low) / (scale.range / 4 or 1.0), rows, kept
     )
     shares = np.sqrt(people[rows] / people[rows].sum()).astype(np.float32)[:, None]
-    counts = held.sum(0)
     weights = people[rows, None].astype(np.float32)
+    counts, n_counted = (weights * held).sum(0), float(people[rows].sum())
     means = (weights * labels).sum(0) / np.maximum((weights * held).sum(0), 1e-9)
     off = (labels - means) * held
     centred = off - held * _mean_of_rows(off, held)
@@ -113,13 +140,14 @@ def _describe(
     is_full = bool(held.mean() > _FULL)
     with one_thread():  # the last bit of a sum can change which item is whose
         if is_full:
-            counts = _outlying(off)
+            counts, n_counted = _outlying(off), float(rows.size)
         alike = _correlation(centred * shares)
         together = None if is_full else _correlation(_beyond_chance(held) * shares)
     return ItemSide(
         items=kept,
         counts=counts.astype(np.float64),
         n_rows=rows.size,
+        n_counted=n_counted,
         means=means.astype(np.float64),
         spreads=spreads.astype(np.float64),
         together=together,
