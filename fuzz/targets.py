@@ -43,6 +43,8 @@ from recveil.io import FORMATS, read_levels, read_ratings, read_trust, understan
 from recveil.io.files import naming
 from recveil.io.reading import Reading
 from recveil.ratings import Ratings
+from recveil.release.data_card import data_cards
+from recveil.release.manifest import Manifest
 from recveil.verify import Verification, verify
 
 TESTS = Path(__file__).parents[1] / "tests" / "verify"
@@ -329,8 +331,8 @@ def compare_verdicts(folder: Path) -> None:
     if problems := list(independent.problems(folder)):
         raise FoundError(f"verify holds, but: {problems[0]}")
     told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    card = forging.card_of(told, next(iter(told["files"])))
-    if (folder / "README.md").read_bytes() != card.encode():
+    cards = data_cards(Manifest.from_json(told), next(iter(told["files"])))
+    if (folder / "README.md").read_bytes() not in [card.encode() for card in cards]:
         raise FoundError("verify holds, but: the card is another one")
 
 
