@@ -63,7 +63,10 @@ def test_each_verb_that_reads_has_all_of_them_and_no_other_has_some():
     for verb in (command.callback for command in make_app().registered_commands):
         found = {*OF_INPUT} & {*inspect.signature(verb).parameters}
         expected = {
-            "verify": {"user", "item", "rating"},
+            "verify": {
+                *("user", "item", "rating", "time"),
+                *("format", "delimiter", "wide", "null"),
+            },
             "generate": {"scale", "format"},  # of what it writes
             "demo": set(),
             "config": set(),

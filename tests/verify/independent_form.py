@@ -239,6 +239,7 @@ def problems_of_keys(told):
         return
     keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in told)]
     counts = COUNTS[: 6 if number == 1 else 7]
+    is_worded = number == 7 or (number == 8 and "words" in told["scale"])
     if told["layout"] == "model":
         counts = ["items"]
     elif "classes.csv" not in told["files"]:
@@ -246,7 +247,7 @@ def problems_of_keys(told):
     expected = [
         (told, keys),
         (told["diversity"], ["b", "l"]),
-        (told["scale"], ["low", "high", "step", *(["words", "ordered"] if number == 7 else [])]),
+        (told["scale"], ["low", "high", "step", *(["words", "ordered"] if is_worded else [])]),
         (told["counts"], counts),
         *((entry, ["sha256", "bytes"]) for entry in told["files"].values()),
     ]
@@ -330,7 +331,7 @@ def problems_of_settings(told):
     if not expected or list(given) != list(expected):
         yield "the settings are no method's"
         return
-    if number == 7:
+    if "words" in told["scale"]:
         yield from problems_of_worded(told["scale"], given)
     if "ratings" in given and told["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
         yield "likes are 1"

@@ -34,6 +34,7 @@ _DRAWN_BEFORE = {
     # These state the bound of one given user as if it were about two users.
     "recveil-release-5": {"differentially-private": "private_7.md.jinja"},
     "recveil-release-6": {"differentially-private": "private_7.md.jinja"},
+    "recveil-release-7": {"differentially-private": "private_7.md.jinja"},
 }
 # Up to the third format, what they said of drawn people was too low.
 _DRAWN_TOO_LOW = (*_WORDS_CHANGED, "recveil-release-3")

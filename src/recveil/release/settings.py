@@ -72,7 +72,8 @@ def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
 def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where what is said of words does not go together."""
     settings, words = manifest["settings"], "words" in manifest["scale"]
-    if words != (_format_of(manifest) == OF_WORDS):
+    number = _format_of(manifest)
+    if number < NEIGHBOURS_SINCE and words != (number == OF_WORDS):
         yield f"scale: only releases of format {OF_WORDS} are of words, and all of them are"
     if not words:
         return
