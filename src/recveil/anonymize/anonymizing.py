@@ -316,8 +316,8 @@ def _refuse_idle(
             f"for hidden items by words; leave it out"
         )
     raise RecveilError(
-        f"hide_items (--hide-items): not with the method {method.name}, as no row is anybody's "
-        f"and counts tell the items; leave it out"
+        f"hide_items (--hide-items): not with the method {method.name}, as rows are synthetic "
+        f"and counts reveal the items; leave it out"
     )
 
 

@@ -75,8 +75,7 @@ def verify(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A description of the release in Croissant: checks that it says what follows from "
-            "the release.",
+            help="A description of the release in Croissant: check that it matches the release.",
         ),
     ] = None,
     engine: options.Engine = "local",

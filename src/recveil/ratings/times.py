@@ -506,7 +506,7 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
         return Days(
             None,
             "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
-            "read them anew, as seconds or milliseconds",
+            "read them again, as seconds or milliseconds",
             is_implausible=True,
         )
     return Days(days.astype(np.int32), note=_describe_odd(days))

@@ -71,8 +71,8 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
         )
     elif manifest.claim.about.is_differential and manifest.number < NEIGHBOURS_SINCE:
         told.append(
-            "The card has the words of its time: it states the bound on naming one given user as "
-            "if it were about two users. Which of two users is in the data, is named with a "
+            "The card has the wording of its version: it states the bound for one given user as if "
+            "it were about two. An adversary names which of two users is in the data with a "
             f"probability of at most {bounds_of(manifest.claim)['most_accuracy_of_two']:.3f}."
         )
     if dropped:
