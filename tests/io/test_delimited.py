@@ -86,6 +86,51 @@ def test_a_stray_pair_of_quotes_swallows_no_rows(write: Write, delimiter, stray,
     assert understand(write(text.replace('"', ""))).ratings.n_ratings == 18
 
 
+@pytest.mark.parametrize(
+    ("first", "swallowed"),
+    [
+        ('u1,034545103X,4,"so', '7,0345451047,3,meh"'),
+        ('1,i1,4,"so', 'u7,2,3,meh"'),
+        ('u1,i1,4,"so', 'u7,i2,,meh"'),
+        ('u1,i1,,"so', 'u7,i2,4,meh"'),
+    ],
+    ids=["item", "user", "no rating", "a rating"],
+)
+def test_swallowed_rows_may_have_ids_of_another_kind_or_no_rating(write, first, swallowed) -> None:
+    rows = [f"u{user},i{item},4,fine" for user in range(9) for item in range(3)]
+    for at in (12, 6):
+        rows[at:at] = [first, swallowed]
+    with pytest.raises(RecveilError, match=r"line 8: a quoted field goes on to line 9"):
+        understand(write("user,item,rating,review\n" + "\n".join(rows) + "\n"), rating="rating")
+
+
+def test_swallowed_rows_are_found_behind_a_review_with_delimiters(write: Write) -> None:
+    rows = [f"u{user},fine,i{item},4" for user in range(9) for item in range(3)]
+    for at in (12, 6):
+        rows[at:at] = ['u1,"so, so,i1,4', 'u7,meh",i2,3']
+    with pytest.raises(RecveilError, match=r"line 8: a quoted field goes on to line 9"):
+        understand(write("user,review,item,rating\n" + "\n".join(rows) + "\n"))
+
+
+@pytest.mark.parametrize("held", ["i7,u3,i8,5", "i7, u3, i8, 5", "i7 u3 i8 5", "u3;i8;4"])
+@pytest.mark.parametrize("role", ["user", "item"])
+def test_rows_inside_an_id_are_refused_by_their_line(write: Write, role, held) -> None:
+    rows = [["user", "item", "rating"], *([f"u{n}", f"i{n}", "4"] for n in range(9))]
+    rows.insert(4, ["u1", f'"{held}"', "3"] if role == "item" else [f'"{held}"', "i1", "3"])
+    with pytest.raises(RecveilError, match=f"line 5: the {role} contains ids of a user and"):
+        understand(write("\n".join(map(",".join, rows)) + "\n"))
+
+
+@pytest.mark.parametrize("item", ["1|2|3", "Heat|Crime|Drama", "Lock, Stock, 2 Barrels"])
+def test_ids_that_are_lists_are_read(write: Write, item) -> None:
+    rows = [
+        "user,item,rating",
+        *(f"{user},{item},4" for user in (1, 2, 3, "Crime") for item in "123"),
+    ]
+    rows += ["3,Heat,4", f'2,"{item}",3']
+    assert item in understand(write("\n".join(rows) + "\n")).ratings.items
+
+
 def test_a_stray_pair_of_quotes_is_found_in_packed_text_and_in_parts(write: Write) -> None:
     text = _swallowing(",", "review", "\n")
     folder = write(text, "r.csv").parent / "parts"
@@ -254,7 +299,7 @@ def test_errors_name_the_line(
         ("1\t2\t3\n1\t2\t3\t4\n", "line 2: expected 3 columns, got 4"),
         ("1 2 3\n1  2 3\n", "line 2: expected 3 columns, got 4"),
         ("user,item,title\n1,2,x\n", ": no rating column among 'user', 'item', 'title'"),
-        ("user,item,rating,rating\n1,2,3,4\n", ": two columns are called 'rating'; say"),
+        ("user,item,rating,rating\n1,2,3,4\n", ": two columns are called 'rating'; rename"),
     ],
 )
 def test_other_errors(write: Write, text: str, message: str) -> None:

@@ -144,7 +144,7 @@ def test_of_a_frame_nothing_is_no_rating_and_nan_is_none_either(gone):
 def test_a_table_in_which_nothing_is_rated_is_refused_all_the_same():
     nothing = pa.array([None, None], pa.float64())
     frame = pa.table({"user": [1, 2], "item": [7, 7], "rating": nothing})
-    with pytest.raises(RecveilError, match="row 0: the rating is missing"):
+    with pytest.raises(RecveilError, match="all 2 ratings are missing"):
         Ratings.from_frame(frame, scale=RatingScale(1, 5, 1), drop_off_scale=True)
 
 

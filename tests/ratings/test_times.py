@@ -213,3 +213,23 @@ def test_some_times_in_the_future_are_noted():
     assert found.note.startswith("1 of 2 times is before 1990 or in the future (4980-")
     found = parse_days(column(["2017-01-01", "2099-12-31"]), str)
     assert found.note.startswith("1 of 2 times is in the future (2099-12-31); ")
+
+
+def test_a_few_digits_that_are_no_dates_do_not_make_unix_times_of_the_others():
+    """One hour 24 made Unix seconds of 2023 out of 840 times of 2017."""
+    numbers = [1701010000 + 100 * hour + day * 10_000 for day in range(25) for hour in range(24)]
+    found = parse_days(column([*numbers, 1701022400]), str)
+    assert (found.days, found.is_implausible) == (None, True)
+    assert "%y%m%d%H%M" in found.problem
+
+
+@pytest.mark.parametrize("odd", [20170230, 0, 2017013024, 20170101246060])
+def test_the_row_that_is_no_date_among_dates_is_named(odd):
+    dates = [20170101 + day for day in range(28)]
+    with pytest.raises(RecveilError, match=rf"^28: time {odd} is no date, as 28 of the 29 times"):
+        parse_days(column([*dates, odd]), str)
+
+
+def test_dates_with_and_without_a_time_of_day_are_read():
+    found = parse_days(column([20170101, 20170102235959, 201701030000]), str)
+    assert np.diff(found.days).tolist() == [1, 1]

@@ -30,6 +30,7 @@ _UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
 _STRAY_QUOTE = "remove a stray quote, or double it within a quoted field"
+_IN_ONE = "; write a text in one line, or leave its column out"
 
 
 class Dialect(NamedTuple):
@@ -248,16 +249,16 @@ def _check_fields_that_span_lines(
             (dialect.header and n_records == 1)
             or len(fields) != n_columns
             or {*spanning} & {*roles.values()}
-            or _holds_records(fields, dialect, roles)
+            or _holds_records(fields, dialect, roles, spanning[0])
         ):
-            raise RecveilError(f"{first}, and other rows are inside it; {_STRAY_QUOTE}")
+            raise RecveilError(f"{first}, and other rows are inside it; {_STRAY_QUOTE}{_IN_ONE}")
     if n_records - dialect.header != n_rows:
         raise RecveilError(
             f"{path.name}: two readers disagree on its quotes: {n_rows:,} rows or "
             f"{n_records - dialect.header:,}; {_STRAY_QUOTE}"
         )
     if n_fields == 1:
-        raise RecveilError(f"{first}, as no other field of the file does; {_STRAY_QUOTE}")
+        raise RecveilError(f"{first}, as no other field of the file does; {_STRAY_QUOTE}{_IN_ONE}")
     if n_fields:  # text after a closing quote would be read
         deque(read_records(path, dialect, is_strict=True), maxlen=0)
     if not n_fields:
@@ -269,29 +270,51 @@ def _check_fields_that_span_lines(
     )
 
 
-def _holds_records(fields: list[str], dialect: Dialect, roles: Mapping[str, int]) -> bool:
+def _holds_records(
+    fields: list[str], dialect: Dialect, roles: Mapping[str, int], spanning: int
+) -> bool:
     r"""Return whether lines within a record have all columns themselves, filled as in that record.
 
     Both the first and the last of them, as a review ends or begins on such a line, or one between.
+    Columns behind the field that spans lines, at the position `spanning`, are counted from the end,
+    since a review may contain delimiters.
 
     Examples
     --------
     >>> roles = {"user": 0, "item": 1, "rating": 2}
     >>> stray = ["1", "a", "5", "good\n2,b,4,so good"]
-    >>> _holds_records(stray, DIALECTS["csv"], roles)
+    >>> _holds_records(stray, DIALECTS["csv"], roles, 3)
     True
     >>> review = ["1", "a", "5", "good\nbut long, in parts, and sad, too"]
-    >>> _holds_records(review, DIALECTS["csv"], roles)
+    >>> _holds_records(review, DIALECTS["csv"], roles, 3)
     False
     """
-    kinds = {at: _kind(fields[at]) for at in roles.values()}
+    roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
     first, *between, last = (
-        len(split) >= len(fields) and all(_kind(split[at]) == kind for at, kind in kinds.items())
+        len(split) >= len(fields) and _are_filled_alike(split, fields, roles)
         for split in (
             line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))
         )
     )
     return (first and last) or any(between)
+
+
+def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, int]) -> bool:
+    """Return whether a line has ids, a rating and a time where a record has them.
+
+    Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
+    """
+    ids = [at for role, at in roles.items() if role in ("user", "item")]
+    others = [at for at in roles.values() if at not in ids]
+    if any(_kind(split[at]) == "number" for at in others):
+        kinds = [{_kind(split[at]), _kind(fields[at])} for at in others]
+        return all(len({*kind} - {""}) < 2 for kind in kinds) and all(
+            len(split[at].split()) == 1 or _kind(split[at]) == _kind(fields[at]) for at in ids
+        )
+    return all(
+        _kind(split[at]) == _kind(fields[at]) or ("" in (split[at], fields[at]) and at in others)
+        for at in roles.values()
+    )
 
 
 def _kind(field: str) -> str:

@@ -204,10 +204,10 @@ class Selection:
         if both := [role for role, name in chosen.items() if name in twice]:
             role, name = both[0], chosen[both[0]]
             place = names.index(name) + 1
-            said = f"say which is meant by its place with {role} (--{role} {place}), or "
+            said = f", or, in a text file, say which by its place with {role} (--{role} {place})"
             if role not in COLUMNS or self.given.get(role) not in (None, name):
                 said = ""  # it was given by its place, which only text is read by
-            raise RecveilError(f"{where}: two columns are called {quoted(name)}; {said}rename one")
+            raise RecveilError(f"{where}: two columns are called {quoted(name)}; rename one{said}")
         if self.extras and len(chosen) != len(names):
             raise RecveilError(
                 f"{where}: {len(names)} columns, of which only {len(chosen)} would be read; "

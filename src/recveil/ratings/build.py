@@ -19,7 +19,7 @@ from recveil.ratings.dates import one_date_each
 from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.feedback import take_feedback
 from recveil.ratings.instants import sort_keys
-from recveil.ratings.labels import encode_labels
+from recveil.ratings.labels import encode_labels, require_no_rows_within
 from recveil.ratings.left_out import NOTHING, LeftOut, leave_out
 from recveil.ratings.scale import RatingScale, refuse_no_scale, refuse_off_scale
 from recveil.ratings.times import Days, parse_days, times_from_format
@@ -185,6 +185,8 @@ def _build(
         locate = off_scale.skipped(unrated.skipped(locate))
     users, user_of = encode_labels(columns.pop("user"), "user", locate)
     items, indices = encode_labels(columns.pop("item"), "item", locate)
+    require_no_rows_within(users, user_of, "user", (users, items), locate)
+    require_no_rows_within(items, indices, "item", (users, items), locate)
     pa.default_memory_pool().release_unused()
     taken = take_feedback(columns.pop("rating", None), user_of.size, feedback, scale, locate)
     values, scale, why_likes, rating_note, merged = taken

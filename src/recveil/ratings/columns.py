@@ -255,8 +255,8 @@ def _find(
         if len(fitting) > 1 and fitting[0] == fitting[1]:
             place = [*names].index(fitting[0]) + 1
             raise RecveilError(
-                f"{where}: two columns are called {quoted(fitting[0])}; say which is the {role} by "
-                f"its place with {role} (--{role} {place}), or rename one"
+                f"{where}: two columns are called {quoted(fitting[0])}; rename one, or, in a text "
+                f"file, say which is the {role} by its place with {role} (--{role} {place})"
             )
         if len(fitting) > 1:
             raise RecveilError(

@@ -54,8 +54,8 @@ _FORMATS = (
     *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
     *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
 )
-# So many different numbers do not form such dates by chance.
-_LEAST_BY_CHANCE, _TRIED = 5, 1_000
+# So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
+_LEAST_BY_CHANCE, _TRIED, _LEAST_FITTING = 5, 1_000, 0.9
 # The digits of the time of day behind a date of eight digits: none, HH, HHMM, HHMMSS, HHMMSSfff.
 _CLOCK_DIGITS = (0, 2, 4, 6, 9)
 _EXAMPLE = datetime(2005, 12, 31, 23, 59, 58, tzinfo=UTC)
@@ -282,9 +282,18 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     # Whole Unix days, as recveil writes them, form digits of dates by chance alone.
     in_seconds = times.min() >= _LEAST_SECONDS and times.max() < _UNITS[0][0]
     are_days = in_seconds and (times % _SECONDS_A_DAY == 0).all()
-    if not are_days and (dates := seconds_of_digits(times)) is not None:
-        days = (dates // _SECONDS_A_DAY).astype(np.int32)
-        return Days(days, note=_describe_odd(days))
+    if not are_days:
+        dates = _read_digits(times)
+        others = np.isnan(dates)
+        if not others.any():
+            days = (dates // _SECONDS_A_DAY).astype(np.int32)
+            return Days(days, note=_describe_odd(days))
+        if others.mean() < 1 - _LEAST_FITTING:
+            row = int(np.argmax(others))
+            raise RecveilError(
+                f"{locate(row)}: time {times[row]:.15g} is no date, as {(~others).sum():,} of the "
+                f"{times.size:,} times are; mend or drop such rows"
+            )
     beyond = ~(sizes < _UNITS[-1][0])
     if beyond.any():
         row = int(np.argmax(beyond))
@@ -357,6 +366,8 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
         remedy = f"convert them to ISO dates, or {_HOW}"
     first = np.format_float_positional(times[0], trim="-")
     joint = " " if formats else "; "
+    if not formats and unit:
+        remedy += ", and if they are what they would be, to ISO dates"
     return Days(
         None,
         f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
@@ -394,14 +405,15 @@ def _fits(times: NDArray[Any], format: str, least: int) -> bool:
     different = np.unique(times[:_TRIED])
     if different.size < least:
         different = np.unique(times)
-    for number in different[:_TRIED]:
+    tried = different[:_TRIED]
+    n_dates = 0
+    for number in tried:
         try:
             found = datetime.strptime(f"{number:.0f}".zfill(width), format).replace(tzinfo=UTC)
         except ValueError:
-            return False
-        if not datetime.fromtimestamp(_EARLIEST, UTC) <= found <= last:
-            return False
-    return different.size >= least
+            continue
+        n_dates += datetime.fromtimestamp(_EARLIEST, UTC) <= found <= last
+    return different.size >= least and n_dates >= _LEAST_FITTING * tried.size
 
 
 def _are_rounded(times: NDArray[Any], a_second: int) -> bool:
@@ -440,20 +452,27 @@ def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
     >>> seconds_of_digits(np.array([197001020001])), seconds_of_digits(np.array([197001020060]))
     (array([86460.]), None)
     """
-    low, high = numbers.min(), numbers.max()
-    if low >= 1.9e19:  # with millionths of a second
-        numbers = np.floor(numbers / 1_000)
-        low, high = numbers.min(), numbers.max()
+    seconds = _read_digits(numbers)
+    return None if np.isnan(seconds).any() else seconds
+
+
+def _read_digits(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Read digits of dates as Unix seconds; NaN where they form none."""
+    seconds = np.full(numbers.size, np.nan)
+    numbers = np.where(numbers >= 1.9e19, np.floor(numbers / 1_000), numbers)  # millionths
     for digits in _CLOCK_DIGITS:
         size = 10**digits
-        if 19_000_101 * size <= low and high < 21_010_101 * size:
-            break
-    else:
-        return None
-    parts = numbers % 1
-    if digits != _CLOCK_DIGITS[-2] and parts.any():
-        return None
-    dates, clocks = np.divmod(numbers.astype(np.int64), size)
+        inside = (numbers >= 19_000_101 * size) & (numbers < 21_010_101 * size)
+        if digits != _CLOCK_DIGITS[-2]:
+            inside &= numbers == np.floor(numbers)
+        if inside.any():
+            seconds[inside] = _read_dates(numbers[inside], digits)
+    return seconds
+
+
+def _read_dates(numbers: NDArray[Any], digits: int) -> NDArray[np.float64]:
+    """Read numbers of eight digits of a date and so many of a clock; NaN where they form none."""
+    dates, clocks = np.divmod(numbers.astype(np.int64), 10**digits)
     # Each different one is read once.
     coded, of_day = (pa.array(each).dictionary_encode() for each in (dates, clocks))
     year_months, day = np.divmod(coded.dictionary.to_numpy(), 100)
@@ -466,12 +485,13 @@ def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
     is_date = (month >= 1) & (month <= 12) & (days.astype("M8[M]") == months)
     # A second may be a leap second.
     is_time = (hours < 24) & (minutes < 60) & (thousandths < 61_000)
-    if not (is_date.all() and is_time.all()):
-        return None
-    seconds = hours * 3_600 + minutes * 60 + np.minimum(thousandths, 59_999) / 1_000
+    of_clocks = hours * 3_600 + minutes * 60 + np.minimum(thousandths, 59_999) / 1_000
     of_dates = days.astype(np.int64) * float(_SECONDS_A_DAY)
     return np.asarray(
-        of_dates[coded.indices.to_numpy()] + seconds[of_day.indices.to_numpy()] + parts, np.float64
+        np.where(is_date, of_dates, np.nan)[coded.indices.to_numpy()]
+        + np.where(is_time, of_clocks, np.nan)[of_day.indices.to_numpy()]
+        + numbers % 1,
+        np.float64,
     )
 
 

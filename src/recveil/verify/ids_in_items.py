@@ -6,14 +6,13 @@ own, and counted. People's first names stand in titles, too, but in few of them,
 them alike; and the numbers beside people's own are items' as often as these are.
 """
 
-import itertools
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recveil.brief import brief
+from recveil.ratings.labels import find_rows_within
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.verify.telling_text import found_within, telling, words_of
 from recveil.verify.verification import Violation
@@ -29,8 +28,6 @@ _MOST_WORDS = 6
 # stand there; of those, three stand in titles that are else the same.
 _HOLDING = 0.2
 _ENDLESS = 10**40
-# A row within an id has a user, an item and a rating, and what separates them.
-_BETWEEN_FIELDS, _FEWEST_FIELDS = re.compile(r"[\n\r\t,;|\"]+|::"), 3
 _Words = tuple[str, ...]
 # Of the numbers beside people's, so many at most may be items', or both are just numbered.
 _STRANGERS = 0.1
@@ -91,7 +88,7 @@ def ids_in_items(
     clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
     remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
-    if n_rows := _holding_rows(users, texts):
+    if n_rows := len(find_rows_within(texts, users, texts)):
         problem = (
             f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"
@@ -119,19 +116,6 @@ def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation
         ids, it = ("item id contains", "it") if number == 1 else ("item ids contain", "them")
         problem = f"{number:,} {ids} a line break; original rows may be inside {it}"
         yield Violation(where, None, None, problem)
-
-
-def _holding_rows(users: Sequence[Any], labels: list[str]) -> int:
-    """Count the ids of items in which a user id and an item id are next to each other as fields."""
-    names, known = set(map(str, users)), set(labels)
-    return sum(
-        any(
-            (one in names and other in known) or (one in known and other in names)
-            for one, other in itertools.pairwise(parts)
-        )
-        for parts in (_BETWEEN_FIELDS.split(label) for label in labels)
-        if len(parts) >= _FEWEST_FIELDS
-    )
 
 
 _HIDE = "hide the items (recveil anonymize --hide-items)"

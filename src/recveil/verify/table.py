@@ -14,12 +14,14 @@ from recveil.errors import RecveilError
 from recveil.io import Source, frame_table, read_table
 from recveil.io.layout import Layout
 from recveil.io.order import order_of, refuse_guess
+from recveil.ratings.columns import is_text
 from recveil.ratings.dictionaries import tidied
 from recveil.ratings.labels import encode_labels
 from recveil.release.claim import claim_kind
 from recveil.release.records import Records
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import check_diversity
+from recveil.verify.ids_in_items import line_breaks_in_items
 from recveil.verify.not_covered import not_covered_of_table
 from recveil.verify.published_file import MOST_PEOPLE
 from recveil.verify.supports import Supports
@@ -83,6 +85,10 @@ def check_table(
     what = what if not has_sizes else f"{what} (equal rows with a group_size count once)"
     below = classes.below(k, lambda row: source.locate(row - 1), what)
     violations += sorted(below, key=lambda violation: violation.row or 0)
+    where = path.name if isinstance(path, Path) else "the data frame"
+    if is_text(source.table["item"].type):
+        items = pc.unique(source.table["item"]).to_pylist()
+        violations += line_breaks_in_items(items, where)
     diversity = None
     if l > 1:
         supports = Supports()
@@ -93,7 +99,6 @@ def check_table(
                 f"{diversity.below:,} of {diversity.sets:,} sets of b = {b} items stand in fewer "
                 f"than l = {l} different rows"
             )
-            where = path.name if isinstance(path, Path) else "the data frame"
             violations.append(Violation(where, None, None, problem))
     return Verification(
         claim=claim,
