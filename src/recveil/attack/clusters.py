@@ -22,7 +22,7 @@ _BY_CHANCE = 0.01
 # A single record joins a cluster by so few common items, if no other cluster has all its values.
 _FEWEST_COMMON = 2
 # So many pairs of a target and a record are scored at most.
-_MOST_SCORES = 10_000_000
+_MOST_SCORES = 5_000_000
 # How strongly the weights of the scores are held towards zero.
 _RIDGE = 0.002
 
@@ -192,31 +192,33 @@ def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Score
     more; how the target's values, less their mean, follow those of the cluster; how far the lengths
     differ; and how many users the record has. Each is standardized.
     """
-    sizes = table.candidates.sizes
+    sizes = table.candidates.sizes.astype(np.float32)
     rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))
     released, columns = np.unique(table.indices, return_inverse=True)
     records = sparse.csr_array(
         (np.ones(rows.size, np.float32), (rows, columns)), shape=(sizes.size, released.size)
     )
-    values = sparse.csr_array((table.values, (rows, columns)), shape=records.shape)
-    users = sparse.csr_array((sizes.astype(np.float64), (clusters, np.arange(sizes.size))))
+    labels = table.values.astype(np.float32)
+    values = sparse.csr_array((labels, (rows, columns)), shape=records.shape)
+    users = sparse.csr_array((sizes, (clusters, np.arange(sizes.size))))
     counts, totals = (users @ records).toarray(), (users @ values).toarray()
     n_raters = counts.sum(axis=0)
     background = np.minimum((n_raters + 0.25) / (sizes.sum() + 0.5), 0.999)
     shares = counts / users.sum(axis=1)[:, None]
     entries = (known.items, known.indptr)
     shape = (known.targets.size, table.candidates.indptr.size - 1)
-    has = sparse.csr_array((np.ones(known.items.size), *entries), shape=shape)[:, released]
+    ones = np.ones(known.items.size, np.float32)
+    has = sparse.csr_array((ones, *entries), shape=shape)[:, released]
     n_known = np.maximum(has.sum(axis=1), 1)
     by_cluster = _of_items(has, shares, 0.7, background)
     if known.values is not None:
         means = totals.sum(axis=0) / n_raters
         leans = np.where(counts > 0, totals / np.maximum(counts, 1) - means, 0.0)
-        rated = sparse.csr_array((known.values.astype(np.float64), *entries), shape=shape)
+        rated = sparse.csr_array((known.values.astype(np.float32), *entries), shape=shape)
         above = rated[:, released] - has * means
         above -= has * (above.sum(axis=1) / (n_known + 2))[:, None]
         product, squares = above @ leans.T, has @ (leans**2).T
-        lengths = np.sqrt((above**2) @ (leans != 0).T * squares + 1)
+        lengths = np.sqrt((above**2) @ (leans != 0).astype(np.float32).T * squares + 1)
         by_cluster += [product - squares / 2, product / lengths]
     by_cluster += _of_length(n_known, shares.sum(axis=1))
     features = [each[:, clusters] for each in by_cluster]
@@ -230,13 +232,13 @@ def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Score
 
 
 def _of_items(
-    has: Any, shares: Numbers | Scores, weight: float, background: Numbers
-) -> list[Numbers]:
+    has: Any, shares: Numbers | Scores, weight: float, background: Numbers | Scores
+) -> list[Any]:
     """Return how a target's items, and all that they lack, agree with given shares of items."""
     likely = weight * shares + (1 - weight) * background
     present = np.log(likely / background)
     absent = np.log((1 - np.minimum(likely, 0.995)) / (1 - background))
-    lengths = np.sqrt(has.sum(axis=1)[:, None].clip(1) * (shares**2).sum(axis=1))
+    lengths = np.sqrt(has.sum(axis=1)[:, None].clip(1) * (shares**2).sum(axis=1) + 1e-9)
     return [
         has @ present.T,
         absent.sum(axis=1) - has @ absent.T,
@@ -244,9 +246,9 @@ def _of_items(
     ]
 
 
-def _of_length(n_known: Numbers, lengths: Numbers) -> list[Numbers]:
+def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:
     """Return how far each target's number of items is from each length, in logs, and its square."""
-    apart = np.abs(np.log(n_known)[:, None] - np.log(lengths))
+    apart = np.abs(np.log(n_known)[:, None] - np.log(np.maximum(lengths, 1)))
     return [apart, apart**2]
 
 
