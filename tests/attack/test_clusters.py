@@ -1,12 +1,19 @@
 """Clusters: records that share their values, and the targets whose cluster is inferred."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from recveil.anonymize import PredictiveAnonymizer, SparseRows
-from recveil.attack import ReleasedTable
+from recveil.attack import Adversary, ReleasedTable, attack_release
 from recveil.attack import clusters as module
-from recveil.attack.clusters import attack_clusters, find_clusters, too_many_to_compare
+from recveil.attack.clusters import (
+    attack_clusters,
+    find_clusters,
+    most_targets,
+    too_many_to_compare,
+)
 from recveil.attack.knowledge import know_everything
 from recveil.datasets import make_ratings
 
@@ -33,7 +40,7 @@ def test_by_all_ratings_clusters_and_classes_are_inferred_far_above_the_blind_gu
     assert found.cluster_found.trials == 200  # the other half decides how
     assert (found.cluster_baseline, found.class_baseline) == (0.05, 0.0125)
     assert found.cluster_found.low > 3 * found.cluster_baseline
-    assert found.class_found.low > found.class_baseline
+    assert found.class_found.low > 3 * found.class_baseline
     assert found.class_found.rate < found.cluster_found.rate / 2
     assert found.to_dict()["cluster_found"]["rate"] == found.cluster_found.rate
 
@@ -48,16 +55,58 @@ def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
     assert found.cluster_found.low <= found.cluster_baseline
 
 
+@pytest.mark.parametrize("k", [20, 40])
+def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
+    table = ReleasedTable.from_release(SparseRows(k, seed=1).anonymize(ratings), ratings)
+    clusters = find_clusters(table)
+    assert clusters.tolist() == list(range(table.candidates.n_records))
+    found = attack_clusters(table, know_everything(ratings, np.arange(400)), clusters)
+    assert found.cluster_found == found.class_found
+    assert found.class_found.low > 3 * found.class_baseline
+    direct = attack_release(
+        *(ratings, table, Adversary(known=1), np.arange(400)),
+        known=know_everything(ratings, np.arange(400)),
+    )
+    assert found.class_found.rate > direct.group_found.rate
+
+
 def test_values_that_groups_do_not_share_show_no_clusters(ratings):
     for homogenize in ("padded", "simple"):
         release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(ratings)
-        assert find_clusters(ReleasedTable.from_release(release, ratings)) is None
+        table = ReleasedTable.from_release(release, ratings)
+        assert np.bincount(find_clusters(table)).max() == 1
 
 
-def test_likes_have_no_values_to_share(ratings):
+def test_of_likes_classes_are_inferred_by_items_alone(ratings):
     likes = ratings.as_likes()
-    release = SparseRows(5, seed=1).anonymize(likes)
-    assert find_clusters(ReleasedTable.from_release(release, likes)) is None
+    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(likes), likes)
+    clusters = find_clusters(table)
+    assert np.bincount(clusters).max() == 1
+    found = attack_clusters(table, know_everything(likes, np.arange(400)), clusters)
+    assert found.class_found.low > found.class_baseline
+
+
+def test_one_record_leaves_nothing_to_infer(ratings):
+    release = PredictiveAnonymizer(300, "simple", seed=1).anonymize(ratings)
+    assert find_clusters(ReleasedTable.from_release(release, ratings)) is None
+
+
+def test_a_record_without_items_leaves_the_others_inferred(ratings, table):
+    n_cut = int(table.indptr[1])
+    cut = replace(
+        table,
+        indptr=np.concatenate([[0], table.indptr[1:] - n_cut]),
+        indices=table.indices[n_cut:],
+        values=table.values[n_cut:],
+    )
+    found = attack_clusters(cut, know_everything(ratings, np.arange(400)), find_clusters(cut))
+    assert found.cluster_found.low > 3 * found.cluster_baseline
+
+
+def test_targets_are_as_many_as_all_their_scores_fit_into_memory(table, monkeypatch):
+    assert most_targets(table) * table.candidates.n_records <= 5_000_000
+    monkeypatch.setattr(module, "_MOST_SCORES", 1_000)
+    assert most_targets(table) == 1_000 // table.candidates.n_records
 
 
 def test_too_many_records_are_not_compared(table, monkeypatch):

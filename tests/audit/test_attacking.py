@@ -160,12 +160,25 @@ def test_clusters_of_sparse_rows_are_inferred_by_all_ratings_and_reported(many, 
     (said,) = (each for each in plain["verdict"] if "share their values" in each)
     assert f"{clusters['cluster_found']['rate']:.1%}" in said
     assert f"{clusters['cluster_baseline']:.1%}" in said
-    assert {"cluster by all ratings", "- class by a pick in it"} <= {
+    assert {"cluster by all ratings", "class by all ratings, fitted"} <= {
         row["what"] for row in plain["rows"]
     }
     assert plain["membership"]["scorer"]
     assert plain["membership"]["all"]["outside_knowledge"]
     json.dumps(plain, allow_nan=False)
+
+
+def test_where_rows_share_no_values_classes_are_inferred_by_the_fit(many, tmp_path):
+    found = audited(SparseRows(20, seed=1), many, tmp_path)
+    plain = found.to_dict()
+    clusters = plain["clusters"]
+    assert clusters["n_clusters"] == clusters["n_records"]
+    assert clusters["cluster_found"] == clusters["class_found"]
+    assert clusters["class_found"]["low"] > clusters["class_baseline"]
+    whats = {row["what"] for row in plain["rows"]}
+    assert "class by all ratings, fitted" in whats
+    assert "cluster by all ratings" not in whats
+    assert any(f"{clusters['class_found']['rate']:.1%}" in each for each in plain["verdict"])
 
 
 def test_full_rows_have_no_clusters_to_infer(ratings, tmp_path):

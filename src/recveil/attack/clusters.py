@@ -1,12 +1,13 @@
 """Infer which records share their values, and which of these clusters fits a target."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
+from scipy.special import softmax
 
 from recveil.attack.knowledge import Knowledge
 from recveil.attack.released import ReleasedTable
@@ -20,13 +21,14 @@ _MOST_CELLS = 30_000_000
 _BY_CHANCE = 0.01
 # A single record joins a cluster by so few common items, if no other cluster has all its values.
 _FEWEST_COMMON = 2
-# By how many labels of the whole release a cluster's item counts are smoothed, and by which
-# variance of ratings values are compared; None for items alone.
-_SMOOTHING = (60.0, 200.0, 600.0, 2000.0)
-_VARIANCES = (None, 0.5, 1.0)
+# So many pairs of a target and a record are scored at most.
+_MOST_SCORES = 5_000_000
+# How strongly the weights of the scores are held towards zero.
+_RIDGE = 0.002
 
 Numbers = NDArray[np.float64]
 Labels = NDArray[np.int64]
+Scores = NDArray[np.float32]
 
 
 @brief
@@ -42,7 +44,7 @@ class ClusterAttack(NamedTuple):
     cluster_baseline : float
         The share of users in the largest cluster: a guess that always names it.
     class_found : Interval
-        The same for the equivalence class, by a blind pick among the users of the cluster.
+        Share of the targets whose own equivalence class is the record that fits them best.
     class_baseline : float
         The share of users in the largest class.
     """
@@ -66,6 +68,11 @@ def too_many_to_compare(table: ReleasedTable) -> bool:
     return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
 
 
+def most_targets(table: ReleasedTable) -> int:
+    """Return for how many targets all records of a release are scored at most."""
+    return max(_MOST_SCORES // table.candidates.n_records, 2)
+
+
 def find_clusters(table: ReleasedTable) -> Labels | None:
     """Infer from a release alone which records share their values.
 
@@ -80,8 +87,8 @@ def find_clusters(table: ReleasedTable) -> Labels | None:
     Returns
     -------
     ndarray of int64, shape (n_records,), or None
-        The cluster of each record; None if no two records can be linked, or if they are too many
-        to be compared (`too_many_to_compare`).
+        The cluster of each record, which is its own where no two records can be linked; None of
+        fewer than two records, or if they are too many to be compared (`too_many_to_compare`).
 
     Examples
     --------
@@ -93,9 +100,11 @@ def find_clusters(table: ReleasedTable) -> Labels | None:
     array([4, 4, 4, 4, 4])
     """
     n_records = table.candidates.n_records
-    if n_records < 2 or too_many_to_compare(table) or table.candidates.levels.size < 2:
+    if n_records < 2 or too_many_to_compare(table):
         return None
     clusters = np.arange(n_records)
+    if table.candidates.levels.size < 2:
+        return clusters
     while True:
         common, agree = _compare(table, clusters)
         by_chance = (agree.sum() + 1) / (common.sum() + 2)  # less and less, as clusters are merged
@@ -105,8 +114,6 @@ def find_clusters(table: ReleasedTable) -> Labels | None:
         if n_left == len(common):
             break
         clusters = joined[clusters].astype(np.int64)
-    if len(common) == n_records:
-        return None
     single = np.bincount(clusters) == 1
     fits = (agree == common) & (common >= _FEWEST_COMMON) & ~single
     joins = single & (fits.sum(axis=1) == 1)
@@ -117,16 +124,16 @@ def find_clusters(table: ReleasedTable) -> Labels | None:
 def attack_clusters(
     table: ReleasedTable, known: Knowledge, clusters: Labels
 ) -> ClusterAttack | None:
-    """Name for each target the cluster that fits their ratings best.
+    """Name for each target the cluster, and the record, that fits their ratings best.
 
-    Every other target decides how counts are smoothed and values compared; the rates are those of
-    the rest.
+    A conditional logit joins what the records say of a target (`_features`). Every other target
+    decides the weights; the rates are those of the rest.
 
     Parameters
     ----------
     table : ReleasedTable
     known : Knowledge
-        All ratings of each target, who are all in the release.
+        All ratings of each target, who are all in the release; at most `most_targets`.
     clusters : ndarray of int64
         From `find_clusters`.
 
@@ -139,17 +146,22 @@ def attack_clusters(
         return None
     sizes = table.candidates.sizes
     of_cluster = np.bincount(clusters, sizes)
-    own_record = table.record_of[known.targets]
-    own = clusters[own_record]
-    rights = [scores.argmax(axis=1) == own for scores in _scores(table, known, clusters)]
-    right = max(rights, key=lambda each: each[::2].sum())[1::2]
-    in_class = right * (sizes[own_record] / of_cluster[own])[1::2]
+    own = table.record_of[known.targets]
+    features = _features(table, known, clusters)
+    weights = _fit(features[:, ::2], own[::2])
+    chances = _chances(features[:, 1::2], weights)
+    own = own[1::2]
+    records = np.arange(clusters.size)
+    to_cluster = sparse.csr_array((np.ones(clusters.size), (records, clusters)))
+    named = (chances @ to_cluster).argmax(axis=1)
+    right = named == clusters[own]
+    right_class = chances.argmax(axis=1) == own
     return ClusterAttack(
         n_clusters=of_cluster.size,
         n_records=clusters.size,
         cluster_found=wilson_interval(int(right.sum()), right.size),
         cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
-        class_found=wilson_interval(float(in_class.sum()), right.size),
+        class_found=wilson_interval(int(right_class.sum()), right.size),
         class_baseline=float(sizes.max() / sizes.sum()),
     )
 
@@ -172,28 +184,92 @@ def _compare(table: ReleasedTable, clusters: Labels) -> tuple[Numbers, Numbers]:
     return compared[0], compared[1]
 
 
-def _scores(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Iterator[Numbers]:
-    """Yield how well each cluster fits each target, in several ways, shape (targets, clusters)."""
-    n_clusters, n_items = int(clusters.max()) + 1, table.candidates.indptr.size - 1
-    rows = np.repeat(np.arange(clusters.size), np.diff(table.indptr))
-    people = table.candidates.sizes[rows].astype(np.float64)
-    cells = clusters[rows] * n_items + table.indices
-    shape = (n_clusters, n_items)
-    counts = np.bincount(cells, people, n_clusters * n_items).reshape(shape)
-    totals = np.bincount(cells, people * table.values, n_clusters * n_items).reshape(shape)
-    means = totals.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
-    leans = np.where(counts > 0, totals / np.maximum(counts, 1) - means, 0.0)
+def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Scores:
+    """Return what each record says of each target, shape (features, targets, records).
+
+    Log-likelihood ratios of the items that the target has, and of those that they lack, under the
+    cluster's shares and under the record itself, and the cosine of both with rare items weighing
+    more; how the target's values, less their mean, follow those of the cluster; how far the lengths
+    differ; and how many users the record has. Each is standardized.
+    """
+    sizes = table.candidates.sizes.astype(np.float32)
+    rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))
+    released, columns = np.unique(table.indices, return_inverse=True)
+    records = sparse.csr_array(
+        (np.ones(rows.size, np.float32), (rows, columns)), shape=(sizes.size, released.size)
+    )
+    labels = table.values.astype(np.float32)
+    values = sparse.csr_array((labels, (rows, columns)), shape=records.shape)
+    users = sparse.csr_array((sizes, (clusters, np.arange(sizes.size))))
+    counts, totals = (users @ records).toarray(), (users @ values).toarray()
+    n_raters = counts.sum(axis=0)
+    background = np.minimum((n_raters + 0.25) / (sizes.sum() + 0.5), 0.999)
+    shares = counts / users.sum(axis=1)[:, None]
     entries = (known.items, known.indptr)
-    of_targets = (known.targets.size, n_items)
-    has = sparse.csr_array((np.ones(known.items.size), *entries), shape=of_targets)
-    shares = counts.sum(axis=0) / counts.sum()
-    if known.values is None:
-        by_values = np.zeros((known.targets.size, n_clusters))
-    else:
-        own = sparse.csr_array((known.values - means[known.items], *entries), shape=of_targets)
-        by_values = own @ leans.T - has @ (leans**2).T / 2
-    for smoothing in _SMOOTHING:
-        smooth = counts + smoothing * shares + 1e-9
-        by_items = has @ np.log(smooth / (counts.sum(axis=1, keepdims=True) + smoothing)).T
-        for variance in _VARIANCES:
-            yield by_items if variance is None else by_items + by_values / variance
+    shape = (known.targets.size, table.candidates.indptr.size - 1)
+    ones = np.ones(known.items.size, np.float32)
+    has = sparse.csr_array((ones, *entries), shape=shape)[:, released]
+    n_known = np.maximum(has.sum(axis=1), 1)
+    by_cluster = _of_items(has, shares, 0.7, background)
+    if known.values is not None:
+        means = totals.sum(axis=0) / n_raters
+        leans = np.where(counts > 0, totals / np.maximum(counts, 1) - means, 0.0)
+        rated = sparse.csr_array((known.values.astype(np.float32), *entries), shape=shape)
+        above = rated[:, released] - has * means
+        above -= has * (above.sum(axis=1) / (n_known + 2))[:, None]
+        product, squares = above @ leans.T, has @ (leans**2).T
+        lengths = np.sqrt((above**2) @ (leans != 0).astype(np.float32).T * squares + 1)
+        by_cluster += [product - squares / 2, product / lengths]
+    by_cluster += _of_length(n_known, shares.sum(axis=1))
+    features = [each[:, clusters] for each in by_cluster]
+    features += _of_items(has, records.toarray(), 0.5, background)
+    features += _of_length(n_known, records.sum(axis=1))
+    features.append(np.broadcast_to(np.log(sizes), features[0].shape))
+    joined = np.empty((len(features), *features[0].shape), np.float32)
+    for into, each in zip(joined, features, strict=True):
+        into[:] = (each - each.mean()) / (each.std() + 1e-9)
+    return joined
+
+
+def _of_items(
+    has: Any, shares: Numbers | Scores, weight: float, background: Numbers | Scores
+) -> list[Any]:
+    """Return how a target's items, and all that they lack, agree with given shares of items."""
+    likely = weight * shares + (1 - weight) * background
+    present = np.log(likely / background)
+    absent = np.log((1 - np.minimum(likely, 0.995)) / (1 - background))
+    lengths = np.sqrt(has.sum(axis=1)[:, None].clip(1) * (shares**2).sum(axis=1) + 1e-9)
+    return [
+        has @ present.T,
+        absent.sum(axis=1) - has @ absent.T,
+        has @ (shares / np.sqrt(background)).T / lengths,
+    ]
+
+
+def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:
+    """Return how far each target's number of items is from each length, in logs, and its square."""
+    apart = np.abs(np.log(n_known)[:, None] - np.log(np.maximum(lengths, 1)))
+    return [apart, apart**2]
+
+
+def _fit(features: Scores, own: Labels) -> Numbers:
+    """Return the weights by which a conditional logit gives the own records the best chances."""
+    chosen = features[:, np.arange(own.size), own]
+
+    def loss(weights: Numbers) -> tuple[float, Numbers]:
+        chances = _chances(features, weights)
+        likelihood = np.log(chances[np.arange(own.size), own] + 1e-30).mean(dtype=np.float64)
+        expected = np.tensordot(features, chances, 2) / own.size
+        slope = expected - chosen.mean(axis=1) + 2 * _RIDGE * weights
+        return float(_RIDGE * weights @ weights - likelihood), slope.astype(np.float64)
+
+    start = np.zeros(len(features))
+    fitted: Numbers = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return fitted
+
+
+def _chances(features: Scores, weights: Numbers) -> Scores:
+    """Return the chance of each record for each target, shape (targets, records)."""
+    scores = np.tensordot(weights.astype(np.float32), features, 1)
+    chances: Scores = softmax(scores, axis=1)
+    return chances

@@ -22,6 +22,7 @@ from recveil.attack.clusters import (
     ClusterAttack,
     attack_clusters,
     find_clusters,
+    most_targets,
     too_many_to_compare,
 )
 from recveil.attack.held_out import HOLDOUT
@@ -265,7 +266,8 @@ def _attack_by_all_ratings(
     clusters = find_clusters(table)
     if clusters is None:
         return found, None
-    return found, attack_clusters(table, know_everything(ratings, inside), clusters)
+    scored = inside[choose_targets(inside.size, most_targets(table), 0)]
+    return found, attack_clusters(table, know_everything(ratings, scored), clusters)
 
 
 def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[ToldCells | None, str]:

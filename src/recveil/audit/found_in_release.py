@@ -67,8 +67,8 @@ class FoundInRelease:
         What an adversary achieves who knows all ratings of a target exactly; None where rows hold
         most items, and nobody is looked for so.
     clusters : ClusterAttack or None
-        How often that adversary infers the cluster of a target; None if no records share their
-        values.
+        How often that adversary infers the cluster of a target, and the equivalence class, by
+        a fit on other targets; where no records share their values, each is its own cluster.
     uncompared : bool
         Whether records are too many to look for clusters.
     """

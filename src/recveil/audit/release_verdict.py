@@ -1,6 +1,7 @@
 """Release verdict: what adversaries found in a release, in plain words, and as rows of a table."""
 
 from recveil.attack import Adversary, ReleaseAttack
+from recveil.attack.clusters import ClusterAttack
 from recveil.attack.hidden_items import describe_hidden_items
 from recveil.attack.statistics import no_better, percent, say_share
 from recveil.attack.told_cells import ToldCells, describe_cells
@@ -78,28 +79,7 @@ def _by_all_ratings(published: FoundInRelease) -> list[Statement]:
         row = FigureRow(f"class by all {what}", in_short(found.group_found), f"largest {blind:.1%}")
         told.append(Statement(sentence, (row,), ""))
     if clusters is not None and clusters.cluster_found.trials:
-        sentence = (
-            f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
-            f"clusters of {clusters.n_records:,} distinct rows. By all {what} of a target, the "
-            f"cluster is inferred for {percent(clusters.cluster_found)} of "
-            f"{clusters.cluster_found.trials:,} targets (always naming the largest: "
-            f"{clusters.cluster_baseline:.1%}), and the equivalence class, by a blind pick in the "
-            f"cluster, for {percent(clusters.class_found)} (always naming the largest: "
-            f"{clusters.class_baseline:.1%})."
-        )
-        rows = (
-            FigureRow(
-                f"cluster by all {what}",
-                in_short(clusters.cluster_found),
-                f"largest {clusters.cluster_baseline:.1%}",
-            ),
-            FigureRow(
-                "- class by a pick in it",
-                in_short(clusters.class_found),
-                f"largest {clusters.class_baseline:.1%}",
-            ),
-        )
-        told.append(Statement(sentence, rows, "Rows of one cluster share their values."))
+        told.append(_by_joined_scores(clusters, what))
     if published.uncompared:
         told.append(
             Statement(
@@ -108,6 +88,40 @@ def _by_all_ratings(published: FoundInRelease) -> list[Statement]:
             )
         )
     return told
+
+
+def _by_joined_scores(clusters: ClusterAttack, what: str) -> Statement:
+    """Say how often a fit on half of the targets names the cluster and class of the others."""
+    found = percent(clusters.class_found)
+    blind = f"always naming the largest: {clusters.class_baseline:.1%}"
+    row = FigureRow(
+        f"class by all {what}, fitted",
+        in_short(clusters.class_found),
+        f"largest {clusters.class_baseline:.1%}",
+    )
+    n_targets = f"{clusters.cluster_found.trials:,}"
+    if clusters.n_clusters == clusters.n_records:
+        sentence = (
+            f"No two of {clusters.n_records:,} distinct rows show that they share their values. An "
+            f"adversary who knows the rows of other targets, and fits weights of items, values "
+            f"and lengths on them, infers the equivalence class, by all {what} of a target, for "
+            f"{found} of {n_targets} targets ({blind})."
+        )
+        return Statement(sentence, (row,), "")
+    sentence = (
+        f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
+        f"clusters of {clusters.n_records:,} distinct rows. An adversary who knows the rows of "
+        f"other targets, and fits weights of items, values and lengths on them, infers the "
+        f"cluster, by all {what} of a target, for "
+        f"{percent(clusters.cluster_found)} of {n_targets} targets (always naming the largest: "
+        f"{clusters.cluster_baseline:.1%}), and the equivalence class for {found} ({blind})."
+    )
+    of_cluster = FigureRow(
+        f"cluster by all {what}",
+        in_short(clusters.cluster_found),
+        f"largest {clusters.cluster_baseline:.1%}",
+    )
+    return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
 
 
 def _of_cells(published: FoundInRelease, attack: ReleaseAttack) -> list[Statement]:

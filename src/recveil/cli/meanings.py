@@ -45,11 +45,11 @@ MEANINGS = {
     "1 is always right; that one score does not tell is no evidence that none does",
     # What else a release tells.
     "class by all": "the share of the targets whose equivalence class, the users of one published "
-    "row, is inferred by an adversary who knows all of their ratings exactly",
+    "row, is inferred by an adversary who knows all of their ratings exactly; fitted, if the "
+    "adversary knows the rows of other targets, too, and fits weights on them",
     "cluster by all": "the share of the targets whose cluster, rows that share their values, is "
-    "inferred by an adversary who knows all of their ratings exactly",
-    "class by a pick in it": "the share of the targets whose equivalence class is named by a "
-    "blind pick among the users of the inferred cluster",
+    "inferred by an adversary who knows all of their ratings exactly, and the rows of other "
+    "targets",
     "read off rows of who is found": "of the ratings that the adversary did not know, of people "
     "whose group is found: the share that stands in the row exactly",
     "ratings published as given": "the share of all ratings that the release shows exactly; where "
@@ -162,7 +162,7 @@ def explain(words: Iterable[str]) -> None:
 
 # Of figures beside whom adversaries find; what they are called may go on with how many people.
 _OF_ROWS = (
-    *("class by all", "cluster by all", "class by a pick in it"),
+    *("class by all", "cluster by all"),
     *("read off rows of who is found", "ratings published as given"),
     *("labels that are exact ratings", "usual", "told for sure by the others"),
     *("right if labels are believed", "different ones behind a label"),
