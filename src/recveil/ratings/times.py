@@ -366,8 +366,8 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
         remedy = f"convert them to ISO dates, or {_HOW}"
     first = np.format_float_positional(times[0], trim="-")
     joint = " " if formats else "; "
-    if not formats and unit:
-        remedy += ", and if they are what they would be, to ISO dates"
+    if not formats and unit and would_be.startswith("Unix seconds"):
+        remedy += ", otherwise to ISO dates"
     return Days(
         None,
         f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
