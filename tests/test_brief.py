@@ -141,6 +141,7 @@ def shown(ratings, folder):
             anonymized.verification,
             told,
             0.7,
+            0.8,
         ),
         "table": [table, candidates, knowledge],
         "attacks": [

@@ -190,7 +190,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
     """Whoever adds one has to say here which it is."""
     inputs = {
         *("source", "path", "release", "against", "aux", "catalogue", "train", "test", "private"),
-        *("trust", "config", "card", "audit", "evaluation"),
+        *("trust", "config", "card", "audit", "evaluation", "croissant"),
         "folder",  # the project of a workbench, which looks at it itself
     }
     for command in make_app().registered_commands:

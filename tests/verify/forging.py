@@ -306,7 +306,9 @@ OF_A_PROMISE = {
     "a large delta": lambda told: told["claim"].update(delta=0.4),
     "no unit": lambda told: told["claim"].pop("unit"),
     "another unit": lambda told: told["claim"].update(unit="rating"),
-    "no neighbouring relation": lambda told: told["claim"].pop("neighbours"),
+    "no neighbouring relation": lambda told: (
+        told["claim"].pop("neighbours", None) or told.update(format="recveil-release-8")
+    ),
     "another neighbouring relation": lambda told: told["claim"].update(
         neighbours="replace one person"
     ),
@@ -333,7 +335,7 @@ OF_DRAWN = {
     "a promise in another form": lambda told: told.update(claim=["co-rated"]),
     "no claim": lambda told: told.update(claim=None),
     "identical rows": lambda told: told.update(claim="identical-rows"),
-    "an older format": lambda told: told.update(format="recveil-release-4"),
+    "an older format": lambda told: told.update(format="recveil-release-2"),
 }
 OF_EXACT = {
     "too few people": lambda told: told.update(k=5),

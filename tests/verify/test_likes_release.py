@@ -166,7 +166,7 @@ class TestPlainFiles:
             check("user,item,note\n1,7,x\n2,7,x\n")
 
     def test_who_is_who_is_not_guessed(self, check):
-        with pytest.raises(RecveilError, match="put a line user,item above them"):
+        with pytest.raises(RecveilError, match=r"--user 1 --item 2"):
             check("1,7\n2,7\n")
 
     def test_frames(self):

@@ -69,12 +69,13 @@ def score_by_values(
         averaged over the known items: weighted by the number of values, then with the mean shift
         of all items and of the target's ratings removed.
     """
-    if known.world is None or known.values is None or scale.unary:
+    world = known.world
+    if world is None or world.totals is None or known.values is None or scale.unary:
         return []
     values = known.values.astype(np.float64)
-    raters = np.maximum(known.world.raters[known.items] - 1.0, 0.0)
-    overall = float(known.world.totals.sum() / max(known.world.raters.sum(), 1))
-    others = known.world.totals[known.items] - values
+    raters = np.maximum(world.raters[known.items] - 1.0, 0.0)
+    overall = float(world.totals.sum() / max(world.raters.sum(), 1))
+    others = world.totals[known.items] - values
     means = np.where(raters > 0, others + _PRIOR * overall, _PRIOR * overall) / (raters + _PRIOR)
     carried, totals = (of_items[known.items] for of_items in _released_sums(candidates))
     own_lean, lean = values - means, totals - carried * means

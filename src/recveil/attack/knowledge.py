@@ -28,16 +28,19 @@ class World(NamedTuple):
     people : int
         How many people there are anywhere.
     totals : ndarray of float64, shape (n_items,)
-        The sum of the ratings of each item, the target's among them.
+        The sum of the ratings of each item, the target's among them; None by Spark, which infers
+        no membership.
     """
 
     raters: NDArray[np.int64]
     people: int
-    totals: NDArray[np.float64]
+    totals: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
         """Count a table that holds everybody, whether they are in a release or not."""
+        if not isinstance(ratings.values, np.ndarray):
+            return cls(ratings.support, ratings.n_users)
         weights = ratings.values.astype(np.float64)
         totals = np.bincount(ratings.indices, weights, ratings.n_items)
         return cls(ratings.support, ratings.n_users, totals.astype(np.float64))

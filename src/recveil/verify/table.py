@@ -86,9 +86,10 @@ def check_table(
     below = classes.below(k, lambda row: source.locate(row - 1), what)
     violations += sorted(below, key=lambda violation: violation.row or 0)
     where = path.name if isinstance(path, Path) else "the data frame"
-    if is_text(source.table["item"].type):
-        items = pc.unique(source.table["item"]).to_pylist()
-        violations += line_breaks_in_items(items, where)
+    item_ids = source.table["item"]
+    stored = item_ids.type
+    if is_text(stored.value_type if pa.types.is_dictionary(stored) else stored):
+        violations += line_breaks_in_items(pc.unique(item_ids).to_pylist(), where)
     diversity = None
     if l > 1:
         supports = Supports()
