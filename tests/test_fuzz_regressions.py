@@ -122,10 +122,10 @@ class TestTheFuzzersOwnEyes:
     @pytest.mark.parametrize("name", ["reviews", "mixed-ends", "stray-pair-review"])
     def test_fields_that_span_lines_without_a_word_are_found(self, monkeypatch, name):
         table = (CORPUS / "dialects" / name).read_bytes()
-        targets.dialects(table)
+        dialects.compare_dialect(table)
         monkeypatch.setattr(delimited, "_check_fields_that_span_lines", lambda *_: ())
         with pytest.raises(targets.FoundError, match="span lines, but the notes"):
-            targets.dialects(table)
+            dialects.compare_dialect(table)
 
     @pytest.mark.parametrize("way", [slipped, lost, renamed])
     def test_other_rows_of_a_dialect_are_found(self, monkeypatch, way):
@@ -137,7 +137,7 @@ class TestTheFuzzersOwnEyes:
 
         monkeypatch.setattr(dialects, "understand", understand)
         with pytest.raises(targets.FoundError):
-            targets.dialects((CORPUS / "dialects" / "reviews").read_bytes())
+            dialects.compare_dialect((CORPUS / "dialects" / "reviews").read_bytes())
 
     def test_people_who_are_counted_twice_are_found(self, monkeypatch):
         table = (CORPUS / "text" / "header.csv").read_bytes()
