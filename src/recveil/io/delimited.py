@@ -265,7 +265,8 @@ def _check_fields_that_span_lines(
         return ()
     header = " and a header" if dialect.header else ""
     return (
-        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: {n_lines:,} lines, "
+        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: "
+        f"{describe_count(n_lines, 'line')}, "
         f"not counting blank lines between rows, hold {n_rows:,} rows{header}.",
     )
 
