@@ -564,5 +564,5 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
         except UnicodeDecodeError:
             raise RecveilError(
                 f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
-                f"Windows perhaps: iconv -f CP1252 -t UTF-8 FILE > NEW)"
+                f"Windows perhaps, unpacked: iconv -f CP1252 -t UTF-8 FILE > NEW)"
             ) from None
