@@ -2,6 +2,9 @@
 
 import gzip
 import random
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -394,3 +397,45 @@ def test_wrong_format_named(write: Write, format: str) -> None:
 def test_empty_file_with_format_named(write: Write, format: str) -> None:
     with pytest.raises(RecveilError, match=r"r\.csv: the file is empty"):
         read_ratings(write(""), format=format)
+
+
+ESCAPED = {
+    "in a review": '{0},i{0},{1},"He said \\"hi\\", and left"',
+    "in an id": '{0},"the \\"{0}\\" one",{1},x',
+    "in an id with a comma": '{0},"the \\"{0}, big\\" one",{1},x',
+    "at the end of an id": '{0},"the {0} \\"cut\\"",{1},x',
+    "before a line end": '{0},i{0},{1},"He said \\"hi\\"\nand left"',
+    "of a comma": "{0},the\\, {0},{1},x",
+}
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("case", ESCAPED)
+@pytest.mark.parametrize("packed", [False, True])
+def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, case, mark, packed):
+    rows = [ESCAPED[case].replace(",", mark).format(n, n % 5 + 1) for n in range(30)]
+    content = "\n".join([mark.join(["user", "item", "rating", "review"]), *rows, ""]).encode()
+    path = tmp_path / "r.csv"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    with pytest.raises(RecveilError, match=r"^r\.csv line \d+: a backslash escapes, wh") as caught:
+        read_ratings(path, delimiter=mark)
+    assert len(str(caught.value)) < 300
+    command = str(caught.value).partition("write the file so: ")[2]
+    command = command.replace("FILE", "r.csv").replace("python", shlex.quote(sys.executable))
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    if case == "before a line end":
+        with pytest.warns(UserWarning, match="30 quoted fields of other columns span lines"):
+            made = read_ratings(tmp_path / "ratings.csv")
+    else:
+        made = read_ratings(tmp_path / "ratings.csv")
+    assert (made.n_users, made.n_items, made.n_ratings) == (30, 30, 30)
+    assert not any("\\" in item for item in map(str, made.items))
+
+
+def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,"the "big" one",5\n')
+    with pytest.raises(RecveilError, match=r"^r\.csv line 3: .*; remove a stray quote, or double"):
+        read_ratings(path)
+    path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,5" disc,5\n3,"C:\\",4\n')
+    assert read_ratings(path).n_items == 3

@@ -12,7 +12,7 @@ from recveil.audit.attacked import AttackedRelease
 from recveil.audit.shadowing import FROM_A_MODEL
 from recveil.audit.statement import Statement
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.told_claim import bounds_of
@@ -227,8 +227,10 @@ def _describe_inference(told: Resemblance) -> str:
 def _no_attack(what: str, told: Resemblance) -> str:
     """Say that nothing was guessed of anybody."""
     return (
-        f"{what}: {NO_ATTACK}, as nothing was guessed of {told.members.trials:,} members and "
-        f"{told.strangers.trials:,} people who are not in the data, which is no evidence that "
+        f"{what}: {NO_ATTACK}, as nothing was guessed of "
+        f"{describe_count(told.members.trials, 'member')} and "
+        f"{describe_count(told.strangers.trials, 'person', 'people')} "
+        f"who are not in the data, which is no evidence that "
         f"nothing is told."
     )
 

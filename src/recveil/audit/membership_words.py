@@ -8,6 +8,7 @@ from recveil.attack.members import describe_membership, describe_outside_knowled
 from recveil.attack.statistics import FEWEST, NO_ATTACK, Interval, no_better
 from recveil.audit.outcome import best_member
 from recveil.audit.statement import FigureRow, Statement, in_short
+from recveil.errors import describe_count
 
 # By this, a method's words say how well members were told from others.
 _AREA = "area under the curve"
@@ -56,7 +57,8 @@ members, 2 strangers).
     of_strongest = _row("who is in the data", strongest)
     if strongest.is_told:
         control = (
-            f"That is of {strongest.members:,} members and {strongest.outsiders:,} strangers; with "
+            f"That is of {describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; with "
             f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
         )
         told = [
@@ -73,7 +75,8 @@ members, 2 strangers).
     else:
         few = (
             f"Whether they can tell who was in the data at all is not told: too few people to tell "
-            f"({strongest.members:,} members and {strongest.outsiders:,} strangers; it takes "
+            f"({describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; it takes "
             f"{FEWEST} of each), which reassures nobody."
         )
         told = [Statement(few, (of_strongest,), few)]
@@ -142,14 +145,16 @@ def members_told(undone: Iterable[str]) -> list[str]:
 def _area(found: Membership) -> str:
     """Say how well members are told from strangers, beside a coin, a lot and a blind guess."""
     if not found.is_told:
-        return f"not told ({found.members:,} members, {found.outsiders:,} strangers)"
+        members = describe_count(found.members, "member")
+        return f"not told ({members}, {describe_count(found.outsiders, 'stranger')})"
     auc, told = found.auc, found.tpr_at_5
     # Said once: where the area is not above a coin's, hardly anybody is recognized, either.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
         f"AUC {_ends(auc)}{coin} (by lot {_ends(found.null_auc)}), with {told.rate:.0%} "
-        f"({told.low:.0%} to {told.high:.0%}) of {found.members:,} members found while 5 % of "
-        f"{found.outsiders:,} strangers are taken for members"
+        f"({told.low:.0%} to {told.high:.0%}) of "
+        f"{describe_count(found.members, 'member')} found while 5 % of "
+        f"{describe_count(found.outsiders, 'stranger')} are taken for members"
         f"{'' if coin else no_better(told, 0.05, 'a blind guess finds', '')}"
     )
 

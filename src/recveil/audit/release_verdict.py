@@ -10,6 +10,7 @@ from recveil.audit.given_words import describe_as_given
 from recveil.audit.membership_words import members_told
 from recveil.audit.statement import FigureRow, Statement, in_short
 from recveil.audit.verdict import COVERAGE
+from recveil.errors import describe_count
 
 
 def headline(published: FoundInRelease) -> str:
@@ -163,7 +164,8 @@ def _of_fit(told: ToldCells) -> Statement:
     looked = ""
     if told.records < told.of_records:
         looked = (
-            f" It looked at {told.records:,} of {told.of_records:,} records, drawn at random, so "
+            f" It looked at {told.records:,} of "
+            f"{describe_count(told.of_records, 'record')}, drawn at random, so "
             f"that its figures are lower bounds, and so is how many people it finds."
         )
     remark = f"Who rated what is not hidden: a smooth fit of all rows tells it.{looked}"
@@ -192,12 +194,13 @@ def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -
     person, group = attack.person_found, attack.group_found
     claim = published.manifest.claim
     if claim.about.one_person_each:
-        found = f"of {attack.requested:,} people the very record of"
+        found = f"of {describe_count(attack.requested, 'person', 'people')} the very record of"
         if struck := attack.attack.partition(", without ")[2]:
             found = f"{found.removesuffix(' of')}, with {struck} struck out, of"
     else:
         found = (
-            f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
+            f"the right group of {group.rate:.1%} of "
+            f"{describe_count(attack.requested, 'person', 'people')} and the "
             f"person in it, by a blind pick among the group, of"
         )
     if not claim.about.is_bound:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from recveil.errors import RecveilError, describe_count
 from recveil.io.files import naming
 from recveil.io.formats import looks_like_data
+from recveil.io.kinds import unpacked_command
 from recveil.io.lines import Place, Places
 from recveil.io.source import COLUMNS, Selection, Source
 from recveil.io.watched import watched_text
@@ -123,6 +125,8 @@ def read_delimited(
         _raise_first_bad(path, dialect, len(names), wanted)
         raise
     table = pa.table({role: raw[name] for role, name in chosen.items()})
+    if dialect.quotes and _holds_quotes(table):
+        _refuse_text_after_quotes(path, dialect, len(names))
     if may_span:
         roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
         notes = _check_fields_that_span_lines(path, dialect, len(names), roles, table.num_rows)
@@ -205,6 +209,52 @@ def _parse(
         return table, dialect.quotes and watched.has_quotes and may_span
 
 
+def _holds_quotes(table: pa.Table) -> bool:
+    """Return whether a value of a column that is read contains a quote, as few do."""
+    return any(
+        pc.any(pc.match_substring(values, '"')).as_py()
+        for column in table.columns
+        for chunk in column.chunks
+        for values in [chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk]
+        if pa.types.is_string(values.type)
+    )
+
+
+def _refuse_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> None:
+    """Refuse a file where text follows a closing quote, which would be a part of an id."""
+    line = 0
+    try:
+        for at, _ in read_records(path, dialect, is_strict=True):
+            line = at
+    except RecveilError as error:
+        after = next((at for at, _ in read_records(path, dialect) if at > line), 1)
+        if remedy := _escape_remedy(path, dialect, after, n_columns):
+            raise RecveilError(f"{Place(path.name, after)}: {remedy}") from None
+        raise error from None
+
+
+def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> str:
+    """Return what is wrong with a record, if it is whole once backslashes escape; else ""."""
+    record: list[str] = []
+    with suppress(RecveilError):
+        for at, fields in read_records(path, dialect, escape="\\"):
+            if at > line:
+                break
+            record = fields
+    plain = next((fields for at, fields in read_records(path, dialect) if at == line), [])
+    if dialect.count(record) != n_columns or plain == record or len(dialect.delimiter) > 1:
+        return ""
+    mark = "" if dialect.delimiter == "," else f", delimiter=chr({ord(dialect.delimiter)})"
+    command = (
+        'cat FILE | python -c "import csv, sys; csv.writer(sys.stdout).writerows('
+        f'csv.reader(sys.stdin, escapechar=chr(92){mark}))" > ratings.csv'
+    )
+    return (
+        "a backslash escapes, where CSV doubles a quote within quotes; write the file so: "
+        + unpacked_command(command, path)
+    )
+
+
 def _is_open(line: str, dialect: Dialect) -> bool:
     """Return whether a quote is not closed at the end of a line.
 
@@ -251,6 +301,8 @@ def _check_fields_that_span_lines(
             or {*spanning} & {*roles.values()}
             or _holds_records(fields, dialect, roles, spanning[0])
         ):
+            if remedy := _escape_remedy(path, dialect, line, n_columns):
+                raise RecveilError(f"{Place(path.name, line)}: {remedy}")
             raise RecveilError(f"{first}, and other rows are inside it; {_STRAY_QUOTE}{_IN_ONE}")
     if n_records - dialect.header != n_rows:
         raise RecveilError(
@@ -265,7 +317,8 @@ def _check_fields_that_span_lines(
         return ()
     header = " and a header" if dialect.header else ""
     return (
-        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: {n_lines:,} lines, "
+        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: "
+        f"{describe_count(n_lines, 'line')}, "
         f"not counting blank lines between rows, hold {n_rows:,} rows{header}.",
     )
 
@@ -349,7 +402,12 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
 
 
 def read_records(
-    path: Path, dialect: Dialect, kept: int | None = None, *, is_strict: bool = False
+    path: Path,
+    dialect: Dialect,
+    kept: int | None = None,
+    *,
+    is_strict: bool = False,
+    escape: str | None = None,
 ) -> Iterator[Record]:
     r"""Read a file slowly, record by record; blank lines are passed over.
 
@@ -364,6 +422,8 @@ def read_records(
         either if not given.
     is_strict : bool
         Whether text that follows a closing quote is an error, rather than part of the field.
+    escape : str, optional
+        What makes a quote or delimiter after it a part of a field; nothing, as in CSV.
 
     Yields
     ------
@@ -391,7 +451,7 @@ def read_records(
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
         lines = _Lines(text, has_end=dialect.quotes)
         quoting = csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE
-        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict}
+        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict, "escapechar": escape}
         reader = csv.reader(lines, delimiter=dialect.character, **how)
         line = 1
         try:
@@ -435,6 +495,8 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
     for line, fields in read_records(path, dialect):
         place = Place(path.name, line)
         if (got := dialect.count(fields)) != n_columns:
+            if dialect.quotes and (remedy := _escape_remedy(path, dialect, line, n_columns)):
+                raise RecveilError(f"{place}: {remedy}")
             spans = _LINE_END.search(dialect.text(fields)) is not None
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
@@ -502,5 +564,5 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
         except UnicodeDecodeError:
             raise RecveilError(
                 f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
-                f"Windows perhaps: iconv -f CP1252 -t UTF-8 FILE > NEW)"
+                f"Windows perhaps, unpacked: iconv -f CP1252 -t UTF-8 FILE > NEW)"
             ) from None

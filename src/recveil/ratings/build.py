@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, first_line_of
+from recveil.errors import RecveilError, describe_count, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import (
     NOT_SAID,
@@ -264,7 +264,7 @@ def _days(
         return _Found(days if times.wanted else None, times.deciding, note=note)
     left_out = (
         f"was left out, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
-        f"missing, as in {n_gone:,} of {gone.size:,} rows"
+        f"missing, as in {n_gone:,} of {describe_count(gone.size, 'row')}"
     )
     return _Found(None, times.deciding, left_out if times.wanted else "")
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted, shortened
+from recveil.errors import RecveilError, describe_count, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 from recveil.ratings.dictionaries import cast_each, in_turn
 
@@ -292,7 +292,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             row = int(np.argmax(others))
             raise RecveilError(
                 f"{locate(row)}: time {times[row]:.15g} is no date, as {(~others).sum():,} of the "
-                f"{times.size:,} times are; mend or drop such rows"
+                f"{describe_count(times.size, 'time')} are; mend or drop such rows"
             )
     beyond = ~(sizes < _UNITS[-1][0])
     if beyond.any():
@@ -433,7 +433,7 @@ def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
         return ""
     ends = [str(np.datetime64(int(end), "D")) for end in (days[odd].min(), days[odd].max())]
     return (
-        f"{n_odd:,} of {days.size:,} times {'is' if n_odd == 1 else 'are'} "
+        f"{n_odd:,} of {describe_count(days.size, 'time')} {'is' if n_odd == 1 else 'are'} "
         f"{'before 1990 or ' if earliest > 0 else ''}in the future "
         f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
         f"rows"
@@ -520,7 +520,8 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
         date = column.slice(row, 1).cast(pa.string())[0].as_py()
         raise RecveilError(
             f"{locate(row)}: time {shortened(date, 30)} is before 1900 or after 4999, as are "
-            f"{n_outside:,} of the {len(column):,} times; nobody rated then: mend or drop such rows"
+            f"{n_outside:,} of the "
+            f"{describe_count(len(column), 'time')}; nobody rated then: mend or drop such rows"
         )
     if _are_scaled_down(column, days):
         return Days(
@@ -545,6 +546,7 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
         row, n_early = int(np.argmax(early)), int(early.sum())
         raise RecveilError(
             f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
-            f"{n_early:,} of the {times.size:,} times, and the others are later; mend or drop "
+            f"{n_early:,} of the "
+            f"{describe_count(times.size, 'time')}, and the others are later; mend or drop "
             f"such rows"
         )

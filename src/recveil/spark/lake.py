@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted, shortened
+from recveil.errors import RecveilError, describe_count, quoted, shortened
 from recveil.ratings import RatingScale
 from recveil.ratings.columns import (
     LIKED,
@@ -259,12 +259,14 @@ def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
         if found[name]:
             what = "a number" if name == "rating" else f"a {name}"
             raise RecveilError(
-                f"the {name} column: {found[name]:,} of {found['n']:,} rows are without {what}"
+                f"the {name} column: {found[name]:,} of "
+                f"{describe_count(found['n'], 'row')} are without {what}"
                 f"{_of_which_part(with_parts, which)}"
             )
     if found[_NO_TEXT]:
         raise RecveilError(
-            f"{found[_NO_TEXT]:,} of {found['n']:,} rows hold an id that is not UTF-8 text, or was "
+            f"{found[_NO_TEXT]:,} of "
+            f"{describe_count(found['n'], 'row')} hold an id that is not UTF-8 text, or was "
             f"not before it was read, so that two ids may have become one; save the table as UTF-8"
         )
     if _EXACT not in rows.columns or found["changed"] is None:
