@@ -13,7 +13,7 @@ from recveil.errors import RecveilError
 from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.verify import verify
-from recveil.verify.ids_in_items import ids_in_items, line_breaks_in_items, met_as_words
+from recveil.verify.ids_in_items import controls_in_items, ids_in_items, met_as_words
 from recveil.verify.telling_text import words_of
 
 # Four letters each, and no words: of somebody who was given a short name.
@@ -174,6 +174,6 @@ def test_original_rows_inside_an_item_id_are_found(between):
 
 
 def test_item_ids_with_line_breaks_are_counted():
-    (found,) = line_breaks_in_items(["Heat", "a\nb", "a\rc", 7], "ratings.csv")
+    (found,) = controls_in_items(["Heat", "a\nb", "a\rc", 7], "ratings.csv")
     assert (found.where, found.problem.split(" ")[0]) == ("ratings.csv", "2")
-    assert not [*line_breaks_in_items(["Heat", 7], "ratings.csv")]
+    assert not [*controls_in_items(["Heat", 7], "ratings.csv")]

@@ -31,7 +31,7 @@ from recveil.spark.part_checking import FOUND, check_parts, content_paths, put_t
 from recveil.spark.part_reading import address_of
 from recveil.spark.spark_session import spark_session
 from recveil.verify import Verification
-from recveil.verify.ids_in_items import IdsInItems, line_breaks_in_items
+from recveil.verify.ids_in_items import IdsInItems, controls_in_items
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import (
@@ -178,7 +178,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         violations += wrong_settings(manifest, {**counts, "values": values})
         violations += wrong_items(manifest, items, ratings_name)
         violations += wrong_formulas(manifest, items)
-        violations += line_breaks_in_items(items, ratings_name)
+        violations += controls_in_items(items, ratings_name)
     return Verification(
         claim=claim.kind,
         k_required=required,

@@ -13,7 +13,7 @@ from recveil.memory import MemoryLimitError
 from recveil.ratings.people_ids import people_told
 from recveil.release.claim import Claim
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
-from recveil.verify.ids_in_items import line_breaks_in_items
+from recveil.verify.ids_in_items import controls_in_items
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.not_covered import not_covered_of_release
 from recveil.verify.other_files import foreign_files, wrong_card, wrong_files
@@ -108,7 +108,7 @@ def check_drawn(
         return replace(result, compared=(), violations=violations.told())
     violations += _wrong_counts(manifest, counts)
     violations += wrong_formulas(manifest, items)
-    violations += line_breaks_in_items(items, name)
+    violations += controls_in_items(items, name)
     names.items.extend(items)
     users, told = (
         counts.get("users", 0),

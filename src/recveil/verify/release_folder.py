@@ -16,7 +16,7 @@ from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.verify.classes import Classes, ItemValues
 from recveil.verify.diversity import Diversity, check_diversity
 from recveil.verify.drawn_release import Readers, check_drawn, checksums_of
-from recveil.verify.ids_in_items import line_breaks_in_items
+from recveil.verify.ids_in_items import controls_in_items
 from recveil.verify.item_formulas import formulas_told, wrong_formulas
 from recveil.verify.link_posterior import LinkPosterior, links_of_rows
 from recveil.verify.not_covered import not_covered_of_release
@@ -132,7 +132,7 @@ def check_published(
     violations += wrong_settings(manifest, {**counted(own, file), "values": values.most})
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
-    violations += line_breaks_in_items(file.items, file.name)
+    violations += controls_in_items(file.items, file.name)
     return Verification(
         claim=checked,
         k_required=required,

@@ -21,7 +21,7 @@ from recveil.release.claim import claim_kind
 from recveil.release.records import Records
 from recveil.verify.classes import Classes
 from recveil.verify.diversity import check_diversity
-from recveil.verify.ids_in_items import line_breaks_in_items
+from recveil.verify.ids_in_items import controls_in_items
 from recveil.verify.not_covered import not_covered_of_table
 from recveil.verify.published_file import MOST_PEOPLE
 from recveil.verify.supports import Supports
@@ -89,7 +89,7 @@ def check_table(
     item_ids = source.table["item"]
     stored = item_ids.type
     if is_text(stored.value_type if pa.types.is_dictionary(stored) else stored):
-        violations += line_breaks_in_items(pc.unique(item_ids).to_pylist(), where)
+        violations += controls_in_items(pc.unique(item_ids).to_pylist(), where)
     diversity = None
     if l > 1:
         supports = Supports()
