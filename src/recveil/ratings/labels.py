@@ -103,7 +103,7 @@ def describe_control(text: str) -> str:
 
     Examples
     --------
-    >>> describe_control("Heat\u2028"), describe_control("Heat\x92s"), describe_control("He at")
+    >>> describe_control("Heat\u2028"), describe_control("Heat\x92s"), describe_control("Heat 2")
     ('a line break (U+2028)', 'a control character (U+0092)', '')
     """
     if (found := _FOUND_IN_IDS.search(text)) is None:
