@@ -57,12 +57,12 @@ _FORMATS = (
     *("%d%m%y", "%m%d%y", "%d%m%y%H%M", "%m%d%y%H%M", "%d%m%y%H%M%S", "%m%d%y%H%M%S"),
     "%Y%j",
 )
-# What turns the basic format of ISO dates into the extended one, step by step.
+# What turns the basic format of ISO dates into the extended one, and a decimal comma into a point.
 _BASIC_FORMAT = (
-    (r"^(\s*\d{4})(\d\d)(\d\d)[T ](\d\d)", r"\1-\2-\3T\4"),
-    (r"^(\s*\S{10}T\d\d)(\d\d)", r"\1:\2"),
-    (r"^(\s*\S{10}T\d\d:\d\d)(\d\d)", r"\1:\2"),
-    (r"^(\s*\S{10}[T ]\d\d:\d\d:\d\d),", r"\1."),
+    (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)(\d\d)", r"\1-\2-\3T\4:\5:\6"),
+    (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)", r"\1-\2-\3T\4:\5"),
+    (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)", r"\1-\2-\3T\4"),
+    (r"^\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d),", r"\1."),
 )
 # So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
 _LEAST_BY_CHANCE, _TRIED, _LEAST_FITTING = 5, 1_000, 0.9
@@ -145,24 +145,39 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
 
 def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
     """Read text as Unix times or as ISO dates, with or without a time zone."""
-    for write in (None, _in_extended_format):
-        written = column if write is None else write(column)
-        for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-            try:
-                return cast_each(written, kind)
-            except pa.ArrowInvalid:
-                continue
-    for row, text in enumerate(in_turn(column)):
-        plain = _in_extended_format(pa.chunked_array([[text]], pa.string()))[0].as_py()
-        if not any(casts(plain, kind) for kind in (pa.float64(), pa.timestamp("us"))):
-            raise RecveilError(
-                f"{locate(row)}: time {quoted(text)} is neither a Unix time nor an ISO date "
-                f"such as 2005-12-31; {_HOW}"
-            )
+    if (times := _cast_times(column)) is not None:
+        return times
+    written = _in_extended_format(column)
+    if (times := _cast_times(written)) is not None:
+        return times
+    # Of a dictionary, each piece would cast all values.
+    at_once = len(column) if pa.types.is_dictionary(column.type) else _TRIED
+    for first in range(0, len(column), at_once):
+        piece = written.slice(first, at_once)
+        if _cast_times(piece) is not None:
+            continue
+        for row, text in enumerate(in_turn(piece), first):
+            if not any(casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
+                raise RecveilError(
+                    f"{locate(row)}: time {quoted(column[row].as_py())} is neither a Unix time nor "
+                    f"an ISO date such as 2005-12-31; {_HOW}"
+                )
     raise RecveilError(
         "time column: some times carry a time zone or count seconds and others do not; "
         "write all of them the same way"
     )
+
+
+def _cast_times(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Cast text to Unix times or ISO dates; return None if it holds others, as first rows show."""
+    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            if not pa.types.is_dictionary(column.type):
+                cast_each(column.slice(0, _TRIED), kind)
+            return cast_each(column, kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
 
 
 def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
