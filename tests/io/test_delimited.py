@@ -164,6 +164,15 @@ def test_reviews_that_span_lines_are_read_and_counted(write: Write, first: bool)
     assert "hold 5 rows and a header" in reading.notes[0]
 
 
+def test_short_texts_of_likes_that_span_lines_are_read(write: Write) -> None:
+    rows = [f'u{n},i{n % 3},"sad, slow, long\nbut good, warm, short"' for n in range(9)]
+    reading = understand(write("\n".join(["user,item,review", *rows])), likes=True)
+    assert reading.ratings.n_ratings == 9
+    rows[4] = 'u4,i1,"sad\nu7,i2,short"'
+    with pytest.raises(RecveilError, match=r"line 10: .* remove a stray quote"):
+        understand(write("\n".join(["user,item,review", *rows])), likes=True)
+
+
 def test_a_single_field_that_spans_lines_is_refused(write: Write) -> None:
     with pytest.raises(RecveilError, match="line 2: a quoted field goes on to line 3"):
         understand(write('user,item,rating,review\n1,a,5,"good\nold"\n2,a,4,fine\n'))

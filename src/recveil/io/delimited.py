@@ -19,7 +19,7 @@ from recveil.errors import RecveilError, describe_count
 from recveil.io.files import naming
 from recveil.io.formats import looks_like_data
 from recveil.io.kinds import unpacked_command
-from recveil.io.lines import Place, Places
+from recveil.io.lines import DOUBLE_QUOTE, STRAY_QUOTE, Place, Places, Spans
 from recveil.io.source import COLUMNS, Selection, Source
 from recveil.io.watched import watched_text
 
@@ -31,8 +31,6 @@ ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
-_STRAY_QUOTE = "remove a stray quote, or double it within a quoted field"
-_IN_ONE = "; write a text in one line, or leave its column out"
 
 
 class Dialect(NamedTuple):
@@ -105,7 +103,6 @@ def read_delimited(
     """
     dialect = dialect or DIALECTS[format]
     names, header_line = _column_names(path, dialect)
-    notes: tuple[str, ...] = ()
     in_file = names
     if dialect.header:
         names = selection.with_places(names)
@@ -127,12 +124,13 @@ def read_delimited(
     table = pa.table({role: raw[name] for role, name in chosen.items()})
     if dialect.quotes and _holds_quotes(table):
         _refuse_text_after_quotes(path, dialect, len(names))
+    spans = Spans(0, table.num_rows + dialect.header, table.num_rows, int(dialect.header))
     if may_span:
         roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
-        notes = _check_fields_that_span_lines(path, dialect, len(names), roles, table.num_rows)
+        spans = _check_fields_that_span_lines(path, dialect, len(names), roles, spans)
     n_columns = 0 if dialect.header else len(names)
     locate = Places(partial(_walk, path, dialect)).locate
-    more: dict[str, Any] = {"n_columns": n_columns, "notes": notes, "dialect": dialect}
+    more: dict[str, Any] = {"n_columns": n_columns, "spans": spans, "dialect": dialect}
     return Source(table, locate, format, own, **more)
 
 
@@ -267,8 +265,8 @@ def _is_open(line: str, dialect: Dialect) -> bool:
 
 
 def _check_fields_that_span_lines(
-    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], n_rows: int
-) -> tuple[str, ...]:
+    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], read: Spans
+) -> Spans:
     """Count quoted fields that hold line ends; refuse those that seem to swallow other rows.
 
     A stray quote opens a field that ends at the next quote, however many rows lie between. The
@@ -278,8 +276,8 @@ def _check_fields_that_span_lines(
     ----------
     roles : mapping of str to int
         The positions of the user, item, rating and time among the columns.
-    n_rows : int
-        How many rows were read.
+    read : Spans
+        How many rows and headers were read.
     """
     n_records = n_lines = n_fields = 0
     first = ""
@@ -294,7 +292,8 @@ def _check_fields_that_span_lines(
         ends = line + len(_LINE_END.findall(text))
         n_lines += ends - line
         n_fields += len(spanning)
-        first = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
+        span = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
+        first = first or span
         if (
             (dialect.header and n_records == 1)
             or len(fields) != n_columns
@@ -303,24 +302,15 @@ def _check_fields_that_span_lines(
         ):
             if remedy := _escape_remedy(path, dialect, line, n_columns):
                 raise RecveilError(f"{Place(path.name, line)}: {remedy}")
-            raise RecveilError(f"{first}, and other rows are inside it; {_STRAY_QUOTE}{_IN_ONE}")
-    if n_records - dialect.header != n_rows:
+            raise RecveilError(f"{span}, and other rows are inside it; {STRAY_QUOTE}")
+    if n_records - dialect.header != read.n_rows:
         raise RecveilError(
-            f"{path.name}: two readers disagree on its quotes: {n_rows:,} rows or "
-            f"{n_records - dialect.header:,}; {_STRAY_QUOTE}"
+            f"{path.name}: two readers disagree on its quotes: {read.n_rows:,} rows or "
+            f"{n_records - dialect.header:,}; {DOUBLE_QUOTE}"
         )
-    if n_fields == 1:
-        raise RecveilError(f"{first}, as no other field of the file does; {_STRAY_QUOTE}{_IN_ONE}")
     if n_fields:  # text after a closing quote would be read
         deque(read_records(path, dialect, is_strict=True), maxlen=0)
-    if not n_fields:
-        return ()
-    header = " and a header" if dialect.header else ""
-    return (
-        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: "
-        f"{describe_count(n_lines, 'line')}, "
-        f"not counting blank lines between rows, hold {n_rows:,} rows{header}.",
-    )
+    return read._replace(n_fields=n_fields, n_lines=n_lines, first=first)
 
 
 def _holds_records(
@@ -356,6 +346,8 @@ def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, i
     """Return whether a line has ids, a rating and a time where a record has them.
 
     Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
+    Without, a blank before an id tells a text apart, such as "sad, slow, long", if the record has
+    none.
     """
     ids = [at for role, at in roles.items() if role in ("user", "item")]
     others = [at for at in roles.values() if at not in ids]
@@ -367,7 +359,7 @@ def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, i
     return all(
         _kind(split[at]) == _kind(fields[at]) or ("" in (split[at], fields[at]) and at in others)
         for at in roles.values()
-    )
+    ) and not any(split[at][:1].isspace() and not fields[at][:1].isspace() for at in ids)
 
 
 def _kind(field: str) -> str:
@@ -464,7 +456,7 @@ def read_records(
                     yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise RecveilError(f"{Place(path.name, line)}: {error}; {_STRAY_QUOTE}") from None
+            raise RecveilError(f"{Place(path.name, line)}: {error}; {DOUBLE_QUOTE}") from None
 
 
 class _Lines:
@@ -501,7 +493,7 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
                 f"({dialect.excerpt(fields)}); "
-                + (_STRAY_QUOTE if spans else "mend or drop the line")
+                + (DOUBLE_QUOTE if spans else "mend or drop the line")
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(
@@ -532,7 +524,7 @@ def check_one_line(fields: Sequence[str], place: Place) -> None:
     recveil.errors.RecveilError: levels.csv line 3: a quoted field spans lines; remove a stray ...
     """
     if any(_LINE_END.search(field) for field in fields):
-        raise RecveilError(f"{place}: a quoted field spans lines; {_STRAY_QUOTE}")
+        raise RecveilError(f"{place}: a quoted field spans lines; {DOUBLE_QUOTE}")
 
 
 def check_utf8(fields: Sequence[str], place: Place) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recveil.brief import brief
-from recveil.ratings.labels import find_rows_within
+from recveil.ratings.labels import describe_break, find_rows_within
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.verify.telling_text import found_within, telling, words_of
 from recveil.verify.verification import Violation
@@ -104,17 +104,17 @@ def ids_in_items(
 
 
 def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
-    r"""Report ids of items that contain line breaks: rows of other users may be inside them.
+    r"""Report ids of items with line breaks or NULs: rows of other users may be inside them.
 
     Examples
     --------
     >>> [found.problem for found in line_breaks_in_items(["Heat", "Heroes\t5\n7"], "ratings.csv")]
-    ['1 item id contains a line break; original rows may be inside it']
+    ['1 item id contains a line break (U+000A); original rows may be inside it']
     """
-    number = sum(isinstance(item, str) and ("\n" in item or "\r" in item) for item in items)
-    if number:
-        ids, it = ("item id contains", "it") if number == 1 else ("item ids contain", "them")
-        problem = f"{number:,} {ids} a line break; original rows may be inside {it}"
+    held = (describe_break(item) for item in items if isinstance(item, str))
+    if found := [*filter(None, held)]:
+        ids, it = ("item id contains", "it") if len(found) == 1 else ("item ids contain", "them")
+        problem = f"{len(found):,} {ids} {min(found)}; original rows may be inside {it}"
         yield Violation(where, None, None, problem)
 
 
