@@ -48,6 +48,8 @@ class ClusterAttack(NamedTuple):
         Share of the targets whose own equivalence class is the record that fits them best.
     class_baseline : float
         The share of users in the largest class.
+    person_found : Interval
+        Expected share of the targets whom a pick among the users of that record hits.
     """
 
     n_clusters: int
@@ -56,11 +58,13 @@ class ClusterAttack(NamedTuple):
     cluster_baseline: float
     class_found: Interval
     class_baseline: float
+    person_found: Interval
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
         plain = self._asdict()
-        return plain | {name: plain[name]._asdict() for name in ("cluster_found", "class_found")}
+        found = ("cluster_found", "class_found", "person_found")
+        return plain | {name: plain[name]._asdict() for name in found}
 
 
 def too_many_to_compare(table: ReleasedTable) -> bool:
@@ -188,6 +192,7 @@ def attack_clusters(
         cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
         class_found=wilson_interval(int(right_class.sum()), right.size),
         class_baseline=float(sizes.max() / sizes.sum()),
+        person_found=wilson_interval(float((right_class / sizes[own]).sum()), right.size),
     )
 
 
