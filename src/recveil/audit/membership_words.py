@@ -203,7 +203,7 @@ def members_told(undone: Iterable[str]) -> list[str]:
     --------
     >>> from recveil.release.registry import undone_of
     >>> members_told(undone_of("padded")), members_told(undone_of("sparse"))[0][:27]
-    ([], 'Sparse rows carry no noise,')
+    ([], 'Sparse rows carry no noise ')
     """
     return [words for words in undone if _AREA in words]
 
