@@ -23,7 +23,7 @@ _BY_CHANCE = 0.01
 # So many pairs of a target and a record are scored at most.
 _MOST_SCORES = 5_000_000
 # This share of the clusters with too few users join others in one round.
-_JOINED_AT_ONCE = 0.1
+_JOINED_AT_ONCE = 0.25
 # How strongly the weights of the scores are held towards zero.
 _RIDGE = 0.002
 
