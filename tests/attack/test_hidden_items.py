@@ -94,7 +94,7 @@ def test_too_few_public_people_are_taken_as_they_are():
 
 def test_a_catalogue_of_other_things_is_refused():
     other = Ratings.from_columns([1, 2], ["spoon", "fork"], [3, 4])
-    with pytest.raises(RecveilError, match="none of its 2 items stands in the ratings"):
+    with pytest.raises(RecveilError, match="none of its 2 items is in the ratings"):
         attacked(make_variant("simple", 5, 1), catalogue=Catalogue(other, "cutlery"))
 
 

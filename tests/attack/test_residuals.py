@@ -327,7 +327,7 @@ def test_beyond_the_limit_rows_are_drawn_and_it_is_said(invented, monkeypatch):
     told = tell_cells(invented, table)
     assert 30 * invented.n_items < MOST_CELLS
     assert (told.records, told.of_records) == (30, table.candidates.n_records)
-    assert f"It looked at 30 of {told.of_records} records" in describe_cells(told)
+    assert f"It used a random sample of 30 of {told.of_records} records" in describe_cells(told)
     found = attack_release(invented, table, Adversary(known=8), np.arange(300))
     assert found.by_attack["residual"].rate <= 1 / 5
 

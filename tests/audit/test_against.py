@@ -77,7 +77,7 @@ class TestTwoReleases:
     def test_the_verdict_says_that_both_rows_must_be_found(self, attacked):
         (finding,) = (text for text in attacked.verdict() if text.startswith("To use both"))
         assert "“insider” finds" in finding
-        assert "with the row of somebody else" in finding
+        assert "with another user's row" in finding
 
     def test_nobody_is_named(self, attacked, ratings):
         assert not any(str(user) in repr(attacked.against) for user in ratings.users if user > 200)
@@ -113,7 +113,7 @@ def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
     for seed in (1, 2):
         KCoRater(5, seed=seed).anonymize(likes).write(tmp_path / f"{seed}")
     attacked = held(likes, tmp_path, "1", "2")
-    assert "they liked (the mean of" in attacked.against.verdict()[-1]
+    assert "the user liked (the mean of" in attacked.against.verdict()[-1]
     assert "rated" not in " ".join(attacked.against.verdict())
 
 

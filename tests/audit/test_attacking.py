@@ -201,7 +201,7 @@ def test_of_few_people_nothing_is_said_of_membership(tmp_path):
     assert membership["outsiders"] < 20
     assert not membership["is_told"]
     assert not any(membership[known]["is_told"] for known in ("8", "16", "all"))
-    assert text.count("not told: too few people to tell") == 2  # nor are likings
+    assert text.count("not measured: too few users") == 2  # nor are likings
     assert "AUC" not in text
     assert "members found while" not in text
     assert found.best_membership is None
@@ -328,7 +328,7 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     person = found.attacks[0][1].person_found
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
-        f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
+        f"In the release, {person.rate:.1%} of the users are found ({person.low:.1%} to "
         f"{high:.1%}) by “bystander”, who knows 2 rated items; the promise is at most 20.0%."
     )  # of so few users, membership is not measured
 
@@ -340,7 +340,7 @@ def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
     assert fitted["rate"] > max(attack["person_found"]["rate"] for attack in plain["attacks"])
     assert fitted["rate"] > plain["all_known"]["person_found"]["rate"]
     assert headline.startswith(
-        f"In the release, {fitted['rate']:.1%} of the people are found ({fitted['low']:.1%} to "
+        f"In the release, {fitted['rate']:.1%} of the users are found ({fitted['low']:.1%} to "
     )
     assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
     assert headline.count("the promise is at most 20.0%") == 1
@@ -362,7 +362,7 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
     assert "no more than by a blind guess" in found.to_dict()["headline"]
     for sentence in others:
         assert "nan" not in sentence
-        if sentence.startswith(("Who rated what", "The same by who")):
+        if sentence.startswith(("Who rated what", "The same by adversaries")):
             assert re.search("nothing new|do not show to be above 0.5", sentence)
 
 

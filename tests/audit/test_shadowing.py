@@ -104,7 +104,9 @@ class TestAttack:
 
     def test_too_few_people_are_refused(self):
         few = Ratings.from_columns([1, 2], ["a", "b"], [3, 4])
-        with pytest.raises(RecveilError, match=r"shadows \(--shadows\): 2 people are too few"):
+        with pytest.raises(
+            RecveilError, match=r"shadows \(--shadows\): got 2 users, expected at least 8"
+        ):
             attack_by_shadows(few, lambda seed: RawRelease(), 8)
 
     def test_halves_smaller_than_k_are_refused_by_name(self, ratings):
@@ -159,7 +161,7 @@ class TestAudit:
             assert {"auc", "tpr_at_1", "tpr_at_5", "counts_auc", "null_auc"} < set(plain[known])
             assert plain[known]["auc"]["low"] <= plain[known]["auc"]["rate"]
         told = " ".join(found.published.verdict())
-        assert "8 releases of one half of the 120 people each were made" in told
+        assert "8 releases, each of one half of the 120 users" in told
         assert "Exact counts of who rated each item" in told
         assert known_manifest(folder).claim.k == 5
 

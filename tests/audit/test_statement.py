@@ -88,10 +88,10 @@ def test_who_was_judged_is_told():
     assert all(row.what.endswith(", 344 + 86") for row in areas)
     few = rows_of(TOLD["few members"]())
     assert [(row.what, row.found) for row in few] == [
-        ("who is in the data, 9 + 86", "not told"),
-        ("- by 8 ratings, 9 + 86", "not told"),
+        ("who is in the data, 9 + 86", "not measured"),
+        ("- by 8 ratings, 9 + 86", "not measured"),
     ]
-    assert "which reassures nobody" in remarks_of(TOLD["few members"]())[0]
+    assert "which is no evidence" in remarks_of(TOLD["few members"]())[0]
 
 
 def test_a_grade_and_what_measures_more_are_never_put_into_a_row():
@@ -109,10 +109,10 @@ def test_where_members_are_hardly_ahead_that_is_no_evidence(low, is_said):
 
 def test_a_part_of_the_records_is_said_to_be_one():
     assert remarks_of(TOLD["behind labels"]()) == [
-        "Behind labels was looked for in 90 of 200 records, drawn at random."
+        "Ratings behind labels were measured on a random sample of 90 of 200 records."
     ]
     (remark,) = remarks_of(TOLD["a fit"]())
-    assert "It looked at 9 of 90 records" in remark
+    assert "It used a random sample of 9 of 90 records" in remark
     assert remark.endswith("Better fits may tell more.")
 
 
@@ -136,7 +136,7 @@ def test_where_no_attack_guessed_no_rate_is_stated():
     assert row.found == "no attack applied"
     for text in (told.sentence, told.remark):
         assert "no attack applied" in text
-        assert "no evidence that nothing is told" in text
+        assert "no evidence that the release reveals nothing" in text
         assert not FIGURE.search(text)
     plain = nothing.to_dict()
     assert plain["attack"] == "no attack applied"

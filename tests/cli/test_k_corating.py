@@ -59,7 +59,7 @@ def test_json_says_what_was_filled(run):
 def test_stated_trust(run):
     code, out, _ = run(*ANONYMIZE, "--fill", "trust", "--trust", "trust.txt")
     assert code == 0
-    assert "Trust: 2 times somebody says that they trust another one; 2 lines about 2 people" in out
+    assert "Trust: 2 statements of one user about another; 2 lines about 2 users" in out
     published = "".join(file.read_text() for file in Path("out").glob("*[dn]"))
     assert "stated" in published
     assert "trust.txt" not in published
@@ -100,7 +100,7 @@ def test_dealt_labels_are_the_publishers_word(run):
 REFUSED = {
     ("--fill", "better"): "fill 'better': expected one of item-mean, random",
     ("--fill", "trust", "--trust", "nowhere.txt"): "nowhere.txt: no such file",
-    ("--fill", "trust", "--trust", "nobody.txt"): "nobody among the users trusts another one",
+    ("--fill", "trust", "--trust", "nobody.txt"): "no user trusts another one",
     ("--fill", "trust", "--trust", "ratings.csv"): "expected three columns",
     ("--trust", "trust.txt"): "trust was given, but fill is 'item-mean'; expected the fill 'trust'",
     ("--homogenize", "simple"): "homogenize (--homogenize): only for the method predictive, but",

@@ -76,7 +76,7 @@ def test_what_is_one_is_not_said_to_be_several(tmp_path, said, table, options):
 def test_how_many_used_each_end_is_said_of_each(tmp_path, said):
     path = tmp_path / "ratings.csv"
     path.write_text("\n".join(["user,item,rating", *TABLES["one user"], ""]))
-    assert "1 person used its low end, 1 its high end)" in said("inspect", path)
+    assert "1 user used its low end, 1 its high end)" in said("inspect", path)
 
 
 def test_a_scale_for_likes_is_refused_with_what_works(tmp_path, said):

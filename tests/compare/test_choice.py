@@ -455,8 +455,8 @@ class TestPassedOver:
         assert told == (
             "“sparse, k = 5” keeps more, and is passed over, with 1 more that would come before "
             "the answer: measured is 1.6% of 900 people found (1.2% to 2%), but no adversary knew "
-            "enough of more than 700 of them, and who was not looked for is not safe; nor is it "
-            "proven to be at most 10%. Whoever can answer for those may take it."
+            "enough of more than 700 of them, and users who were not attacked are not safe; nor is "
+            "it proven to be at most 10%. Whoever can answer for those may take it."
         )
 
     @pytest.mark.parametrize(

@@ -426,7 +426,9 @@ def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, c
     content = "\n".join([mark.join(["user", "item", "rating", "review"]), *rows, ""]).encode()
     path = tmp_path / "r.csv"
     path.write_bytes(gzip.compress(content) if packed else content)
-    with pytest.raises(RecveilError, match=r"^r\.csv line \d+: a backslash escapes, wh") as caught:
+    with pytest.raises(
+        RecveilError, match=r"^r\.csv line \d+: a backslash escapes a quote, wh"
+    ) as caught:
         read_ratings(path, delimiter=mark)
     assert len(str(caught.value)) < 300
     command = str(caught.value).partition("write the file so: ")[2]

@@ -80,7 +80,7 @@ def dbase() -> bytes:
 
 KINDS = {
     "an empty zip archive": zipped(),
-    "text whose first line tells Excel": f"sep=;\n{CSV.replace(',', ';')}".encode(),
+    "text whose first line names the delimiter": f"sep=;\n{CSV.replace(',', ';')}".encode(),
     "JSON; read it with": json.dumps(ROWS, indent=2).encode(),
     "an Excel workbook": zipped("[Content_Types].xml", "xl/workbook.xml"),
     "an OpenDocument spreadsheet": zipped("mimetype", "content.xml"),
@@ -352,7 +352,7 @@ def test_a_rare_delimiter_is_named_with_the_option_that_reads_it(tmp_path, mark,
     path = tmp_path / "r.txt"
     path.write_text(header.format(mark) + rows)
     with pytest.raises(
-        RecveilError, match=r"r\.txt: the columns of its first line .*--del"
+        RecveilError, match=r"r\.txt: .* seems to separate the columns .*--del"
     ) as caught:
         read_ratings(path)
     said = re.search(r"\((--delimiter .*)\)$", str(caught.value)).group(1)
@@ -421,7 +421,7 @@ def test_parquet_for_trust(tmp_path):
 def test_pickles_of_every_protocol(tmp_path, protocol, held):
     path = tmp_path / "ratings.csv"
     path.write_bytes(pickle.dumps(held, protocol))
-    with pytest.raises(RecveilError, match=r"^ratings\.csv: a Python pickle; where you trust it"):
+    with pytest.raises(RecveilError, match=r"^ratings\.csv: a Python pickle; if you trust it"):
         read_ratings(path)
 
 

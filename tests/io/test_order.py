@@ -65,7 +65,7 @@ def test_the_error_shows_what_there_is_to_see(extract):
     assert len(str(refused.value)) < 300
     first, second = refused.value.facts
     assert first.startswith("column 1: 12 different values, such as 1, 2; in the first 300 rows")
-    assert "in 12 runs" in first
+    assert "form 12 runs" in first
     assert second.startswith("column 2: 40 different values, such as 70")
     assert refused.value.choices == [{"user": "1", "item": "2"}, {"user": "2", "item": "1"}]
 
@@ -80,7 +80,7 @@ def test_a_file_that_names_people_tells_which_column_is_likelier(tmp_path, extra
         understand(extract, k=3, people_in=[(kind, other)])
     assert refused.value.choices[0] == {"user": "2", "item": "1"}
     assert (
-        "people tells of 40 people: 0 of them stand in column 1, 40 in column 2"
+        "people lists 40 users: 0 of them are in column 1, 40 in column 2"
         in (refused.value.facts[2])
     )
 
@@ -90,7 +90,7 @@ def test_anonymize_looks_into_the_levels_it_is_given(tmp_path, extract):
     levels.write_text("user_id,k\n7000,2\n7001,2\n")
     with pytest.raises(UnknownOrderError) as refused:
         anonymize(extract, tmp_path / "out", k=3, privacy_levels=levels)
-    assert "levels.csv tells of 2 people" in refused.value.facts[2]
+    assert "levels.csv lists 2 users" in refused.value.facts[2]
 
 
 def test_product_numbers_are_no_people(tmp_path):

@@ -550,7 +550,7 @@ class TestADescriptionThatVerifyChecks:
 
     def test_texts_that_nothing_checks_are_named(self, padded, capsys):
         file = padded.parent / "c.json"
-        describe(padded, file)
+        describe(padded, file, force=True)
         told = json.loads(file.read_text())
 
         def not_covered():
@@ -561,7 +561,7 @@ class TestADescriptionThatVerifyChecks:
 
         assert "description" not in not_covered()
         file.write_text(json.dumps(told | {"description": "Nobody is found.", "license": "none"}))
-        assert "words: its name, description, license; and" in not_covered()
+        assert "words (name, description, license) and" in not_covered()
 
     def test_its_remedy_is_a_command_that_works(self, padded, verified):
         code, problems = verified(lambda told: told["distribution"].pop())

@@ -208,7 +208,7 @@ class TestConvert:
             found = convert(written["padded", layout, "csv"], tmp_path / f"{layout}.csv")
             assert found.ratings.n_users == 40
             assert (found.ratings.scale.low, found.ratings.scale.high) == (1, 5)
-            assert "published rows, one for each of 40 people" in found.notes[0]
+            assert "published rows, one for each of 40 users" in found.notes[0]
         assert (tmp_path / "users.csv").read_bytes() == (tmp_path / "groups.csv").read_bytes()
 
     def test_it_is_read_as_it_was_published(self, written, tmp_path):

@@ -36,7 +36,7 @@ def test_far_dates_are_left_out_with_a_note_or_refused(tmp_path, name):
         writer.write_table(times)
     reading = understand(path)
     assert reading.ratings.days is None
-    assert any("nobody rated then" in note for note in reading.notes)
+    assert any("no user rated then" in note for note in reading.notes)
     with pytest.raises(
         RecveilError, match=r"ratings\.arrow row 3: time .* is before 1900 or after"
     ):

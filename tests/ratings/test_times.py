@@ -226,7 +226,7 @@ def test_a_few_digits_that_are_no_dates_do_not_make_unix_times_of_the_others():
 @pytest.mark.parametrize("odd", [20170230, 0, 2017013024, 20170101246060])
 def test_the_row_that_is_no_date_among_dates_is_named(odd):
     dates = [20170101 + day for day in range(28)]
-    with pytest.raises(RecveilError, match=rf"^28: time {odd} is no date, as 28 of the 29 times"):
+    with pytest.raises(RecveilError, match=rf"^28: time {odd} is no date, but 28 of the 29 times"):
         parse_days(column([*dates, odd]), str)
 
 

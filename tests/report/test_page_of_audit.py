@@ -81,7 +81,7 @@ def result(invented: Ratings) -> dict:
                     "exact_share": None,
                 }
             ],
-            "headline": "In the release, 6.2% of the people are found.",
+            "headline": "In the release, 6.2% of the users are found.",
             "verdict": ["“colleague” finds 6.2%.", "20 are skipped.", "Members: AUC 0.531."],
             "warnings": ["20 are skipped."],
         },

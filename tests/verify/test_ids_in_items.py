@@ -100,7 +100,7 @@ class TestHonest:
         told = verify(tmp_path / "out", private=tmp_path / "out.private")
         assert (told.private_found, told.holds) == ([], True)
         assert any(
-            sentence.startswith("Of 120 ids of people, 120 are short, words or numbers")
+            sentence.startswith("Of 120 user ids, 120 are short, words or numbers")
             for sentence in told.not_covered
         )
 
@@ -131,7 +131,7 @@ class TestItSays:
         assert not stop.value.code
         said = " ".join(capsys.readouterr().out.split())
         n_met = sum(name in " ".join(ratings.items) for name in NAMES[:60])
-        told = "60 are short, words or numbers, and may stand in the ids of items by chance"
+        told = "60 are short, words or numbers, and may occur in the ids of items by chance"
         assert f"{told}: {n_met} do" in said
 
     def test_addresses_are_told_from_numbers(self):

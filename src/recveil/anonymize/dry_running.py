@@ -60,7 +60,7 @@ class DryRun(NamedTuple):
         >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
         >>> with TemporaryDirectory() as folder:
         ...     print(dry_run(ratings, Path(folder, "out"), k=5).sentences()[0])
-        Would publish 50 people in at most 10 groups of at least 5 (predictive).
+        Would publish 50 users in at most 10 groups of at least 5 (predictive).
         """
         left = [
             f"A run that was cut short left {name}; the run first finishes or undoes what that "
@@ -87,16 +87,13 @@ class DryRun(NamedTuple):
     def _what(self, foreseen: Foreseen) -> str:
         if foreseen.groups is None:
             return (
-                f"Would publish about "
-                f"{describe_count(foreseen.people, 'person', 'people')} who are drawn, and "
-                f"nobody's row "
-                f"({self.method.name}); no noise was drawn, and no epsilon is spent."
+                f"Would publish about {describe_count(foreseen.people, 'synthetic user')}, and no "
+                f"user's row ({self.method.name}); no noise was drawn, and no epsilon is spent."
             )
         least = f" of at least {self.k}" if self.k is not None else ""
         groups = "1 group" if foreseen.groups == 1 else f"{foreseen.groups:,} groups"
         return (
-            f"Would publish "
-            f"{describe_count(foreseen.people, 'person', 'people')} in at most {groups}{least} "
+            f"Would publish {describe_count(foreseen.people, 'user')} in at most {groups}{least} "
             f"({self.method.name})."
         )
 

@@ -131,11 +131,10 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
         )
     if not count_statements(trust):
         raise RecveilError(
-            f"trust: nobody among the users trusts another one ("
-            f"{describe_count(trust.n_ignored, 'line')} are about "
-            f"{describe_count(trust.n_unknown, 'user')} "
-            f"without ratings); expected user ids as in the ratings, and "
-            f"values above 0"
+            f"trust: no user trusts another one "
+            f"({describe_count(trust.n_ignored, 'line names', 'lines name')} "
+            f"{describe_count(trust.n_unknown, 'user')} without ratings); expected user ids as in "
+            f"the ratings, and values above 0"
         )
     return TrustKNN(links=trust.links)
 

@@ -113,10 +113,9 @@ def told_of_k_corating(release: Sides, n_ratings: int) -> list[str]:
     if release.published.scale.unary:
         added = private["filled_cells"]
         return [
-            f"Added "
-            f"{describe_count(added, 'like')} ({added / n_ratings:.1f} for each real one) beside "
-            f"{n_ratings:,} real ones, until groups like the same items: what is told of a group "
-            f"holds for all of it.",
+            f"Added {describe_count(added, 'like')} ({added / n_ratings:.1f} for each real one) to "
+            f"{n_ratings:,} real ones, until the users of each group like the same items: what an "
+            f"adversary learns about a group holds for each of its users.",
             *method_of(public).undone_by(public),
         ]
     # Of what somebody who knows ratings can do, the verdict has warned already.
@@ -128,15 +127,14 @@ def told_of_k_corating(release: Sides, n_ratings: int) -> list[str]:
     told = [
         f"Filled {describe_count(private['filled_cells'], 'cell')} "
         f"({private['filled_cells'] / n_ratings:.1f} for "
-        f"each rating) beside {n_ratings:,} real ratings{stay}."
+        f"each rating) next to {n_ratings:,} real ratings{stay}."
     ]
     if trust := private.get("trust"):
         told.append(
-            f"Trust: "
-            f"{describe_count(trust['statements'], 'time')} somebody says that they trust another "
-            f"one; {describe_count(trust['ignored_lines'], 'line')} "
-            f"about {describe_count(trust['unknown_users'], 'person', 'people')} without "
-            f"ratings were passed over."
+            f"Trust: {describe_count(trust['statements'], 'statement')} of one user about another; "
+            f"{describe_count(trust['ignored_lines'], 'line')} about "
+            f"{describe_count(trust['unknown_users'], 'user')} without ratings "
+            f"{'was' if trust['ignored_lines'] == 1 else 'were'} ignored."
         )
     if public["protect"] == "shuffle":
         told.append(

@@ -123,36 +123,34 @@ def describe_attributes(told: Attributes) -> str:
     Examples
     --------
     >>> some = Mean(0.6, 0.55, 0.65, 90)
-    >>> describe_attributes(Attributes(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-57:]
-    '(-7.0 to 7.0), which is no evidence that nothing is told.'
+    >>> describe_attributes(Attributes(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-69:]
+    '(-7.0 to 7.0), which is no evidence that the release reveals nothing.'
     """
     excess, (members, strangers) = told.excess, (told.members, told.strangers)
     if min(members.trials, strangers.trials) < FEWEST:
         return (
-            f"Whether likings are guessed better of members than of strangers is not told: too few "
-            f"people to tell ({members.trials:,} and {strangers.trials:,}; it takes {FEWEST} of "
-            f"each), which reassures nobody."
+            f"Attribute inference was not measured: too few users ({members.trials:,} members "
+            f"and {strangers.trials:,} strangers; it takes {FEWEST} of each), which is no evidence "
+            f"that the release reveals nothing."
         )
     if not told.has_guessed:
         return (
-            f"Whether somebody liked another item more than most: {NO_ATTACK}, as no record told "
-            f"it of any of {describe_count(members.trials, 'member')} "
-            f"and {describe_count(strangers.trials, 'person', 'people')} who are not "
-            f"in the data, which is no evidence that nothing is told."
+            f"Whether a user liked another item more than most did: {NO_ATTACK}, as no record "
+            f"revealed it for {describe_count(members.trials, 'member')} or "
+            f"{describe_count(strangers.trials, 'user')} outside the data, which is no evidence "
+            f"that the release reveals nothing."
         )
     sentence = (
-        f"Whether somebody liked another item more than most is guessed rightly in "
-        f"{members.mean:.1%} of cases for "
-        f"{describe_count(members.trials, 'member')} and in {strangers.mean:.1%} for "
-        f"{describe_count(strangers.trials, 'person', 'people')} who are not in the data: being "
-        f"in it tells "
-        f"{100 * excess.mean:.1f} points "
+        f"Whether a user liked another item more than most did is inferred correctly in "
+        f"{members.mean:.1%} of cases for {describe_count(members.trials, 'member')}, and in "
+        f"{strangers.mean:.1%} for {describe_count(strangers.trials, 'user')} outside the data: "
+        f"being in the data adds {100 * excess.mean:.1f} points "
         f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
     )
     return (
         f"{sentence}."
         if excess.low > 0
-        else f"{sentence}, which is no evidence that nothing is told."
+        else f"{sentence}, which is no evidence that the release reveals nothing."
     )
 
 

@@ -56,9 +56,8 @@ def hold_out(
     n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
     if not 0 < n_outside < ratings.n_users:
         raise RecveilError(
-            f"holdout is {holdout} of "
-            f"{describe_count(ratings.n_users, 'user')}; expected a share between 0 and 1 "
-            f"that leaves somebody inside and somebody outside"
+            f"holdout is {holdout} of {describe_count(ratings.n_users, 'user')}; expected a share "
+            f"between 0 and 1 that leaves at least one user inside and one outside"
         )
     order = np.random.default_rng(seed).permutation(ratings.n_users)
     outside, inside = order[:n_outside], order[n_outside:]

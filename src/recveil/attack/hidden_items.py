@@ -178,7 +178,7 @@ def attack_hidden_items(
     Raises
     ------
     RecveilError
-        If no item of the catalogue stands in the ratings, so that nothing can be judged.
+        If no item of the catalogue is in the ratings, so that no attack can be measured.
 
     Notes
     -----
@@ -260,9 +260,8 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
     names = np.array([place_of.get(str(item), -1) for item in catalogue.items.tolist()], np.int64)
     if (names < 0).all():
         raise RecveilError(
-            f"catalogue: none of its "
-            f"{describe_count(names.size, 'item')} stands in the ratings; it must use their "
-            f"item ids, such as {str(ratings.items[0])[:40]!r}"
+            f"catalogue: none of its {describe_count(names.size, 'item')} is in the ratings; it "
+            f"must use their item ids, such as {str(ratings.items[0])[:40]!r}"
         )
     return names
 
@@ -373,30 +372,29 @@ def _look_for(
 
 
 def describe_hidden_items(found: HiddenItems) -> list[str]:
-    """Say in plain words what is left of the belief that nobody can tell which item is which."""
+    """Describe how well an adversary names hidden items, and finds users by these names."""
     source = f"with {found.catalogue.name} as the public table"
     if found.catalogue.is_own:
         source = (
-            "with half of the people themselves, who stand in the release, too, as the public "
-            "table (other people's was not tried: give one as a catalogue, --catalogue)"
+            "with half of the release's own users as the public table (a table of other users was "
+            "not tried: give one as a catalogue, --catalogue)"
         )
     top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
     rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"
     said = [
-        f"The rates above are those of somebody who knows which item is which. Hidden items are "
-        f"named again, {source}: {_percent(top)} of the {top.trials} that most people rated"
+        f"The rates above are those of an adversary who knows which item is which. Hidden items "
+        f"are named again, {source}: {_percent(top)} of the {top.trials} that most users rated"
         f"{no_better(top, by_rank.rate, rank) or beside}, and {_percent(all_)} of all "
         f"{found.items:,}; {_percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
         said.append(
-            f"{found.left_out:,} hidden items with the fewest labels were not looked at, and count "
+            f"{found.left_out:,} hidden items with the fewest labels were not attacked, and count "
             f"as not named."
         )
     said += [
-        f"Of the {table}'s "
-        f"{describe_count(of_rows, 'row')}, {rows:,} were looked at to name the items, drawn at "
-        f"random; who looks at all of them may name more."
+        f"Of the {table}'s {describe_count(of_rows, 'row')}, a random sample of {rows:,} was used "
+        f"to name the items; an adversary who uses all of them may name more."
         for table, (rows, of_rows) in found.looked_at.items()
         if rows < of_rows
     ]
@@ -404,12 +402,12 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
         return said
     worst = max(found.people, key=lambda one: one.found.rate)
     if not worst.found.trials:
-        return [*said, "With these names nobody could be looked for, which shows nothing."]
+        return [*said, "With these names no user could be attacked, which shows nothing."]
     control = "the same names dealt to other items give"
     nothing_new = no_better(worst.found, worst.control.rate, control)
     said.append(
         f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
-        f"{describe_count(worst.found.trials, 'person', 'people')}"
+        f"{describe_count(worst.found.trials, 'user')}"
         f"{nothing_new}; {worst.control.rate:.1%} with the same names "
         f"dealt to other items, and {worst.names_known.rate:.1%} if items were not hidden. Better "
         f"matchings may name more: do not count on hidden items."

@@ -216,10 +216,8 @@ def _check(ratings: Ratings, rating_error: float | None, date_error: int | None)
             raise RecveilError(f"{name} is {error}; expected at least 0, or None")
     if date_error is not None and ratings.days is None:
         raise RecveilError(
-            f"dates within "
-            f"{describe_count(date_error, 'day')} are to be compared, but no times are known of "
-            f"the "
-            f"ratings; set date_error to None (--date-error none)"
+            f"date_error is {describe_count(date_error, 'day')}, but the ratings have no times; "
+            f"set date_error to None (--date-error none)"
         )
 
 

@@ -180,9 +180,9 @@ def describe_cells(told: ToldCells) -> str:
         )
     if told.records < told.of_records:
         sentence += (
-            f". It looked at {told.records:,} of "
-            f"{describe_count(told.of_records, 'record')}, drawn at random, so "
-            f"that these are lower bounds, and so is how many people it finds"
+            f". It used a random sample of {told.records:,} of "
+            f"{describe_count(told.of_records, 'record')}, so these figures and the number of "
+            f"users that it finds are lower bounds"
         )
     return f"{sentence}. Better fits may tell more."
 

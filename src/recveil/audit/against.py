@@ -91,12 +91,11 @@ class Against:
         if not found.below_k.rate:
             return []
         return [
-            f"Whoever has “{self.name}”, too, has more than either promises: of "
-            f"{describe_count(found.people, 'person', 'people')} "
-            f"in both releases, {_percent(found.alone)} are the only one "
-            f"in both their groups, and {_percent(found.below_k)} share both with fewer than "
-            f"k = {self.k} ({found.mean_people.mean:.1f} people on average). Publish one of the "
-            f"two."
+            f"With “{self.name}”, too, an adversary has more than either release promises: of "
+            f"{describe_count(found.people, 'user')} in both releases, {_percent(found.alone)} are "
+            f"the only one in both their groups, and {_percent(found.below_k)} share both with "
+            f"fewer than k = {self.k} ({found.mean_people.mean:.1f} users on average). Publish one "
+            f"of the two."
         ]
 
     def verdict(self) -> list[str]:
@@ -116,10 +115,10 @@ class Against:
 
     def _nobody_below(self) -> str:
         return (
-            f"Of {describe_count(self.found.people, 'person', 'people')} in “{self.name}”, too, "
-            f"nobody shares both "
-            f"groups with fewer than k = {self.k} ({self.found.mean_people.mean:.1f} on average). "
-            f"This is about groups alone; other labels of the same group may tell more."
+            f"Of {describe_count(self.found.people, 'user')} who are also in “{self.name}”, none "
+            f"shares both groups with fewer than k = {self.k} ({self.found.mean_people.mean:.1f} "
+            f"on average). This is about groups alone; other labels of the same group may "
+            f"reveal more."
         )
 
     def _say_hidden(self) -> list[str]:
@@ -135,42 +134,42 @@ class Against:
     def _say_found(self) -> str:
         name, finding = self.strongest
         if finding.skipped == finding.requested:
-            return "Nobody could be looked for in both releases, which shows nothing."
+            return "No user could be attacked in both releases, which shows nothing."
         alone = finding.person_in_one.rate
         nothing_new = no_better(
             finding.person_in_both, alone, "one release alone gives", "the other one"
         )
         return (
             f"To use both, an adversary must find a person’s row in each: of "
-            f"{describe_count(finding.requested, 'person', 'people')}, "
+            f"{describe_count(finding.requested, 'user')}, "
             f"“{name}” finds {_percent(finding.both)} in both "
             f"({finding.first.rate:.1%} in this one, {finding.second.rate:.1%} in "
-            f"“{self.name}”). A blind pick among those who stand behind both rows, for whoever "
-            f"learns who they are, is right for {_percent(finding.person_in_both)}{nothing_new}; "
-            f"by one release alone for {alone:.1%}, and with the row of somebody else in the other "
-            f"one for {finding.stranger.rate:.1%}. Whoever searches both at once may find more."
+            f"“{self.name}”). If the adversary learns who shares each row, a blind pick among the "
+            f"users of both rows is right for {_percent(finding.person_in_both)}{nothing_new}; "
+            f"by one release alone for {alone:.1%}, and with another user's row in the other "
+            f"one for {finding.stranger.rate:.1%}. An attack on both at once may find more."
         )
 
     def _say_links(self) -> str:
         links = self.links
         if links is None:
-            return "The rows are too large to measure which items two of them tell."
+            return "The rows are too large to measure which items two of them reveal."
         if not links.both.trials:
-            return "No items stand out of both rows of anybody; better attacks may tell some."
+            return "No items stand out in both rows of any user; better attacks may reveal some."
         one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
         strange = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
         popular = "as many of the most rated items give"
         nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
-            links.both, links.stranger.mean, "somebody else’s second row gives"
+            links.both, links.stranger.mean, "another user’s second row gives"
         )
         told = (
-            f"Of the items that stand out of both rows of a person, they rated (the mean of "
-            f"{describe_count(links.both.trials, 'person', 'people')}) "
+            f"Of the items that stand out in both rows of a user, the user rated (the mean of "
+            f"{describe_count(links.both.trials, 'user')}) "
             f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%})"
             f"{nothing_new}; {one} that "
-            f"stand out of one row, {strange} with somebody else’s second row, and "
-            f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks tell "
-            f"more."
+            f"stand out in one row, {strange} with another user’s second row, and "
+            f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks "
+            f"reveal more."
         )
         return in_likes(told, self.likes)
 

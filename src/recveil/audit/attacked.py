@@ -125,7 +125,7 @@ class AttackedRelease(FoundInRelease):
 
     @property
     def best_membership(self) -> tuple[str, Interval] | None:
-        """Who tells best who was in the data, and their area; None if too few were measured."""
+        """Return the best adversary of membership and the AUC; None if too few were measured."""
         is_unary = self.manifest.scale.unary
         told = {
             f"who knows {known} {'likes' if is_unary else 'ratings'} of a user"

@@ -81,7 +81,7 @@ class AttackedDrawn(AttackedRelease):
         return [_NOBODY_TO_FIND, _NO_GROUPS_OF_LIKES if likes else _NO_GROUPS]
 
     def headline(self) -> str:
-        """Say in one sentence what is left to tell, and what is promised."""
+        """Return membership inference and the promise in one sentence."""
         told = "membership inference was not measured"
         if self.membership is not None:
             told = "membership inference was not measured, as there are too few users"
@@ -216,7 +216,7 @@ def _describe_nearest(told: Resemblance) -> str:
 
 
 def _describe_inference(told: Resemblance) -> str:
-    """Say how well tastes are guessed from the whole release, beside the same for strangers."""
+    """Describe how well likings are inferred from the release, for members and strangers."""
     what = "An adversary who learns from the whole release which items go together"
     if not told.has_guessed:
         return _no_attack(what, told)
@@ -228,7 +228,7 @@ def _describe_inference(told: Resemblance) -> str:
 
 
 def _no_attack(what: str, told: Resemblance) -> str:
-    """Say that nothing was guessed of anybody."""
+    """State that the attack guessed nothing about any user."""
     return (
         f"{what}: {NO_ATTACK}. It guessed nothing about "
         f"{describe_count(told.members.trials, 'member')} and "
@@ -240,7 +240,7 @@ def _no_attack(what: str, told: Resemblance) -> str:
 def _excess(told: Resemblance) -> str:
     excess = told.excess
     points = (
-        f"being in the data reveals {100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
+        f"being in the data adds {100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
         f"{100 * excess.high:.1f})"
     )
     if excess.low > 0:

@@ -252,23 +252,23 @@ def _of_labels(behind: BehindLabels) -> Statement:
     one, distinct = behind.one_rating, behind.distinct
     can = ""
     if behind.can_stand is not None:
-        can = f"; as far as the label tells, {behind.can_stand.mean:.1f} can"
+        can = f"; as far as the label shows, {behind.can_stand.mean:.1f} can"
     sampled = ""
     if behind.records < behind.of_records:
         sampled = (
-            f" That is of {behind.records:,} of "
-            f"{describe_count(behind.of_records, 'record')}, drawn at random."
+            f"a random sample of {behind.records:,} of "
+            f"{describe_count(behind.of_records, 'record')}."
         )
     sentence = (
         f"Behind a label stand the ratings of those in the group who rated the item: on average "
         f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and in "
         f"{percent(one)} of the labels one only{can}."
-        f"{sampled}"
+        f"{sampled and f' This was measured on {sampled}'}"
     )
-    could = "" if behind.can_stand is None else f"as it tells, {behind.can_stand.mean:.1f}"
+    could = "" if behind.can_stand is None else f"as it shows, {behind.can_stand.mean:.1f}"
     rows = (
         FigureRow("different ones behind a label", in_short(distinct, 1, 1), could),
         FigureRow("- labels with one behind them", in_short(one)),
     )
-    remark = f"Behind labels was looked for in{sampled.removeprefix(' That is of')}"
+    remark = f"Ratings behind labels were measured on {sampled}"
     return Statement(sentence, rows, remark if sampled else "")

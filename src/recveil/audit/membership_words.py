@@ -1,4 +1,4 @@
-"""Membership words: how well somebody tells who was in the data, in plain words."""
+"""Membership words: how well adversaries infer membership, in plain words."""
 
 from collections.abc import Iterable
 
@@ -13,8 +13,8 @@ from recveil.errors import describe_count
 # By this, a method's words say how well members were told from others.
 _AREA = "area under the curve"
 _NO_EVIDENCE = (
-    "That likings are hardly guessed better of who is in the data is no evidence that nothing is "
-    "told."
+    "That likings are inferred hardly better for members is no evidence that the release reveals "
+    "nothing."
 )
 
 
@@ -26,13 +26,12 @@ def describe_members(
     likes: bool = False,
     shadows: Interval | None = None,
 ) -> list[Statement]:
-    """Say how well members are told from strangers, by how much is known of them.
+    """Describe how well membership is inferred, by how much is known of each user.
 
     Parameters
     ----------
     strongest : Membership
-        Of the strongest adversary of an audit. Whoever tells more by knowing other ratings is
-        told of first in their stead.
+        Of the strongest adversary of an audit. If another one infers more, that one comes first.
     by_known : dict of str to Membership
         By who knows "8", "16" and "all" ratings, exactly.
     attributes : Attributes or None
@@ -46,10 +45,10 @@ def describe_members(
     >>> few = Membership(Interval(0.28, 0.0, 0.68, 11), members=9, outsiders=2, skipped=6)
     >>> for told in describe_members(few, {"8": few}, None):
     ...     print(told.sentence)
-    Whether they can tell who was in the data at all is not told: too few people to tell (9 \
-members and 2 strangers; it takes 20 of each), which reassures nobody.
-    The same by who knows exact ratings, by scores of one release, too: by 8 ratings not told (9 \
-members, 2 strangers).
+    Membership inference was not measured: too few users (9 members and 2 strangers; it takes 20 \
+of each), which is no evidence that the release reveals nothing.
+    The same by adversaries who know exact ratings, by scores of one release, too: by 8 ratings \
+not measured (9 members, 2 strangers).
     """
     known_best, strongest = best_member(strongest, by_known)
     what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
@@ -57,9 +56,9 @@ members, 2 strangers).
     of_strongest = _row("who is in the data", strongest)
     if strongest.is_told:
         control = (
-            f"That is of {describe_count(strongest.members, 'member')} "
-            f"and {describe_count(strongest.outsiders, 'stranger')}; with "
-            f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
+            f"This was measured on {describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; the control, with members "
+            f"drawn at random among them, has AUC {_ends(strongest.null_auc)}."
         )
         told = [
             Statement(describe_membership(strongest.auc, who, shadows)),
@@ -74,15 +73,18 @@ members, 2 strangers).
             )
     else:
         few = (
-            f"Whether they can tell who was in the data at all is not told: too few people to tell "
+            f"Membership inference was not measured: too few users "
             f"({describe_count(strongest.members, 'member')} "
-            f"and {describe_count(strongest.outsiders, 'stranger')}; it takes "
-            f"{FEWEST} of each), which reassures nobody."
+            f"and {describe_count(strongest.outsiders, 'stranger')}; it takes {FEWEST} of each), "
+            f"which is no evidence that the release reveals nothing."
         )
         told = [Statement(few, (of_strongest,), few)]
     measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
     if measured:
-        sentence = f"The same by who knows {whose}, by scores of one release, too: by {measured}."
+        sentence = (
+            f"The same by adversaries who know {whose}, by scores of one release, too: by "
+            f"{measured}."
+        )
         rows = [row for known, found in by_known.items() for row in _rows(f"{known} {what}", found)]
         told.append(Statement(sentence, tuple(rows), ""))
     if attributes is not None:
@@ -91,16 +93,16 @@ members, 2 strangers).
 
 
 def _row(what: str, found: Membership) -> FigureRow:
-    """Return the area, beside the control, and of how many people it is."""
+    """Return the AUC, the control, and the number of users."""
     what = f"{what}, {found.members:,} + {found.outsiders:,}"
     if not found.is_told:
-        return FigureRow(what, "not told")
+        return FigureRow(what, "not measured")
     area, lot = (f"AUC {in_short(each, 2, 1)}" for each in (found.auc, found.null_auc))
     return FigureRow(what, area, f"by lot {lot.removeprefix('AUC ')}")
 
 
 def _rows(known: str, found: Membership) -> list[FigureRow]:
-    """Return the area, and how many are recognized, for who knows so much of everybody."""
+    """Return the AUC, and how many members are found, for what is known of each user."""
     area = _row(f"- by {known}", found)
     if not found.is_told:
         return [area]
@@ -109,7 +111,7 @@ def _rows(known: str, found: Membership) -> list[FigureRow]:
 
 
 def _of_attributes(told: Attributes) -> Statement:
-    """Say what is told of members' likings; of too few people, in a sentence alone."""
+    """Return what is inferred of members' likings; of too few users, in a sentence alone."""
     sentence = describe_attributes(told)
     members, strangers, excess = told.members, told.strangers, told.excess
     if min(members.trials, strangers.trials) < FEWEST:
@@ -135,7 +137,7 @@ def membership_in_short(
     is_unary: bool = False,
     shadows: Interval | None = None,
 ) -> str:
-    """Say in one sentence how well membership is inferred, and what that adversary knows.
+    """Return in one sentence how well membership is inferred, and by whom.
 
     Parameters
     ----------
@@ -158,8 +160,8 @@ def membership_in_short(
     >>> some = Membership(Interval(0.8, 0.7, 0.9, 90), 45, 45, 0, scorer="counts and values")
     >>> print(membership_in_short(some, {"all": some}, "4 ratings"))
     Membership is inferred with AUC 0.80 (0.70 to 0.90; 0.5 is a coin) by an adversary who knows \
-4 ratings of a user, item counts and mean ratings of all other users, and which of half of the \
-scored users are members.
+4 ratings of a user, item counts and mean ratings of all other users, and the membership of \
+half of the scored users.
     """
     known, best = best_member(strongest, by_known)
     auc = best.auc
@@ -192,12 +194,12 @@ def also_known(scorer: str, *, is_unary: bool = False) -> str:
     has_means = not is_unary and scorer not in ("presence", "counts")
     outside = f"item counts{' and mean ratings' * has_means} of all other users"
     if scorer in JOINT:
-        return f", {outside}, and which of half of the scored users are members"
+        return f", {outside}, and the membership of half of the scored users"
     return f" and {outside}"
 
 
 def members_told(undone: Iterable[str]) -> list[str]:
-    """Choose, of what attacks undo of a method's releases, what tells who is in the data.
+    """Return the sentences on membership inference among what attacks undo of a release.
 
     It was measured with releases made for comparison, so that it stands beside what the scores of
     one release reach here; of the rest, the audit says what it found itself.
@@ -212,10 +214,10 @@ def members_told(undone: Iterable[str]) -> list[str]:
 
 
 def _area(found: Membership) -> str:
-    """Say how well members are told from strangers, beside a coin, a lot and a blind guess."""
+    """Describe how well membership is inferred, with the control and a blind guess."""
     if not found.is_told:
         members = describe_count(found.members, "member")
-        return f"not told ({members}, {describe_count(found.outsiders, 'stranger')})"
+        return f"not measured ({members}, {describe_count(found.outsiders, 'stranger')})"
     auc, told = found.auc, found.tpr_at_5
     # Said once: where the area is not above a coin's, hardly anybody is recognized, either.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"

@@ -15,10 +15,10 @@ from recveil.errors import describe_count
 
 
 def headline(published: FoundInRelease) -> str:
-    """Say how many users the strongest adversary finds, what they know, and what is promised."""
+    """Return how many users the strongest adversary finds, what they know, and the promise."""
     worst, attack = _strongest(published)
     if attack.skipped == attack.requested:
-        return "Nobody could be looked for in the release, which shows nothing."
+        return "No user could be attacked in the release, which shows nothing."
     is_unary = published.manifest.scale.unary
     person, among = attack.person_found, _among_attacked(published, attack)
     who = f"“{worst.name}”, who knows {describe_knowledge(worst, is_unary=is_unary)}"
@@ -35,7 +35,7 @@ def headline(published: FoundInRelease) -> str:
     blind = f", no more than by a blind guess{still}" if person.rate <= attack.baseline else ""
     ends = f"{person.low:.1%} to {_high(published, person, attack.bound):.1%}"
     sentences = (
-        f"In the release, {person.rate:.1%} of the people are found ({ends}{among}) by {who}"
+        f"In the release, {person.rate:.1%} of the users are found ({ends}{among}) by {who}"
         f"{blind}; {promise}.",
         ""
         if published.membership is None
@@ -179,9 +179,9 @@ def _of_fit(told: ToldCells) -> Statement:
     looked = ""
     if told.records < told.of_records:
         looked = (
-            f" It looked at {told.records:,} of "
-            f"{describe_count(told.of_records, 'record')}, drawn at random, so "
-            f"that its figures are lower bounds, and so is how many people it finds."
+            f" It used a random sample of {told.records:,} of "
+            f"{describe_count(told.of_records, 'record')}, so its figures and the number of users "
+            f"that it finds are lower bounds."
         )
     remark = f"Who rated what is not hidden: a smooth fit of all rows tells it.{looked}"
     return Statement(sentence, tuple(rows), f"{remark} Better fits may tell more.")
@@ -203,19 +203,18 @@ def _high(published: FoundInRelease, person: Interval, bound: float) -> float:
 
 
 def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -> Statement:
-    """Say how many people the strongest adversary finds, and what is promised."""
+    """Return how many users the strongest adversary finds, and what is promised."""
     remark = None
     person, group = attack.person_found, attack.group_found
     claim = published.manifest.claim
     if claim.about.one_person_each:
-        found = f"of {describe_count(attack.requested, 'person', 'people')} the very record of"
+        found = f"of {describe_count(attack.requested, 'user')} the very record of"
         if struck := attack.attack.partition(", without ")[2]:
             found = f"{found.removesuffix(' of')}, with {struck} struck out, of"
     else:
         found = (
-            f"the right group of {group.rate:.1%} of "
-            f"{describe_count(attack.requested, 'person', 'people')} and the "
-            f"person in it, by a blind pick among the group, of"
+            f"the right group of {group.rate:.1%} of {describe_count(attack.requested, 'user')} "
+            f"and the user in it, by a blind pick among the group, of"
         )
     if not claim.about.is_bound:
         promise = _no_promise(published)

@@ -108,10 +108,10 @@ class ShadowMembership(NamedTuple):
         """Say what was found, in plain words; of likes, nobody knows ratings."""
         what = "likes" if likes else "exact ratings"
         told = [
-            f"Whoever makes such releases of people whom they know learns how a release differs by "
-            f"one person. {self.n} releases of one half of the "
-            f"{describe_count(self.people, 'person', 'people')} each were "
-            f"made to measure that; a release of all of them hides somebody among twice as many."
+            f"From shadow releases, an adversary learns how one user changes a release. This was "
+            f"measured with {self.n} releases, each of one half of the "
+            f"{describe_count(self.people, 'user')}; a release of all of them hides a user among "
+            f"twice as many."
         ]
         return told + [_describe(known, found, what) for known, found in self.by_known.items()]
 
@@ -265,10 +265,8 @@ def attack_by_shadows(
 
     if ratings.n_users < 2 * _FEWEST_PEOPLE:
         raise RecveilError(
-            f"shadows (--shadows): "
-            f"{describe_count(ratings.n_users, 'person', 'people')} are too few for halves to be "
-            f"told "
-            f"apart; leave them out"
+            f"shadows (--shadows): got {describe_count(ratings.n_users, 'user')}, expected at "
+            f"least {2 * _FEWEST_PEOPLE}; leave shadows out"
         )
     known = _all_known(ratings, seed)
     rng = np.random.default_rng([seed, 4])

@@ -1,4 +1,4 @@
-"""Strongest: the adversary who finds most users in a release, and what they know."""
+"""Strongest: the adversary who finds the most users in a release, and what they know."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ class Finding(NamedTuple):
 
 
 def find_by_all_ratings(published: FoundInRelease) -> Finding | None:
-    """Return the most that is found by all ratings of each target; None if nobody looked so."""
+    """Return the most users found by all ratings of each target; None if not attacked."""
     what = "likes" if published.manifest.scale.unary else "ratings"
     who = f"an adversary who knows all {what} of a target exactly"
     findings, direct, fitted = [], published.all_known, published.clusters

@@ -39,7 +39,7 @@ def write_verdict(
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
     sentences += [
         f"{_who(outcome)} finds {_percent(outcome.found)} of "
-        f"{describe_count(outcome.requested, 'person', 'people')}"
+        f"{describe_count(outcome.requested, 'user')}"
         f"{no_better(outcome.found, outcome.baseline, 'a blind guess finds', 'the table')}; by the "
         f"paper's attack {_percent(outcome.success)} stand out."
         for outcome in looked_for

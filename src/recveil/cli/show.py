@@ -99,7 +99,7 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
 
 
 def _told_scale(reading: "Reading") -> str:
-    """Say which scale ratings have, who named it, and how many people used its ends."""
+    """Describe the scale of ratings, who named it, and how many users used its ends."""
     ratings = reading.ratings
     told = escape(printable(str(ratings.scale)))
     if reading.of_release:
@@ -122,8 +122,8 @@ def _users_of_ends(ratings: "Ratings") -> str:
         return ""
     low, high = (count_people(ratings, side) for side in ("low", "high"))
     ends = ("low end", "high end") if ratings.scale.step else ("lowest tenth", "highest tenth")
-    people = describe_count(low, "person", "people")
-    return f"; {people} used its {ends[0]}, {high:,} its {ends[1]}"
+    users = describe_count(low, "user")
+    return f"; {users} used its {ends[0]}, {high:,} its {ends[1]}"
 
 
 def _from_to(ratings: "Ratings") -> str:
@@ -212,9 +212,8 @@ def show_verification(result: "Verification", name: str) -> None:
     if result.diversity is not None and result.diversity.holds:
         found = result.diversity
         console.print(
-            f"Diversity: "
-            f"{describe_count(found.sets, 'set')} of b = {found.b} items stand in rows, each in "
-            f"at least {found.smallest} different ones (l = {found.l} required)."
+            f"Diversity: {describe_count(found.sets, 'set')} of b = {found.b} items occur, each in "
+            f"at least {found.smallest} different rows (l = {found.l} required)."
         )
     _show_violations(console, result)
 

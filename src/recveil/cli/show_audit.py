@@ -50,10 +50,9 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     console.print(fitting(console, lambda between: _of_adversaries(attacks, between)))
     trials = attacks[0]
     console.print(
-        f"Shares of "
-        f"{describe_count(trials['targets_requested'], 'person', 'people')} asked for, with 95 % "
-        f"intervals; a blind "
-        f"guess finds {trials['baseline']:.2%}. Attacks: {', '.join(trials['by_attack'])}."
+        f"Shares of {describe_count(trials['targets_requested'], 'requested target')}, with 95 % "
+        f"intervals; a blind guess finds {trials['baseline']:.2%}. Attacks: "
+        f"{', '.join(trials['by_attack'])}."
     )
 
 

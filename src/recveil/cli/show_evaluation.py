@@ -110,10 +110,10 @@ def _show_recipient(console: Console, plain: dict[str, Any], *, is_whole: bool) 
     console.print(escape(say_best(told)))
     what = "ratings" if rates else "likes"
     console.print(
-        f"{describe_count(plain['served'], 'person', 'people')} "
-        f"were served from their own training {what} and judged by "
-        f"{plain['test_cells']:,} held-out ones. In brackets: which side would take it to "
-        f"{'predict ratings' if rates else 'make lists'}. Intervals are about the people judged, "
+        f"{describe_count(plain['served'], 'user was', 'users were')} served from their own "
+        f"training {what} and judged by {plain['test_cells']:,} held-out ones. "
+        f"In brackets: which side would take it to "
+        f"{'predict ratings' if rates else 'make lists'}. Intervals are about the users judged, "
         f"on this one split."
     )
     if is_whole:

@@ -48,10 +48,10 @@ def _show_tellers(console: Console, plain: dict[str, Any]) -> None:
         table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *cells)
     console.print(table)
     console.print(
-        f"{describe_count(plain['served'], 'person', 'people')} "
-        f"were served from their own training words and judged by "
-        f"{plain['test_cells']:,} held-out ones. In brackets: which side would take it. Intervals "
-        f"of 95 % are about the people judged, on this one split."
+        f"{describe_count(plain['served'], 'user was', 'users were')} served from their own "
+        f"training words and judged by {plain['test_cells']:,} held-out ones. "
+        f"In brackets: which side would take it. Intervals "
+        f"of 95 % are about the users judged, on this one split."
     )
 
 
@@ -70,7 +70,7 @@ def _show_rows(console: Console, told: dict[str, Any] | None) -> None:
     console.print(table)
     console.print(
         f"{describe_count(told['cells'], 'word')} of "
-        f"{describe_count(told['right']['trials'], 'person', 'people')} in the release."
+        f"{describe_count(told['right']['trials'], 'user')} in the release."
     )
 
 

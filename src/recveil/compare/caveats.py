@@ -163,8 +163,8 @@ def say_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
         return [
             f"No measured risk can be trusted: no adversary knew enough of more than "
             f"{row.most_attacked:,} of "
-            f"{describe_count(row.looked_for or 0, 'person', 'people')}, and who was not looked "
-            f"for is not safe. {advice}"
+            f"{describe_count(row.looked_for or 0, 'user')}, and users who were not attacked are "
+            f"not safe. {advice}"
         ]
     safest = f"The safest was “{row.title}”: {axis.say(row, axis.told)} ({axis.ends(row)})"
     return [f"{safest}{axis.nothing_new(row)}."]
@@ -188,7 +188,7 @@ def say_passed_over(better: list[Row], max_risk: float | None, axis: Axis = PERS
     return [
         f"“{first.title}” keeps more, and is passed over{also}: measured is "
         f"{axis.say(first, axis.told)} ({axis.ends(first)}), but no adversary knew enough of more "
-        f"than {first.most_attacked or 0:,} of them, and who was not looked for is not safe"
+        f"than {first.most_attacked or 0:,} of them, and users who were not attacked are not safe"
         f"{unproven}. Whoever can answer for those may take it."
     ]
 

@@ -269,10 +269,8 @@ def _same_people(raw: Served, release: Served) -> tuple[PersonUtility, PersonUti
         return None
     if not np.array_equal(one.cells, other.cells):
         raise RecveilError(
-            f"the raw data served "
-            f"{describe_count(one.cells.size, 'person', 'people')}, the release "
-            f"{other.cells.size} or "
-            f"others; expected the same people with the same held-out ratings"
+            f"the raw data served {describe_count(one.cells.size, 'user')}, the release "
+            f"{other.cells.size} or others; expected the same users with the same held-out ratings"
         )
     return one, other
 

@@ -289,8 +289,8 @@ def serve(
     if not test.users.size or test.users.max() >= people.n_users:
         raise RecveilError(
             f"{test.users.size} test cells for "
-            f"{describe_count(people.n_users, 'person', 'people')}; expected at least one, "
-            f"and only of people whose training ratings are given"
+            f"{describe_count(people.n_users, 'user')}; expected at least one, "
+            f"and only of users whose training ratings are given"
         )
     users, row_of = np.unique(test.users, return_inverse=True)
     own = people.take(users)

@@ -248,7 +248,7 @@ def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> s
         f'csv.reader(sys.stdin, escapechar=chr(92){mark}))" > ratings.csv'
     )
     return (
-        "a backslash escapes, where CSV doubles a quote within quotes; write the file so: "
+        "a backslash escapes a quote, where CSV doubles it; write the file so: "
         + unpacked_command(command, path)
     )
 
@@ -346,8 +346,8 @@ def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, i
     """Return whether a line has ids, a rating and a time where a record has them.
 
     Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
-    Without, a blank before an id tells a text apart, such as "sad, slow, long", if the record has
-    none.
+    Without such a number, a blank before an id marks a text, such as "sad, slow, long", if the
+    record has no such blank.
     """
     ids = [at for role, at in roles.items() if role in ("user", "item")]
     others = [at for at in roles.values() if at not in ids]
@@ -556,5 +556,5 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
         except UnicodeDecodeError:
             raise RecveilError(
                 f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
-                f"Windows perhaps, unpacked: iconv -f CP1252 -t UTF-8 FILE > NEW)"
+                f"Windows perhaps; unpack it, then: iconv -f CP1252 -t UTF-8 FILE > NEW)"
             ) from None

@@ -142,13 +142,13 @@ def refuse_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
         refuse_rare_mark(path, lines, mark)
     raise RecveilError(
         f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
-        f"name one with format (--format): {', '.join(FORMATS)}; or what stands between columns "
+        f"name one with format (--format): {', '.join(FORMATS)}; or name what separates columns "
         f"with delimiter (--delimiter)"
     )
 
 
 def rare_mark(lines: Sequence[str]) -> str:
-    r"""Return what seems to stand between the columns of a text, such as "^"; "" if nothing does.
+    r"""Return what seems to separate the columns of a text, such as "^"; "" if nothing does.
 
     Examples
     --------
@@ -171,18 +171,20 @@ def rare_mark(lines: Sequence[str]) -> str:
 
 
 def refuse_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
-    """Raise the RecveilError for columns between what is not split at unasked."""
+    """Raise the RecveilError for a delimiter that only an option or a new file makes readable."""
     if can_split(mark):
         shown = f"${mark!r}" if not mark.isprintable() else shlex.quote(mark)
         remedy = f"say so with delimiter (--delimiter {shown})"
     else:
         pattern = re.sub(r"([].*+?|(){}[/\\^$])", r"\\\1", mark)
         command = shlex.quote(f'{{gsub(/{pattern}/, "\\t")}} 1')
-        remedy = f"write tabs there, and name that file: cat FILE | awk {command} > ratings.tsv"
+        remedy = (
+            f"write tabs instead, and read the new file: cat FILE | awk {command} > ratings.tsv"
+        )
         remedy = unpacked_command(remedy, path)
     raise RecveilError(
-        f"{path.name}: the columns of its first line {quoted(lines[0], 60)} seem to be between "
-        f"{mark!r}; {remedy}"
+        f"{path.name}: {mark!r} seems to separate the columns of its first line "
+        f"{quoted(lines[0], 60)}; {remedy}"
     )
 
 

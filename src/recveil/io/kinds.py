@@ -35,8 +35,8 @@ _UNPACK = "unpack it, and name the file in it"
 _AS_CSV = "save it as CSV: one rating a line, commas between columns, points in numbers"
 _UTF_8 = "save it as UTF-8 text"
 _ASK = "ask for the table itself, as CSV or Parquet"
-_TRUSTED = "where you trust it, load it with pandas.read_pickle; "
-# What a command reads, and what stands in its place for a packed file.
+_TRUSTED = "if you trust it, load it with pandas.read_pickle; "
+# What a command reads, and what replaces it for a packed file.
 _CAT = "cat FILE"
 _UNPACKING = {
     "gzip": "gunzip < FILE",
@@ -196,7 +196,7 @@ _OF_EXCEL, _OF_BINARY_EXCEL = "xl/workbook.xml", "xl/workbook.bin"
 _OF_OPEN_DOCUMENT = "content.xml"
 _SHEETS = b"application/vnd.oasis.opendocument.spreadsheet"
 _JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
-# Excel is told by this line what stands between columns.
+# This line names the delimiter for Excel.
 _SEP_LINE = re.compile(r'"?sep=(.?)"?', re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _MARKUP = re.compile(r"<(\?xml|!doctype|!--|[a-z])", re.IGNORECASE)
@@ -398,7 +398,7 @@ def _begun(head: bytes) -> Kind | None:
 
 
 def _without_comments(text: bytes) -> bytes:
-    """Leave out what may stand above a page of HTML: comments, and that it is XML."""
+    """Remove comments and the XML declaration above a page of HTML."""
     for opening, closing in ((b"<?xml", b"?>"), (b"<!--", b"-->")):
         while text.startswith(opening) and closing in text:
             text = text.partition(closing)[2].lstrip()
@@ -540,7 +540,7 @@ def _no_table(lines: list[str]) -> Kind | None:
     if _OBJECT.match(lines[0]):
         return Kind("Python objects as text", "write their fields as CSV where they come from")
     if _SEP_LINE.fullmatch(lines[0]):
-        what = f"text whose first line tells Excel what stands between columns ({lines[0]!r})"
+        what = f"text whose first line names the delimiter for Excel ({lines[0]!r})"
         plain = "delete that line, which is all for ratings; save other files with commas"
         return Kind(what, f"{plain} between columns")
     return None

@@ -98,9 +98,8 @@ def refuse_guess(
         ids = (users_in_levels if kind == "levels" else users_in_trust)(path)
         shared = [len(ids & column.values) for column in seen]
         facts.append(
-            f"{Path(path).name} tells of "
-            f"{describe_count(len(ids), 'person', 'people')}: {shared[0]:,} of them stand in "
-            f"column {seen[0].place}, {shared[1]:,} in column {seen[1].place}"
+            f"{Path(path).name} lists {describe_count(len(ids), 'user')}: {shared[0]:,} of them "
+            f"are in column {seen[0].place}, {shared[1]:,} in column {seen[1].place}"
         )
         # Where ids are numbers from 1 on, most stand in both columns, and that says nothing.
         if abs(shared[0] - shared[1]) > len(ids) / 2:
@@ -150,9 +149,8 @@ class _Seen(NamedTuple):
     def describe(self) -> str:
         return (
             f"column {self.place}: {self.distinct:,} different values, such as "
-            f"{', '.join(self.examples)}; in the first "
-            f"{describe_count(self.looked_at, 'row')} equal ones stand in "
-            f"{describe_count(self.runs, 'run')}"
+            f"{', '.join(self.examples)}; in the first {describe_count(self.looked_at, 'row')}, "
+            f"equal ones form {describe_count(self.runs, 'run')}"
         )
 
 

@@ -73,7 +73,7 @@ class Reading:
     of_release : bool
         Whether these are the labels of a release, whose rows are no ratings of anybody.
     lost_times : str
-        Why a column was left out that may say when people rated.
+        Why a column was left out that may state when users rated.
     """
 
     ratings: Ratings
@@ -127,12 +127,12 @@ class Reading:
         return replace(self, ratings=self.ratings.with_scale(scale))
 
     def require_times(self) -> "Reading":
-        """Return the same; raise a RecveilError if times were left out that may be read."""
+        """Return the same; raise a RecveilError if a column that may hold times was left out."""
         if self.lost_times:
             why = self.lost_times.replace("was not taken for times: ", "holds no times: ")
             why = why.replace(f": not every row of it holds a date: {self.name} ", ": ")
             raise RecveilError(
-                f"{self.name}: {why}; mend them, or drop the column (recveil convert --no-times)"
+                f"{self.name}: {why}; correct them, or drop the column (recveil convert --no-times)"
             )
         return self
 

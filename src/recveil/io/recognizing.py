@@ -319,7 +319,7 @@ def _as_said(mark: str, format: str | None, lines: Sequence[str]) -> Recognized:
 
 
 def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
-    """Return ';' or '|', if columns stand between such beyond doubt."""
+    """Return ';' or '|', if one of them separates columns beyond doubt."""
     mark = max(_DOUBTFUL, key=lines[0].count)
     if lines[0].count(mark) < 2:
         return None
@@ -335,8 +335,8 @@ def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
     both = [each for each in (mark, usual[0]) if _splits_evenly(lines, each)]
     if len(both) == 2 and len(lines) > 1:
         raise RecveilError(
-            f"{path.name}: its lines could be split at {mark!r} or at {usual[0]!r}; say what is "
-            f"between columns with delimiter (--delimiter {mark!r})"
+            f"{path.name}: its lines could be split at {mark!r} or at {usual[0]!r}; name "
+            f"what separates columns with delimiter (--delimiter {mark!r})"
         )
     return mark if both == [mark] else None
 

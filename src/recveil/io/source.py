@@ -91,7 +91,7 @@ class Source(NamedTuple):
     dialect : Dialect or None
         How delimited text is split.
     spans : Spans or None
-        How many fields of delimited text span lines; nobody has looked whether it is only one.
+        How many fields of delimited text span lines; a single one is not refused yet.
     """
 
     table: pa.Table

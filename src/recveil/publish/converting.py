@@ -119,6 +119,6 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
         own["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
     found = understand(release.to_arrow(people=True), **own)
     people = found.ratings.n_users
-    of = describe_count(people, "person", "people")
+    of = describe_count(people, "user")
     note = f"A release: its published rows, one for each of {of}, under their new ids."
     return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))

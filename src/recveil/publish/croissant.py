@@ -177,7 +177,7 @@ def problems_of_croissant(
         All files of the published folder, as they are.
     """
     if not isinstance(told, dict):
-        yield "it is no JSON object, as a Croissant description is; run recveil describe again"
+        yield "it is not a JSON object, as a Croissant description is; run recveil describe again"
         return
     card, found = PublisherCard(), Findings()
     right = json.loads(croissant(manifest, files, manifest.recveil, "", card, found))

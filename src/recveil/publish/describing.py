@@ -163,7 +163,7 @@ def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> 
 
 
 def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> str:
-    """Return a sentence on what of a description nothing checks.
+    """Return a sentence on the parts of a description that nothing checks.
 
     Parameters
     ----------
@@ -177,17 +177,17 @@ def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[st
     """
     told, _, manifest, files = _read(release, file)
     own = texts_of_publisher(told, manifest, files)
-    texts = f": its {', '.join(own)}" if own else ""
+    texts = f" ({', '.join(own)})" if own else ""
     return (
-        f"What {Path(file).name} says in the publisher's own words{texts}; and what they measured: "
-        f"no file can contradict that."
+        f"In {Path(file).name}, the publisher's own words{texts} and measurements: no file of the "
+        f"release can contradict them."
     )
 
 
 def _read(
     release: str | PathLike[str], file: str | PathLike[str]
 ) -> tuple[object, list[str], Manifest, dict[str, FileEntry]]:
-    """Read a description and its release; return which keys stand twice, too."""
+    """Read a description and its release, and report keys that occur twice."""
     refuse_no_path("a release folder", release=release)
     refuse_no_path("a description", croissant=file)
     folder, path = Path(release), Path(file)
@@ -210,7 +210,7 @@ def _read(
             f"{path.name}: cannot be read as JSON ({reason_of(error)}); expected a description in "
             f"Croissant, as recveil describe writes it"
         ) from error
-    problems = [f"the key {quoted(name)} stands twice" for name in twice]
+    problems = [f"the key {quoted(name)} occurs twice" for name in twice]
     return told, problems, manifest, _files(manifest, folder)
 
 

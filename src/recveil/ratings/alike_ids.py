@@ -1,4 +1,4 @@
-"""Alike ids: those that may be one person, or nobody, though the table writes them as people."""
+"""Alike ids: ids that may belong to one user, or to no user."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,10 +42,10 @@ def tell_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
     --------
     >>> print(*tell_alike_ids(np.array(["101", "101.0", "7a"], object), "user"))
     3 users may be 2: '101' and '101.0' differ by zeros, blanks, invisible characters or the code of
-    a letter alone, and were taken for two; if they are one, mend the table.
+    a letter alone, and were taken for two; if they are one, correct the table.
     >>> print(*tell_alike_ids(np.array(["Ann", "ann"], object), "user"))
     2 users may be 1: 'Ann' and 'ann' differ by capital letters alone, and were taken for two; if
-    they are one, mend the table.
+    they are one, correct the table.
     """
     if labels.dtype != object:
         return []
@@ -62,14 +62,14 @@ def tell_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
 
 
 def _tell_look_alikes(labels: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
-    """Say how many ids look like another one in letters of another script, or of another width.
+    """Report how many ids look like another one in letters of another script, or of another width.
 
     Examples
     --------
     >>> texts = ["ann", "\N{CYRILLIC SMALL LETTER A}nn"]
     >>> (told,) = _tell_look_alikes(np.array(texts, object), pa.array(texts), "user")
     >>> told.partition(" differ ")[2]
-    'by the script or width of letters alone, and were taken for two; if they are one, mend the
+    'by the script or width of letters alone, and were taken for two; if they are one, correct the
     table.'
     """
     others = pc.invert(pc.string_is_ascii(usual))
@@ -89,7 +89,7 @@ def _tell_equal(
     differ: str,
     write: Callable[[Any], str] = repr,
 ) -> list[str]:
-    """Say how many ids have the same usual form as another one."""
+    """Report how many ids have the same usual form as another one."""
     usual = usual.dictionary_encode()
     n_usual = len(usual.dictionary)
     if n_usual == labels.size:
@@ -99,7 +99,7 @@ def _tell_equal(
     one, other = (shortened(write(labels[at]), 40) for at in np.flatnonzero(codes == twice)[:2])
     return [
         f"{labels.size:,} {role}s may be {n_usual:,}: {one} and {other} "
-        f"differ by {differ} alone, and were taken for two; if they are one, mend the table."
+        f"differ by {differ} alone, and were taken for two; if they are one, correct the table."
     ]
 
 

@@ -51,7 +51,7 @@ class Built(NamedTuple):
     off_scale_told : str
         What stood in the rows that were dropped for the scale: sentences, each after a space.
     times_are_lost : bool
-        Whether the column of times was left out, although it may say when people rated.
+        Whether the column of times was left out, although it may state when users rated.
     time_note : str
         What is odd about the times that were kept: the end of a sentence.
     rating_note : str

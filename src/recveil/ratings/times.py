@@ -338,8 +338,8 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         if others.mean() < 1 - _LEAST_FITTING:
             row = int(np.argmax(others))
             raise RecveilError(
-                f"{locate(row)}: time {times[row]:.15g} is no date, as {(~others).sum():,} of the "
-                f"{describe_count(times.size, 'time')} are; mend or drop such rows"
+                f"{locate(row)}: time {times[row]:.15g} is no date, but {(~others).sum():,} of the "
+                f"{describe_count(times.size, 'time')} are; correct or drop such rows"
             )
     beyond = ~(sizes < _UNITS[-1][0])
     if beyond.any():
@@ -565,7 +565,7 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
         raise RecveilError(
             f"{locate(row)}: time {shortened(date, 30)} is before 1900 or after 4999, as are "
             f"{n_outside:,} of the "
-            f"{describe_count(len(column), 'time')}; nobody rated then: mend or drop such rows"
+            f"{describe_count(len(column), 'time')}; no user rated then: correct or drop such rows"
         )
     if _are_scaled_down(column, days):
         return Days(

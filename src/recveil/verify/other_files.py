@@ -112,7 +112,7 @@ def _changed_records(
         elif classes.people[digest] != listed[digest.hex()]:
             problem = (
                 f"its {file.what} are shared by "
-                f"{describe_count(classes.people[digest], 'person', 'people')}, "
+                f"{describe_count(classes.people[digest], 'user')}, "
                 f"but {listed[digest.hex()]} were written (classes.csv)"
             )
             yield Violation(file.locate(row), row, user_id, problem)

@@ -112,7 +112,7 @@ def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
     Examples
     --------
     >>> not_looked_for(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1]
-    'Of 2 ids of people, 2 are short, words or numbers, and may stand in the ids of items by \
+    'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
 chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
     """
     told, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
@@ -120,10 +120,8 @@ chance: 1 does, whole or as words. If that is no chance, hide the items or give 
         met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
         told.insert(
             1,
-            f"Of "
-            f"{describe_count(n_people, 'id')} of people, {in_items.n_untold:,} are short, words "
-            f"or numbers, "
-            f"and may stand in the ids of items by chance: "
+            f"Of {describe_count(n_people, 'user id')}, {in_items.n_untold:,} are short, words or "
+            f"numbers, and may occur in the ids of items by chance: "
             f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
         )
     return told
