@@ -50,7 +50,8 @@ CHAPTERS = {
     ),
     "Reference": (
         *("reference/index", "cli", "reference/options", "api", "reference/functions"),
-        *("reference/release-format", "reference/stability", "reference/glossary"),
+        *("reference/release-format", "reference/errors", "reference/stability"),
+        "reference/glossary",
     ),
     "Explanation": (
         *("explanation/index", "explanation/promises", "explanation/methods"),

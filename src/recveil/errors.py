@@ -19,14 +19,23 @@ _WORD = re.compile(r"\S{61,}")
 class RecveilError(ValueError):
     """Bad input or settings, in words that its reader can act on.
 
-    The message names the thing, what was expected, what came, and what to do. The command line
-    prints it without a traceback and exits with code 2. However long what it quotes is, it has
-    fewer than 300 characters: long words are shortened, and then its middle, so that the name at
-    its start and the remedy at its end stay. Who stands in an address, and with which password, is
-    left out.
+    A program reads `code`, a person the message, which names the thing, what was expected, what
+    came, and what to do. The command line prints it without a traceback and exits with code 2.
+    However long what it quotes is, it has fewer than 300 characters: long words are shortened, and
+    then its middle, so that the name at its start and the remedy at its end stay. Who stands in an
+    address, and with which password, is left out.
+
+    Parameters
+    ----------
+    message : str
+    code : str
+        What is wrong, in a word that later versions keep, such as `scale.inferred`. The reference
+        lists all codes.
 
     Examples
     --------
+    >>> RecveilError("k is 0; expected 2 or more", code="option.value").code
+    'option.value'
     >>> raise RecveilError("k is 0, but a group needs at least one person; give 2 or more")
     Traceback (most recent call last):
     ...
@@ -36,8 +45,9 @@ class RecveilError(ValueError):
     ratings.csv: no column 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxx'; rename one
     """
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str = "", *, code: str = "unspecified") -> None:
         super().__init__(within_limit(without_secrets(message)))
+        self.code = code
 
 
 def without_secrets(text: str) -> str:
@@ -255,7 +265,7 @@ def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
     RecveilError("method 'sprase' (did you mean sparse?): expected one of 'simple', 'sparse'")
     """
     expected = f"expected one of {listed(known, 150)}"
-    return RecveilError(f"{what} {name!r}{meant(name, known)}: {expected}")
+    return RecveilError(f"{what} {name!r}{meant(name, known)}: {expected}", code="option.value")
 
 
 def named_twice(names: Iterable[str]) -> list[str]:
@@ -284,7 +294,7 @@ class UnknownOrderError(RecveilError):
     """
 
     def __init__(self, message: str, facts: list[str], choices: list[dict[str, str]]) -> None:
-        super().__init__(message)
+        super().__init__(message, code="column.order")
         self.facts = facts
         self.choices = choices
 

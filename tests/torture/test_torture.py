@@ -1,6 +1,5 @@
 """The program itself: a tiny run of it, what it counts, and the table."""
 
-import ast
 import os
 import subprocess
 import sys
@@ -185,10 +184,3 @@ def test_every_verb_is_tortured():
 
     # The workbench works by the functions of the others, and is killed in its own tests.
     assert {job.arguments[0] for job in JOBS} | {"workbench"} == {verb.__name__ for verb in VERBS}
-
-
-def test_modules_stay_readable():
-    for file in (ROOT / "torture").glob("*.py"):
-        text = file.read_text(encoding="utf-8")
-        assert len(text.splitlines()) < 400, file
-        assert ast.get_docstring(ast.parse(text)), file

@@ -120,7 +120,7 @@ def _told(error: Exception) -> dict[str, Any]:
     if isinstance(error, MemoryError | MemoryLimitError):
         return {"error": "memory"}
     if isinstance(error, RecveilError):
-        return {"error": "refused", "message": str(error)}
+        return {"error": "refused", "message": str(error), "code": error.code}
     if isinstance(error, DAMAGED):
         return {"error": "packed", "message": str(error)}
     if isinstance(error, OSError) and error.errno:

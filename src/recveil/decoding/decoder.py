@@ -316,7 +316,7 @@ def _raise(told: dict[str, Any], name: str) -> None:
     if told["error"] == "memory":
         refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)
     if told["error"] == "refused":
-        raise RecveilError(message)
+        raise RecveilError(message, code=told["code"])
     if told["error"] == "packed":
         raise BadGzipFile(message)
     if told["error"] == "system":
