@@ -69,11 +69,20 @@ def _number(value: object) -> object:
     return 0.0 if abs(value) < 1e-9 else float(f"{value:.6g}")
 
 
+def _fitted(value: object) -> object:
+    """Round what was fitted to people to two decimals: the sixth depends on the machine."""
+    return round(value, 2) + 0.0 if isinstance(value, float) else value
+
+
 def parts_of_json(text: str) -> dict[str, str]:
     """Return its keys, numbers and words, so that a change of one leaves the others' digests."""
     leaves = list(_leaves(json.loads(text)))
     words = [value for _, value in leaves if isinstance(value, str)]
-    numbers = [_number(value) for _, value in leaves if not isinstance(value, str)]
+    numbers = [
+        _fitted(value) if "settings." in path else _number(value)
+        for path, value in leaves
+        if not isinstance(value, str)
+    ]
     return {
         "keys": "\n".join(dict.fromkeys(path for path, _ in leaves)),
         "numbers": "\n".join(map(json.dumps, numbers)),
@@ -92,7 +101,8 @@ def _rows_of(file: Path) -> str:
     table = pq.read_table(file)
     table = table.drop_columns([name for name in table.column_names if name in MASKED])
     head = [f"{field.name} {field.type}" for field in table.schema]
-    columns = [map(_number, column.to_pylist()) for column in table.columns]
+    how = _fitted if file.stem == "model" else _number
+    columns = [map(how, column.to_pylist()) for column in table.columns]
     return "\n".join([*head, *(repr(row) for row in zip(*columns, strict=True))])
 
 
@@ -100,12 +110,13 @@ def texts_of_file(name: str, file: Path) -> dict[str, str | bytes]:
     """Return what of a file is frozen, by how it is called in the digests."""
     if file.suffix == ".parquet":
         rows = {f"{name} rows": _rows_of(file)}
-        is_published = file.stem in ("ratings", "model", "table")
+        is_published = file.stem in ("ratings", "table")
         return rows | ({f"{name} bytes": file.read_bytes()} if is_published else {})
     if file.suffix == ".json":
         text = file.read_text("utf-8")
         if file.name == "release.json":
-            told = json.loads(text) | {"recveil": "VERSION"}
+            told = json.loads(text, parse_float=lambda number: _fitted(float(number)))
+            told["recveil"] = "VERSION"
             for entry in told["files"].values():
                 entry.update(sha256="SHA256", bytes=0)
             return {name: json.dumps(told, indent=1, ensure_ascii=False)}
