@@ -76,7 +76,7 @@ def ratings():
         [f"secret film {item}" for item in items],
         rng.integers(1, 6, users.size),
         scale=RatingScale(1, 5, 1),
-        days=rng.integers(0, 900, users.size),
+        days=rng.integers(12_000, 12_900, users.size),
     )
 
 

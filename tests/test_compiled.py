@@ -133,6 +133,31 @@ def test_what_was_kept_under_counted_names_is_not_used(kept_by_two_processes):
     assert run_with(kept_by_two_processes, as_before) == "0\n"
 
 
+def test_variants_saved_at_the_same_moment_are_not_mixed_up(tmp_path):
+    """Numba would list both under one file, and read a strided array as if it had no gaps."""
+    (tmp_path / "adding.py").write_text(
+        "from recveil.compiled import compiled\n"
+        "@compiled()\ndef kernel(numbers):\n    return numbers[0] + 10 * numbers[1]\n"
+    )
+    begin = "import numpy as np; from adding import kernel; numbers = np.arange(6)"
+    # Both read the list of files while it is empty; the second one saves first.
+    second = f"{begin}; kernel._cache._cache_file._load_index = dict; kernel(numbers[::2])"
+    first = f"""
+        {begin}
+        import subprocess, sys
+        file = kernel._cache._cache_file
+        save = file._save_data
+        def wait_and_save(*data):
+            subprocess.run([sys.executable, "-c", {second!r}], check=True)
+            save(*data)
+        file._save_data = wait_and_save
+        print(kernel(numbers))
+    """
+    assert run_with(tmp_path / "kept", first) == "10\n"
+    later = f"{begin}; print(kernel(numbers), kernel(numbers[::2]))"
+    assert run_with(tmp_path / "kept", later) == "10 20\n"
+
+
 def _nested_loops(function: ast.FunctionDef) -> bool:
     """Say whether a function goes through numbers in a loop within a loop."""
 

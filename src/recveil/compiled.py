@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -33,8 +34,8 @@ _ONE_AT_A_TIME = RLock()
 # (github.com/numba/numba/issues/10486). A number by chance is nobody else's, forks included.
 if HAS_COMPILER:
     FunctionIdentity._unique_ids = iter(functools.partial(secrets.randbits, 96), None)
-# What was kept when helpers were still counted is not used again.
-_NAMING = "helpers are named by chance"
+# What was kept when helpers were still counted, or under a number, is not used again.
+_NAMING = "helpers are named by chance, files by what they hold"
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -70,6 +71,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
             return njit(nogil=True, **options)(kernel)
         _keep_from_others(found)
         _forget_counted_helpers(found)
+        _name_by_content(found)
         return found
 
     return decorate
@@ -121,6 +123,24 @@ def _forget_counted_helpers(kernel: Any) -> None:
     """Let numba read only what was kept under names that no other kernel's helpers have."""
     file = kernel._cache._cache_file
     file._source_stamp = (file._source_stamp, _NAMING)
+
+
+def _name_by_content(kernel: Any) -> None:
+    """Save each variant of a kernel in a file of its own name, and only then list it.
+
+    Numba numbers the files. Two processes that save variants for different types at the same moment
+    choose the same number; the variant that is listed is then not the one in the file, and arrays
+    are read with the wrong layout, without an error.
+    """
+    file = kernel._cache._cache_file
+
+    def save(key: Any, data: Any) -> None:
+        kept = sha256(repr((key, file._source_stamp)).encode()).hexdigest()[:16]
+        name = file._data_name_pattern.replace("{number:d}", kept)
+        file._save_data(name, data)
+        file._save_index(file._load_index() | {key: name})
+
+    file.save = save
 
 
 @contextmanager

@@ -28,11 +28,29 @@ def table(ratings):
     return ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
 
 
-def test_the_file_alone_shows_the_crowds_that_rows_were_drawn_from(table):
-    clusters = find_clusters(table)
-    sizes = np.bincount(clusters, table.candidates.sizes)
-    assert (sizes == 20).sum() >= 17  # of 20; rows of few items are left single
-    assert sizes.max() == 20  # and none joins another crowd
+def test_the_file_alone_shows_the_clusters_that_rows_were_drawn_from(table):
+    sizes = np.bincount(find_clusters(table, 20), table.candidates.sizes)
+    assert sizes.tolist() == 20 * [20.0]
+
+
+def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
+    ratings = make_ratings(n_users=800, n_items=400, n_ratings=8_000, seed=3)
+    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    linked, joined = find_clusters(table), find_clusters(table, 20)
+    n_small = [
+        np.count_nonzero(np.bincount(clusters, table.candidates.sizes) < 20)
+        for clusters in (linked, joined)
+    ]
+    assert n_small[0] > 3 * n_small[1]
+    assert np.bincount(joined, table.candidates.sizes).max() < 40
+    for cluster in range(linked.max() + 1):  # what is linked stays together
+        assert np.unique(joined[linked == cluster]).size == 1
+
+
+def test_rows_of_one_cluster_are_joined_and_nothing_more(ratings):
+    release = SparseRows(5, crowd=200, seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    assert np.bincount(find_clusters(table, 200), table.candidates.sizes).max() == 200
 
 
 def test_by_all_ratings_clusters_and_classes_are_inferred_far_above_the_blind_guess(ratings, table):

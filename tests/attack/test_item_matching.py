@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 
 from recveil.anonymize.methods import make_variant
 from recveil.attack import ReleasedTable
-from recveil.attack.item_matching import _agreement, _company, match_by_rank, match_items
+from recveil.attack.held_out import only
+from recveil.attack.item_matching import (
+    SAME_USERS,
+    _agreement,
+    _company,
+    match_by_rank,
+    match_items,
+)
 from recveil.attack.item_side import ItemSide, _outlying
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
@@ -53,6 +60,18 @@ def test_counts_are_of_users():
     held[np.repeat(np.arange(len(held)), np.diff(table.indptr)), table.indices] = 1
     assert side.counts == pytest.approx(table.candidates.sizes @ held)
     assert (side.n_counted, side.n_rows) == (400, len(held))
+
+
+def test_half_of_the_users_differ_less_by_chance_than_others():
+    """Many items that few users rated: 44 of the top 100 without the sample's smaller chance."""
+    ratings = make_ratings(n_users=600, n_items=800, n_ratings=30_000, seed=0)
+    release = make_variant("sparse", 5, 0).anonymize(ratings)
+    hidden = ItemSide.of_release(ReleasedTable.from_release(release, ratings), ratings.scale)
+    known = only(ratings, np.sort(np.random.default_rng(0).permutation(600)[:300]))
+    public = ItemSide.of_ratings(known)
+    guess = match_items(hidden, public, ratings.n_items, differ=SAME_USERS).guess
+    named = np.where(guess >= 0, known.items[guess], -1) == ratings.items
+    assert named[np.argsort(-ratings.support)[:100]].sum() >= 55
 
 
 def test_top_keeps_the_items_of_most_users():

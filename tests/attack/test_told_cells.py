@@ -128,5 +128,5 @@ def test_of_one_row_it_is_said_why_it_was_not_fitted(invented):
     verdict = " ".join(
         attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20)).verdict()
     )
-    assert "was not tried: 300 people stand behind 1 row, and a fit needs 3" in verdict
+    assert "was not tried: 1 row for 300 people, and a fit needs 3" in verdict
     assert "MovieLens 100K" not in verdict

@@ -48,9 +48,11 @@ def found(folder, ratings):
 def test_nobody_is_looked_for_and_that_is_no_zero(found):
     release = found["release"]
     assert release["attacks"] == []
-    assert "Attacks that look for somebody's record do not apply" in release["verdict"][0]
+    assert "Attacks that look for a user's record do not apply" in release["verdict"][0]
     assert "0.0%" not in release["headline"]
-    assert release["headline"].startswith("In the release no record is anybody's; who was in")
+    assert release["headline"].startswith(
+        "No record of the release belongs to a user; membership is"
+    )
     assert "the promise is epsilon 10 with delta 1e-06" in release["headline"]
     for name in ("residual", "ratings_exact", "fills", "companions", "labels", "against"):
         assert release[name] is None
@@ -83,14 +85,14 @@ def test_what_is_guessed_of_members_stands_beside_strangers(found):
 def test_exact_sums_claim_nothing_and_say_so(folder, ratings):
     release = audit(ratings, release=folder / "exact", targets=40, curves=False).to_dict()
     release = release["release"]
-    assert "nothing is promised about that" in release["headline"]
+    assert "the release makes no promise about membership" in release["headline"]
     assert any("Exact sums tell who is in the data" in said for said in release["verdict"])
     assert set(release["membership_bound"].values()) == {None}
 
 
 def test_the_page_says_what_does_not_apply(found):
     page = audit_page(found)
-    assert "Attacks that look for somebody&#39;s record do not apply" in page
+    assert "Attacks that look for a user&#39;s record do not apply" in page
     assert "epsilon 10.0" in page
     assert "people share each" not in page
     assert "Who is found in the release" not in page
@@ -102,7 +104,7 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["audit", str(tmp_path / "r.csv"), *release, "--targets", "40", "--no-curves"])
     told = " ".join(capsys.readouterr().out.split())
-    assert "In the release no record is anybody's" in told
+    assert "No record of the release belongs to a user" in told
     assert "do not apply" in told
 
 
@@ -135,7 +137,7 @@ class TestModel:
         assert manifest.counts["users"] == 5 * 240  # four fifths of 300 are inside
         assert found["layout"] == "model"
         assert any(
-            "measured on 5 drawn people for each real one" in said for said in found["verdict"]
+            "measured on 5 synthetic users for each real one" in said for said in found["verdict"]
         )
         assert found["membership"]["all"]["auc"]["trials"] > 0
 
@@ -149,7 +151,7 @@ class TestModel:
             main([*command, "--release", str(tmp_path / "drawn")])
         assert stop.value.code in (0, None)
         streams = capsys.readouterr()
-        assert "In the release no record is anybody's" in " ".join(streams.out.split())
+        assert "No record of the release belongs to a user" in " ".join(streams.out.split())
         assert "has no private twin; name a file for it (--risk FILE)" in streams.err
         assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "r.csv"]
 

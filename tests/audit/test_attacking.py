@@ -329,8 +329,25 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
         f"In the release, {person.rate:.1%} of the people are found ({person.low:.1%} to "
-        f"{high:.1%}) by “bystander”; the promise is at most 20.0%."
+        f"{high:.1%}) by “bystander”, who knows 2 rated items; the promise is at most 20.0%."
+    )  # of so few users, membership is not measured
+
+
+def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
+    """All ratings of a target find more than eight do; the sentence says what is known."""
+    plain = audited(SparseRows(5, seed=1), many, tmp_path).to_dict()
+    headline, fitted = plain["headline"], plain["clusters"]["person_found"]
+    assert fitted["rate"] > max(attack["person_found"]["rate"] for attack in plain["attacks"])
+    assert fitted["rate"] > plain["all_known"]["person_found"]["rate"]
+    assert headline.startswith(
+        f"In the release, {fitted['rate']:.1%} of the people are found ({fitted['low']:.1%} to "
     )
+    assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
+    assert headline.count("the promise is at most 20.0%") == 1
+    best = plain["membership"]
+    assert f"Membership is inferred with AUC {best['auc']['rate']:.2f} (" in headline
+    assert f"who knows {best['known']} exact ratings of a user" in headline
+    assert ("item counts" in headline) == bool(best["outside_knowledge"])
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])

@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -10,6 +11,7 @@ from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import understand, write_ratings
 from recveil.progress import showing
+from recveil.publish import convert
 from recveil.ratings import Ratings
 
 
@@ -169,6 +171,42 @@ def test_times_of_a_unit_that_is_not_read_are_refused():
     known = file_times.slice(0, 20).rename_columns(["target", *file_times.column_names[1:]])
     with pytest.raises(RecveilError, match="FILETIME"):
         audit(table, aux=known, targets=20, curves=False)
+
+
+@pytest.mark.parametrize(
+    ("format", "remedy"),
+    [
+        *(("%d%m%y", "%d%m%y"), ("%m%d%y", "%m%d%y"), ("%Y%j", "%Y%j"), ("MJD", "3506716800")),
+        *(("%d/%m/%Y", "--time-format"), ("%Y-%j", "--time-format"), ("%d %b %Y", "--time-format")),
+    ],
+)
+def test_times_that_are_not_read_are_refused_with_a_remedy_that_works(tmp_path, format, remedy):
+    """Only a note said that the audit went on without them."""
+    table = make_ratings(60, 40, 900, seed=1).to_arrow().to_pandas()
+    days = pd.to_datetime(table["timestamp"], unit="s").dt.floor("D")
+    number = (days - pd.Timestamp(1858, 11, 17)).dt.days
+    table["timestamp"] = number if format == "MJD" else days.dt.strftime(format)
+    source, target = tmp_path / "my ratings of a year.csv", tmp_path / "without.csv"
+    table.to_csv(source, index=False)
+    with pytest.raises(RecveilError, match=r"column 'timestamp' .*--no-times") as error:
+        audit(source, targets=20, curves=False)
+    assert remedy in str(error.value)
+    assert any("'timestamp' was not taken for times" in note for note in understand(source).notes)
+    if format != "MJD":
+        read = understand(source, time_format=format).require_times().ratings.days
+        assert sorted(read) == sorted((days - pd.Timestamp(1970, 1, 1)).dt.days)
+    convert(source, target, target_format="csv", times=False)
+    assert understand(target).require_times().ratings.n_ratings == 900
+
+
+@pytest.mark.parametrize("format", ["%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M%S.5+0000"])
+@pytest.mark.parametrize("name", ["timestamp", "seen"])
+def test_iso_dates_in_the_basic_format_are_read(format, name):
+    table = make_ratings(60, 40, 900, seed=1).to_arrow().to_pandas()
+    days = pd.to_datetime(table.pop("timestamp"), unit="s").dt.floor("D")
+    table[name] = (days + pd.Timedelta(hours=8)).dt.strftime(format)
+    reading = understand(table).require_times()
+    assert sorted(reading.ratings.days) == sorted((days - pd.Timestamp(1970, 1, 1)).dt.days)
 
 
 def test_digits_of_dates_give_the_same_audit_as_iso_dates():

@@ -2,6 +2,9 @@
 
 import gzip
 import random
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,6 +162,15 @@ def test_reviews_that_span_lines_are_read_and_counted(write: Write, first: bool)
     assert reading.ratings.n_ratings == 5
     assert "2 quoted fields of other columns span lines: 9 lines" in reading.notes[0]
     assert "hold 5 rows and a header" in reading.notes[0]
+
+
+def test_short_texts_of_likes_that_span_lines_are_read(write: Write) -> None:
+    rows = [f'u{n},i{n % 3},"sad, slow, long\nbut good, warm, short"' for n in range(9)]
+    reading = understand(write("\n".join(["user,item,review", *rows])), likes=True)
+    assert reading.ratings.n_ratings == 9
+    rows[4] = 'u4,i1,"sad\nu7,i2,short"'
+    with pytest.raises(RecveilError, match=r"line 10: .* remove a stray quote"):
+        understand(write("\n".join(["user,item,review", *rows])), likes=True)
 
 
 def test_a_single_field_that_spans_lines_is_refused(write: Write) -> None:
@@ -394,3 +406,45 @@ def test_wrong_format_named(write: Write, format: str) -> None:
 def test_empty_file_with_format_named(write: Write, format: str) -> None:
     with pytest.raises(RecveilError, match=r"r\.csv: the file is empty"):
         read_ratings(write(""), format=format)
+
+
+ESCAPED = {
+    "in a review": '{0},i{0},{1},"He said \\"hi\\", and left"',
+    "in an id": '{0},"the \\"{0}\\" one",{1},x',
+    "in an id with a comma": '{0},"the \\"{0}, big\\" one",{1},x',
+    "at the end of an id": '{0},"the {0} \\"cut\\"",{1},x',
+    "before a line end": '{0},i{0},{1},"He said \\"hi\\"\nand left"',
+    "of a comma": "{0},the\\, {0},{1},x",
+}
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("case", ESCAPED)
+@pytest.mark.parametrize("packed", [False, True])
+def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, case, mark, packed):
+    rows = [ESCAPED[case].replace(",", mark).format(n, n % 5 + 1) for n in range(30)]
+    content = "\n".join([mark.join(["user", "item", "rating", "review"]), *rows, ""]).encode()
+    path = tmp_path / "r.csv"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    with pytest.raises(RecveilError, match=r"^r\.csv line \d+: a backslash escapes, wh") as caught:
+        read_ratings(path, delimiter=mark)
+    assert len(str(caught.value)) < 300
+    command = str(caught.value).partition("write the file so: ")[2]
+    command = command.replace("FILE", "r.csv").replace("python", shlex.quote(sys.executable))
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    if case == "before a line end":
+        with pytest.warns(UserWarning, match="30 quoted fields of other columns span lines"):
+            made = read_ratings(tmp_path / "ratings.csv")
+    else:
+        made = read_ratings(tmp_path / "ratings.csv")
+    assert (made.n_users, made.n_items, made.n_ratings) == (30, 30, 30)
+    assert not any("\\" in item for item in map(str, made.items))
+
+
+def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,"the "big" one",5\n')
+    with pytest.raises(RecveilError, match=r"^r\.csv line 3: .*; remove a stray quote, or double"):
+        read_ratings(path)
+    path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,5" disc,5\n3,"C:\\",4\n')
+    assert read_ratings(path).n_items == 3

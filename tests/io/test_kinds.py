@@ -6,6 +6,9 @@ import io
 import json
 import lzma
 import pickle
+import re
+import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -128,6 +131,30 @@ KINDS = {
     "text with '|' between columns": CSV.replace(",", "|").encode(),
     "text with ';' between columns and decimal commas": b"user;item;rating\n1;2;3,5\n",
 }
+KINDS |= {
+    "an image": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10" + bytes(40),
+    "an imag": b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1" + bytes(range(200)),
+    "an ima": b"GIF89a\x10\0\x10\0\x80\0\0" + bytes(range(200)),
+    "a sound or video file": b"\0\0\0\x18ftypmp42" + bytes(300),
+    "a program": b"\x7fELF\2\1\1" + bytes(300),
+    "a document for print": b"%!PS-Adobe-3.0\n%%Creator: ann, ben\n",
+    "a Stata file": b"<stata_dta><header>\0\0" + bytes(40),
+    "a Stata": b"\x73\2\1\0\3\0" + bytes(400),
+    "a Stat": b"\x68\1\1\0\0\3" + b"ratings".ljust(32, b"\0") + bytes(range(256)),
+    "an R data file": b"X\n\0\0\0\3\0\4\1\2\0\3\5\0" + bytes(40),
+    "an R data": b"RDX3\nX\n\0\0\0\3" + bytes(40),
+    "an R dat": b"A\n3\n262657\n197888\n5\nUTF-8\n787\n3\n",
+    "an R object as text": b'structure(list(user = c("u1", "u2"), item = c("a", "b")))\n',
+    "an HTML page; perhaps": b"<head>\n<title>404, Not, Found</title>\n</head>\n",
+    "an HTML page; perh": b"\n<!-- a, b, c\n -->\n<!-- d -->\n<html>\n</html>\n",
+    "an HTML page; per": b"<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC '-//W3C//DTD'>\n<html>",
+    "HTML or XML": b"<center>502, Bad, Gateway</center>\n",
+    "a Weka ARFF file": b"% 1, 2, 3\n\n@RELATION r\n@attribute user string\n@data\nu1,i1,5\n",
+    "a MatrixMarket mat": b"%%matrixmarket MATRIX coordinate real general\n2 2 1\n1 1 3\n",
+    "Python literals; write them": b"('u1', 'i1', 5)\n('u2', 'i1', 4)\n",
+    "Python literals; write": b"[('u1', 'i1', 5), ('u2', 'i1', 4)]\n",
+    "Python objects as text": b"Row(user='u1', item='i1', rating=5)\n",
+}
 # Those that hold ratings, and are read.
 READ = {
     *("a zip archive of ratings.csv", "bzip2 data", "xz data", "zstd data", "UTF-16 text"),
@@ -237,14 +264,101 @@ def test_a_matrix_of_matrix_market_is_read_as_its_error_says(tmp_path, other):
     assert text.values.tolist() == understand(whole).ratings.values.tolist() == [3, 4, 1]
 
 
-def test_python_literals_are_read_as_their_error_says(tmp_path):
-    (tmp_path / "r.json").write_bytes(KINDS["Python literals"])
+TRIPLES = [(f"u{n % 7}", f"a=i{n}, the", n % 5 + 1) for n in range(60)]
+OBJECTS = [dict(zip(("user", "item", "rating"), each, strict=True)) for each in TRIPLES]
+NUMBERS = "".join(f"{n % 7 + 1} {n + 1} {n % 5 + 1}\n" for n in range(60))
+ARFF = "@relation r\n@ATTRIBUTE user string\n\n@data\n%\n@u,i0,4\n"
+CONVERTED = {
+    "one dict a line": "".join(f"{each!r}\n" for each in OBJECTS) + "\n",
+    "list of dicts": repr(OBJECTS),
+    "list of dicts over lines": "ratings = [\n" + "".join(f" {r!r},\n" for r in OBJECTS) + "]\n",
+    "one tuple a line": "".join(f"{each!r}\n" for each in TRIPLES),
+    "tuples of numbers": "".join(f"{(n % 7, n, n % 5 + 1)},\n" for n in range(60)),
+    "list of tuples": repr(TRIPLES),
+    "list of tuples over lines": "r = [\n" + "".join(f" {r!r},\n" for r in TRIPLES) + "]\n",
+    "one list a line": "".join(f"{[*each]}\n" for each in TRIPLES),
+    "list of lists": repr([[*each] for each in TRIPLES]),
+    "MatrixMarket": f"%%MatrixMarket matrix coordinate integer general\n%\n\n7 60 60\n{NUMBERS}",
+    "matrixmarket": f"%%matrixmarket matrix coordinate integer general\n7 60 60\n{NUMBERS}",
+    "ARFF": ARFF + "".join(f"u{n % 7},i{n},{n % 5 + 1}\n" for n in range(1, 60)),
+    **{
+        f"between {mark}": "".join(f"u{n % 7}{mark}i{n}{mark}{n % 5 + 1}\n" for n in range(60))
+        for mark in ("^|^", "|~|", "¬", "þ", "$#", r"\t")
+    },
+}
+
+
+def in_zip(content: bytes) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("README.txt", "not, a, table\n")
+        archive.writestr("the ratings.txt", content)
+    return sink.getvalue()
+
+
+PACKERS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
+PACKERS |= {"zip": in_zip, "zstd": lambda content: pa.compress(content, "zstd", asbytes=True)}
+UNPACKERS = {"gzip": "gunzip", "bzip2": "bunzip2", "xz": "unxz", "zstd": "unzstd", "zip": "unzip"}
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+@pytest.mark.parametrize("kind", CONVERTED)
+def test_the_command_of_an_error_makes_a_file_that_is_read(tmp_path, kind, packing):
+    for program in ("awk", "grep", "tail", "sh", UNPACKERS.get(packing, "cat")):
+        if shutil.which(program) is None:
+            pytest.skip(f"no {program} here")
+    (tmp_path / "download").write_bytes(PACKERS[packing](CONVERTED[kind].encode()))
     with pytest.raises(RecveilError) as caught:
-        read_ratings(tmp_path / "r.json")
-    code = str(caught.value).partition('"')[2].partition('"')[0]
-    with (tmp_path / "r.json").open() as given, (tmp_path / "ratings.jsonl").open("w") as made:
-        subprocess.run([sys.executable, "-c", code], stdin=given, stdout=made, check=True)
-    assert read_ratings(tmp_path / "ratings.jsonl").n_ratings == len(ROWS)
+        read_ratings(tmp_path / "download")
+    assert len(str(caught.value)) < 300
+    command, name = re.search(
+        r": ((?:cat|\w+ <|unzip) .* > (ratings\.\w+))", str(caught.value)
+    ).groups()
+    command = command.replace("FILE", "download").replace("python", shlex.quote(sys.executable))
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    made = understand(tmp_path / name).ratings
+    assert (made.n_ratings, made.n_items) == (60, 60)
+    assert made.n_users == 7 + (kind == "ARFF")
+
+
+def test_a_packed_database_and_what_is_packed_twice_are_unpacked_first(tmp_path):
+    (tmp_path / "r.gz").write_bytes(gzip.compress(KINDS["a SQLite database"]))
+    with pytest.raises(RecveilError, match=r"^r\.gz: a SQLite database; unpack it, and name the f"):
+        read_ratings(tmp_path / "r.gz")
+    (tmp_path / "r.gz").write_bytes(gzip.compress(bz2.compress(CSV.encode())))
+    with pytest.raises(RecveilError, match=r"bzip2 data; unpack it once \(gunzip < FILE > NEW\)"):
+        read_ratings(tmp_path / "r.gz")
+    (tmp_path / "r.npz").write_bytes(KINDS["numpy arrays"])
+    with pytest.raises(RecveilError, match=r"numpy arrays \(\.npz\); read it with numpy\.load"):
+        read_ratings(tmp_path / "r.npz")
+    (tmp_path / "r.gz").write_bytes(gzip.compress(KINDS["a numpy array"]))
+    with pytest.raises(RecveilError, match=r"a numpy array; unpack it; read it with numpy\.load"):
+        read_ratings(tmp_path / "r.gz")
+
+
+@pytest.mark.parametrize("version", [114, 117])
+def test_a_file_of_stata_is_read_by_what_its_error_names(tmp_path, version):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(ROWS).to_stata(tmp_path / "r.dta", version=version, write_index=False)
+    with pytest.raises(RecveilError, match=r"^r\.dta: a Stata file; read it with pandas\.read_s"):
+        read_ratings(tmp_path / "r.dta")
+    assert pandas.read_stata(tmp_path / "r.dta").shape == (60, 3)
+
+
+@pytest.mark.parametrize("mark", [*"^~#:/=&!*_-@`+%", "\x01", "\x1f", "$$", "^^"])
+@pytest.mark.parametrize("header", ["", "user{0}item{0}rating\n"])
+def test_a_rare_delimiter_is_named_with_the_option_that_reads_it(tmp_path, mark, header):
+    rows = "".join(f"u{n % 7}{mark}i{n}{mark}{n % 5 + 1}\n" for n in range(60))
+    path = tmp_path / "r.txt"
+    path.write_text(header.format(mark) + rows)
+    with pytest.raises(
+        RecveilError, match=r"r\.txt: the columns of its first line .*--del"
+    ) as caught:
+        read_ratings(path)
+    said = re.search(r"\((--delimiter .*)\)$", str(caught.value)).group(1)
+    shown = subprocess.run(["bash", "-c", f"printf %s {said[12:]}"], capture_output=True, text=True)
+    assert shown.stdout == mark
+    assert understand(path, delimiter=shown.stdout).ratings.n_ratings == 60
 
 
 def test_utf_16_without_a_mark(tmp_path):
@@ -264,6 +378,11 @@ def test_utf_16_without_a_mark(tmp_path):
         "BZh9,x;y;z,3\nBZh9,x,4\n",
         "[user],item,rating\n1,5,4\n",
         "use,item,rating\nCREATE,5,4\n",
+        "(500) Days of Summer,item,rating\n(1),5,4\n",
+        "head,item,rating\n<head,5,4\n",
+        "sss,item,rating\nhhh,5,4\n",
+        "GIF,item,rating\nBM,5,4\n",
+        "@relation,item,rating\n@data,5,4\n",
         "version,item,rating\n0,5,4\n",
         "#,item,rating\nINSERT INTO,5,4\n",
     ],

@@ -247,3 +247,33 @@ def test_folders_in_each_other_have_an_end(tmp_path):
             continue
         with pytest.raises(RecveilError, match="more than 64 folders lie in each other"):
             read_ratings(tmp_path / str(deep))
+
+
+def test_fields_that_span_lines_are_counted_over_all_parts(tmp_path):
+    """One review of several lines was refused, if the others are in other parts."""
+    rows = [(f"u{n}", f"i{n % 3}", n % 5 + 1, "fine") for n in range(9)]
+    for at, spanning in enumerate([1, 1, 0]):
+        part = [(*row[:3], '"good\nold"') if n < spanning else row for n, row in enumerate(rows)]
+        users = [(f"{row[0]}{at}", *row[1:]) for row in part]
+        write(tmp_path / "r" / f"{at}.csv", users, ("user", "item", "rating", "review"))
+    reading = understand(tmp_path / "r")
+    assert reading.ratings.n_ratings == 27
+    assert reading.notes[0] == (
+        "r: 2 quoted fields of other columns span lines: 32 lines, not counting blank lines "
+        "between rows, hold 27 rows and 3 headers."
+    )
+    (tmp_path / "r" / "0.csv").unlink()
+    with pytest.raises(RecveilError, match=r"^r/1\.csv line 2: a quoted field goes on to line 3"):
+        understand(tmp_path / "r")
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 5])
+def test_rows_that_a_stray_pair_of_quotes_swallows_are_refused_in_parts(tmp_path, n_parts):
+    rows = [(f"u{n}", f"i{n % 3}", n % 5 + 1, "fine") for n in range(30)]
+    for at in (7, 22):
+        rows[at], rows[at + 1] = (*rows[at][:3], '"so'), (*rows[at + 1][:3], 'meh"')
+    for at in range(n_parts):
+        part = rows[at * 30 // n_parts : (at + 1) * 30 // n_parts]
+        write(tmp_path / "r" / f"{at}.csv", part, ("user", "item", "rating", "review"))
+    with pytest.raises(RecveilError, match="stray quote"):
+        understand(tmp_path / "r")

@@ -117,14 +117,15 @@ class TestColumnsThatAreOnlyCalledTimes:
             understand(path, time="created_at")
 
 
-def test_an_audit_goes_on_without_the_times_of_which_some_are_missing(tmp_path):
+def test_an_audit_refuses_times_of_which_some_are_missing(tmp_path):
+    """Without all of them, it would understate the risk."""
     table = frame("created_at", lambda t: t.dt.strftime("%Y-%m-%d"))
     table.loc[1, "created_at"] = None
     path = write(table, tmp_path / "r.csv", "csv")
-    told = audit(path, targets=9, curves=False).to_dict()["warnings"]
-    assert any("'created_at' was left out" in note and "r.csv line 3" in note for note in told)
-    with pytest.raises(RecveilError, match=r"r\.csv line 3: the time is missing"):
-        audit(path, targets=9, curves=False, time="created_at")
+    for given in ({}, {"time": "created_at"}):
+        with pytest.raises(RecveilError, match=r"r\.csv line 3: the time is missing"):
+            audit(path, targets=9, curves=False, **given)
+    assert audit(path, targets=9, curves=False, times=False).ratings.days is None
 
 
 def test_leading_zeros_stay_where_a_format_reads_them(tmp_path):

@@ -548,6 +548,30 @@ class TestADescriptionThatVerifyChecks:
     def test_the_publisher_s_own_words_are_theirs(self, verified):
         assert verified(lambda told: told.update(description="Ours.", license="none")) == (0, [])
 
+    def test_texts_that_nothing_checks_are_named(self, padded, capsys):
+        file = padded.parent / "c.json"
+        describe(padded, file)
+        told = json.loads(file.read_text())
+
+        def not_covered():
+            with pytest.raises(SystemExit) as stop:
+                main(["verify", str(padded), "--croissant", str(file), "--json", "-"])
+            assert stop.value.code == 0
+            return json.loads(capsys.readouterr().out)["not_covered"][-1]
+
+        assert "description" not in not_covered()
+        file.write_text(json.dumps(told | {"description": "Nobody is found.", "license": "none"}))
+        assert "words: its name, description, license; and" in not_covered()
+
+    def test_its_remedy_is_a_command_that_works(self, padded, verified):
+        code, problems = verified(lambda told: told["distribution"].pop())
+        assert (code, problems[0].rpartition("; ")[2]) == (1, "run recveil describe again")
+        file = padded.parent / "croissant.json"
+        with pytest.raises(SystemExit) as stop:
+            main(["describe", str(padded), str(file), "--force"])
+        assert stop.value.code == 0
+        assert check_croissant(padded, file) == []
+
     @pytest.mark.parametrize(
         ("change", "named"),
         [

@@ -57,6 +57,30 @@ def test_ids_that_look_alike_are_reported_for_users_and_items(tmp_path, other):
     assert len(tell_alike_ids(np.array(["ann", other], object), "item")) == 1
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(("ann", "\u0430nn"), ("BETA", "\u0392\u0395\u03a4\u0391"), ("TOP", "\u0422\u041e\u0420")),
+        *(
+            ("ann 7", "ann \uff17"),
+            ("\u0410\u0392", "AB"),
+            ("\u041e", "\u039f"),
+            (NFC, "caf\u0435\u0301"),
+        ),
+    ],
+)
+def test_ids_that_look_alike_in_letters_of_two_scripts_are_reported(tmp_path, one, other):
+    path = tmp_path / "plays.csv"
+    path.write_text(f"user,item,rating\n{one},1,4\n{other},2,3\nben,1,2\n", "utf-8")
+    reading = understand(path)
+    assert reading.ratings.n_users == 3
+    (note,) = (note for note in reading.notes if "3 users may be 2: " in note)
+    assert ascii(one) in note
+    assert ascii(other) in note
+    assert len(tell_alike_ids(np.array([one, other], object), "item")) == 1
+    assert tell_alike_ids(np.array([other, "ben"], object), "user") == []
+
+
 def test_blanks_are_kept_in_ids_and_reported(tmp_path):
     path = tmp_path / "plays.csv"
     path.write_text("user, item, rating\n1, a, 4\n1, b, 2\n2, a, 3\n")

@@ -1,6 +1,7 @@
 """Numbers in text columns, as `float()` reads them."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.ratings import RatingScale
+from recveil.ratings.columns import parse_ratings
 
 ROWS = [(1, 7, "4"), (1, 8, "2"), (2, 7, "3")]
 
@@ -66,3 +68,21 @@ def test_minus_zero_is_zero(tmp_path, zero):
     assert str(reading.ratings.scale) == "0:4:1"
     assert not np.signbit(reading.ratings.values).any()
     assert str(RatingScale.parse("-0:4:1")) == "0:4:1"
+
+
+@pytest.mark.parametrize(
+    ("low", "step"),
+    [(0.1, 1e-9), (1e-46, 1e-46), (-2e-46, 1e-46), (1e-40, 1e-48), (1e-44, 1e-52), (1e12, 4.0)],
+)
+def test_arithmetic_that_an_error_advises_keeps_ratings_apart(low, step):
+    ratings = np.array([low + n * step for n in range(5)])
+    with pytest.raises(RecveilError, match="ratings differ") as caught:
+        parse_ratings(pa.chunked_array([ratings]), str)
+    for word, number in re.findall(r"(subtract|multiply)[a-z ]* (-?[0-9.e+-]+)", str(caught.value)):
+        ratings = ratings - float(number) if word == "subtract" else ratings * float(number)
+    assert np.unique(parse_ratings(pa.chunked_array([ratings]), str)).size == 5
+
+
+def test_ratings_that_no_arithmetic_keeps_apart():
+    with pytest.raises(RecveilError, match="they cannot be kept; write larger numbers where they"):
+        parse_ratings(pa.chunked_array([np.array([1e-310, 2e-310])]), str)

@@ -36,6 +36,7 @@ OTHER_COLUMNS = r"^part-0\.csv: a line has more or fewer columns than the header
         ([f"{NAMED}x,i1,3,more\n"], OTHER_COLUMNS),
         ([f"{NAMED}x,i1\n"], OTHER_COLUMNS),
         ([f'{NAMED}"two\nlines",i1,3\n'], OTHER_COLUMNS),
+        ([f"{NAMED}Jo\x0bse,i1,3\n"], "^1 of 10 rows hold an id with a line break or a NUL"),
         ([f"{NAMED}Jos\xe9,i1,3\nJos\xe8,i1,4\n"], "^2 of 11 rows hold an id that is not UTF-8"),
     ],
 )

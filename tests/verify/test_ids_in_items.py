@@ -44,7 +44,7 @@ class TestPlanted:
     )  # fmt: skip
     def test_everybody_in_the_ids_of_items_is_not_written(self, people, tmp_path):
         ratings = table(people, lists_of(people))
-        with pytest.raises(RecveilError, match=r"item_id: .* (ids|numbers) of people .*hide"):
+        with pytest.raises(RecveilError, match=r"item_id: .* user (ids|numbers).*hide"):
             ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
         assert list(tmp_path.iterdir()) == []
         hidden = anonymize_hidden(ratings, ANONYMIZER, 1)
@@ -55,7 +55,7 @@ class TestPlanted:
     def test_people_s_numbers_in_the_column_of_items(self):
         """Item ids are the numbers of people: somebody took one column for the other."""
         people = SPARSE.tolist()
-        assert "not the numbers beside them" in ids_in_items(people, people[:80]).problem
+        assert "not the numbers next to them" in ids_in_items(people, people[:80]).problem
 
     def test_no_id_is_repeated(self):
         for people in (NAMES, SPARSE.tolist()):
@@ -70,7 +70,7 @@ class TestPlanted:
     def test_of_few_people_all_must_stand_there(self):
         few = ["ann", "ben", "cat", "dan"]
         labels = [f"list of {name}" for name in few]
-        assert ids_in_items(few, labels).problem.startswith("all 4 ids of people stand as words")
+        assert ids_in_items(few, labels).problem.startswith("all 4 user ids are words")
         assert ids_in_items(few, labels[:3]) == ("", 4, 3)
         assert ids_in_items(few[:3], labels) == ("", 3, 3), "of three it may be chance"
 

@@ -240,7 +240,9 @@ class TestPlanted:
         people = [*words[:31], *words[40:50]]
         assert len(set(ratings.items) & set(words)) == 30
         fewer = table(people, lambda item: words[item])
-        with pytest.raises(RecveilError, match="are ids of items, too: is this column the people"):
+        with pytest.raises(
+            RecveilError, match="are ids of items, too; if the item column holds users"
+        ):
             PredictiveAnonymizer(3, seed=1).anonymize(fewer).write(tmp_path / "out")
 
 

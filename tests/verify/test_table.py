@@ -108,12 +108,13 @@ class TestAnyFile:
         with pytest.raises(RecveilError, match="group_size"):
             verify(tmp_path / "some.parquet", k=2)
 
-    def test_line_breaks_in_item_ids_are_named(self, tmp_path):
-        table = pa.table({"user_id": [1, 2], "item_id": ["i\n2", "i\n2"], "rating": [4, 4]})
+    @pytest.mark.parametrize("sign", ["\n", "\x85", "\u2028", "\v", "\x1e"], ids=ascii)
+    def test_line_breaks_in_item_ids_are_named(self, tmp_path, sign):
+        table = pa.table({"user_id": [1, 2], "item_id": [f"i{sign}2"] * 2, "rating": [4, 4]})
         pq.write_table(table, tmp_path / "some.parquet")
         result = verify(tmp_path / "some.parquet", k=2)
         assert not result.holds
-        assert "line break" in result.violations[0].problem
+        assert f"(U+{ord(sign):04X}); original rows may" in result.violations[0].problem
 
     def test_negative_zero_tells_people_apart(self, tmp_path):
         table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": [0.0, -0.0]})

@@ -8,7 +8,7 @@ from recveil.anonymize.anonymizing import prepare
 from recveil.anonymize.earlier import Earlier
 from recveil.anonymize.foreseen import Foreseen
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.io import Reading
 from recveil.memory import machine_memory
 from recveil.publish.amounts import say_bytes
@@ -87,13 +87,16 @@ class DryRun(NamedTuple):
     def _what(self, foreseen: Foreseen) -> str:
         if foreseen.groups is None:
             return (
-                f"Would publish about {foreseen.people:,} people who are drawn, and nobody's row "
+                f"Would publish about "
+                f"{describe_count(foreseen.people, 'person', 'people')} who are drawn, and "
+                f"nobody's row "
                 f"({self.method.name}); no noise was drawn, and no epsilon is spent."
             )
         least = f" of at least {self.k}" if self.k is not None else ""
         groups = "1 group" if foreseen.groups == 1 else f"{foreseen.groups:,} groups"
         return (
-            f"Would publish {foreseen.people:,} people in at most {groups}{least} "
+            f"Would publish "
+            f"{describe_count(foreseen.people, 'person', 'people')} in at most {groups}{least} "
             f"({self.method.name})."
         )
 

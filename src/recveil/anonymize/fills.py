@@ -7,7 +7,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.io import StatedTrust
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings
@@ -131,8 +131,10 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
         )
     if not count_statements(trust):
         raise RecveilError(
-            f"trust: nobody among the users trusts another one ({trust.n_ignored} lines are about "
-            f"{trust.n_unknown} users without ratings); expected user ids as in the ratings, and "
+            f"trust: nobody among the users trusts another one ("
+            f"{describe_count(trust.n_ignored, 'line')} are about "
+            f"{describe_count(trust.n_unknown, 'user')} "
+            f"without ratings); expected user ids as in the ratings, and "
             f"values above 0"
         )
     return TrustKNN(links=trust.links)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.errors import describe_count
 from recveil.ratings import Ratings
 from recveil.ratings.likes import in_likes
 from recveil.release.as_given import AsGiven
@@ -112,7 +113,8 @@ def told_of_k_corating(release: Sides, n_ratings: int) -> list[str]:
     if release.published.scale.unary:
         added = private["filled_cells"]
         return [
-            f"Added {added:,} likes ({added / n_ratings:.1f} for each real one) beside "
+            f"Added "
+            f"{describe_count(added, 'like')} ({added / n_ratings:.1f} for each real one) beside "
             f"{n_ratings:,} real ones, until groups like the same items: what is told of a group "
             f"holds for all of it.",
             *method_of(public).undone_by(public),
@@ -124,13 +126,16 @@ def told_of_k_corating(release: Sides, n_ratings: int) -> list[str]:
         else ""
     )
     told = [
-        f"Filled {private['filled_cells']:,} cells ({private['filled_cells'] / n_ratings:.1f} for "
+        f"Filled {describe_count(private['filled_cells'], 'cell')} "
+        f"({private['filled_cells'] / n_ratings:.1f} for "
         f"each rating) beside {n_ratings:,} real ratings{stay}."
     ]
     if trust := private.get("trust"):
         told.append(
-            f"Trust: {trust['statements']:,} times somebody says that they trust another one; "
-            f"{trust['ignored_lines']:,} lines about {trust['unknown_users']:,} people without "
+            f"Trust: "
+            f"{describe_count(trust['statements'], 'time')} somebody says that they trust another "
+            f"one; {describe_count(trust['ignored_lines'], 'line')} "
+            f"about {describe_count(trust['unknown_users'], 'person', 'people')} without "
             f"ratings were passed over."
         )
     if public["protect"] == "shuffle":

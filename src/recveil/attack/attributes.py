@@ -20,6 +20,7 @@ from recveil.attack.statistics import (
     mean_interval,
     plain_means,
 )
+from recveil.errors import describe_count
 from recveil.ratings import Ratings
 
 # Somebody of whom the record tells nothing counts one half.
@@ -135,13 +136,16 @@ def describe_attributes(told: Attributes) -> str:
     if not told.has_guessed:
         return (
             f"Whether somebody liked another item more than most: {NO_ATTACK}, as no record told "
-            f"it of any of {members.trials:,} members and {strangers.trials:,} people who are not "
+            f"it of any of {describe_count(members.trials, 'member')} "
+            f"and {describe_count(strangers.trials, 'person', 'people')} who are not "
             f"in the data, which is no evidence that nothing is told."
         )
     sentence = (
         f"Whether somebody liked another item more than most is guessed rightly in "
-        f"{members.mean:.1%} of cases for {members.trials:,} members and in {strangers.mean:.1%} "
-        f"for {strangers.trials:,} people who are not in the data: being in it tells "
+        f"{members.mean:.1%} of cases for "
+        f"{describe_count(members.trials, 'member')} and in {strangers.mean:.1%} for "
+        f"{describe_count(strangers.trials, 'person', 'people')} who are not in the data: being "
+        f"in it tells "
         f"{100 * excess.mean:.1f} points "
         f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
     )

@@ -1,5 +1,6 @@
 """Infer which records share their values, and which of these clusters fits a target."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +20,10 @@ MOST_RECORDS = 5_000
 _MOST_CELLS = 30_000_000
 # So rarely may two records without a common cluster share all values of all common items.
 _BY_CHANCE = 0.01
-# A single record joins a cluster by so few common items, if no other cluster has all its values.
-_FEWEST_COMMON = 2
 # So many pairs of a target and a record are scored at most.
 _MOST_SCORES = 5_000_000
+# This share of the clusters with too few users join others in one round.
+_JOINED_AT_ONCE = 0.25
 # How strongly the weights of the scores are held towards zero.
 _RIDGE = 0.002
 
@@ -47,6 +48,8 @@ class ClusterAttack(NamedTuple):
         Share of the targets whose own equivalence class is the record that fits them best.
     class_baseline : float
         The share of users in the largest class.
+    person_found : Interval
+        Expected share of the targets whom a pick among the users of that record hits.
     """
 
     n_clusters: int
@@ -55,11 +58,13 @@ class ClusterAttack(NamedTuple):
     cluster_baseline: float
     class_found: Interval
     class_baseline: float
+    person_found: Interval
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
         plain = self._asdict()
-        return plain | {name: plain[name]._asdict() for name in ("cluster_found", "class_found")}
+        found = ("cluster_found", "class_found", "person_found")
+        return plain | {name: plain[name]._asdict() for name in found}
 
 
 def too_many_to_compare(table: ReleasedTable) -> bool:
@@ -73,16 +78,19 @@ def most_targets(table: ReleasedTable) -> int:
     return max(_MOST_SCORES // table.candidates.n_records, 2)
 
 
-def find_clusters(table: ReleasedTable) -> Labels | None:
+def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Labels | None:
     """Infer from a release alone which records share their values.
 
     Records are linked if all their common items have equal values, and are too many for chance;
-    then clusters of linked records likewise. A single record that is left joins the only cluster
-    that has all its values.
+    then clusters of linked records likewise. A cluster that is left with too few users joins the
+    one with which it has the most common items, all of equal values.
 
     Parameters
     ----------
     table : ReleasedTable
+    smallest : int, optional
+        Users that each cluster has at least, and fewer than twice as many. If not given, clusters
+        may have too few.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def find_clusters(table: ReleasedTable) -> Labels | None:
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=100, n_items=60, n_ratings=3_000, seed=1)
     >>> table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
-    >>> np.bincount(find_clusters(table))  # five crowds of twenty, in four classes each
+    >>> np.bincount(find_clusters(table, 20))  # five clusters of twenty, in four classes each
     array([4, 4, 4, 4, 4])
     """
     n_records = table.candidates.n_records
@@ -114,11 +122,32 @@ def find_clusters(table: ReleasedTable) -> Labels | None:
         if n_left == len(common):
             break
         clusters = joined[clusters].astype(np.int64)
-    single = np.bincount(clusters) == 1
-    fits = (agree == common) & (common >= _FEWEST_COMMON) & ~single
-    joins = single & (fits.sum(axis=1) == 1)
-    to = np.where(joins, fits.argmax(axis=1), np.arange(len(common)))
-    return np.unique(to[clusters], return_inverse=True)[1].astype(np.int64)
+    return clusters if smallest is None else _join_small(table, clusters, smallest)
+
+
+def _join_small(table: ReleasedTable, clusters: Labels, smallest: int) -> Labels:
+    """Join clusters of too few users with others, in each round those whose choice is surest."""
+    while True:
+        sizes = np.bincount(clusters, table.candidates.sizes)
+        if sizes.size < 2:
+            return clusters
+        common, agree = _compare(table, clusters)
+        is_small = sizes < smallest
+        fits = (agree == common) & is_small[:, None] & (sizes[:, None] + sizes < 2 * smallest)
+        common = np.where(fits, common, 0)
+        to = common.argmax(axis=1)
+        second, best = np.partition(common, -2, axis=1)[:, -2:].T
+        joined = np.arange(sizes.size)
+        is_free = np.ones(sizes.size, bool)
+        surest = np.lexsort((-best, second - best))
+        surest = surest[best[surest] > 0]
+        for small in surest[: math.ceil(surest.size * _JOINED_AT_ONCE)]:
+            if is_free[small] and is_free[to[small]]:
+                is_free[[small, to[small]]] = False
+                joined[small] = to[small]
+        if is_free.all():
+            return clusters
+        clusters = np.unique(joined[clusters], return_inverse=True)[1].astype(np.int64)
 
 
 def attack_clusters(
@@ -163,6 +192,7 @@ def attack_clusters(
         cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
         class_found=wilson_interval(int(right_class.sum()), right.size),
         class_baseline=float(sizes.max() / sizes.sum()),
+        person_found=wilson_interval(float((right_class / sizes[own]).sum()), right.size),
     )
 
 

@@ -11,7 +11,7 @@ from recveil.attack.candidates import Candidates
 from recveil.attack.knowledge import Knowledge, draw_knowledge
 from recveil.attack.scoreboard import Scoreboard
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings
 
 
@@ -200,7 +200,7 @@ def homogeneity(
     if class_of.shape != (candidates.n_records,):
         raise RecveilError(
             f"class_of has shape {class_of.shape}; expected one number for each of "
-            f"{candidates.n_records} records"
+            f"{describe_count(candidates.n_records, 'record')}"
         )
     merged, class_of = candidates.merged(class_of)
     # The appended -1 is what users without a record find.

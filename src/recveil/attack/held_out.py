@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from recveil.attack.released import ReleasedTable
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings
 from recveil.release.anonymizer import Anonymizer
 
@@ -56,7 +56,8 @@ def hold_out(
     n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
     if not 0 < n_outside < ratings.n_users:
         raise RecveilError(
-            f"holdout is {holdout} of {ratings.n_users} users; expected a share between 0 and 1 "
+            f"holdout is {holdout} of "
+            f"{describe_count(ratings.n_users, 'user')}; expected a share between 0 and 1 "
             f"that leaves somebody inside and somebody outside"
         )
     order = np.random.default_rng(seed).permutation(ratings.n_users)

@@ -25,7 +25,7 @@ from recveil.attack.on_release import attack_release, find_co_rated_strikes
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import Interval, no_better, wilson_interval
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings
 from recveil.release.anonymizer import Anonymizer
 from recveil.release.records import Records
@@ -260,7 +260,8 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
     names = np.array([place_of.get(str(item), -1) for item in catalogue.items.tolist()], np.int64)
     if (names < 0).all():
         raise RecveilError(
-            f"catalogue: none of its {names.size} items stands in the ratings; it must use their "
+            f"catalogue: none of its "
+            f"{describe_count(names.size, 'item')} stands in the ratings; it must use their "
             f"item ids, such as {str(ratings.items[0])[:40]!r}"
         )
     return names
@@ -393,7 +394,8 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
             f"as not named."
         )
     said += [
-        f"Of the {table}'s {of_rows:,} rows, {rows:,} were looked at to name the items, drawn at "
+        f"Of the {table}'s "
+        f"{describe_count(of_rows, 'row')}, {rows:,} were looked at to name the items, drawn at "
         f"random; who looks at all of them may name more."
         for table, (rows, of_rows) in found.looked_at.items()
         if rows < of_rows
@@ -407,7 +409,8 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     nothing_new = no_better(worst.found, worst.control.rate, control)
     said.append(
         f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
-        f"{worst.found.trials:,} people{nothing_new}; {worst.control.rate:.1%} with the same names "
+        f"{describe_count(worst.found.trials, 'person', 'people')}"
+        f"{nothing_new}; {worst.control.rate:.1%} with the same names "
         f"dealt to other items, and {worst.names_known.rate:.1%} if items were not hidden. Better "
         f"matchings may name more: do not count on hidden items."
     )

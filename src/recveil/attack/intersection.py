@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import Interval, Mean, mean_interval, wilson_interval
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 
 
 class Intersection(NamedTuple):
@@ -127,7 +127,8 @@ def intersect(
     """
     if first.record_of.size != second.record_of.size:
         raise RecveilError(
-            f"the first release is of ratings of {first.record_of.size} users, the second of "
+            f"the first release is of ratings of "
+            f"{describe_count(first.record_of.size, 'user')}, the second of "
             f"{second.record_of.size}; read both with the same ratings"
         )
     groups = groups_of(first), groups_of(second)

@@ -25,6 +25,8 @@ _HALF_BELIEVED = 20
 # believed when all are matched.
 FIRST_HIDDEN, FIRST_PUBLIC = 1000, 1500
 _LEAST_SPREAD = 0.01
+# Of users who are among the hidden ones, chance is at least this share of what it is of others.
+_LEAST_NESTED = 0.3
 # The shape of an item's correlations: so many quantiles, with so many popular items; chance moves a
 # quantile less than one correlation, by this share of its variance.
 _QUANTILES, _SHAPED_BY, _QUANTILE_NOISE = 16, 200, 0.1
@@ -41,17 +43,24 @@ class Differences(NamedTuple):
         Variances: of the logarithm of the count, and of the numbers of its labels.
     shapes : bool
         Whether the quantiles of an item's correlations are comparable.
+    is_nested : bool
+        Whether the public users are among the hidden ones: a sample without replacement differs
+        less by chance than two samples.
+    most_believed : int
+        So many matched items decide along at most, those with the most labels.
     """
 
     counts: float
     means: float
     spreads: float
     shapes: bool
+    is_nested: bool = False
+    most_believed: int = FIRST_HIDDEN
 
 
 # Tables of other users, and a table of some of the same users.
 OTHER_USERS = Differences(0.1, 0.03, 0.02, shapes=True)
-SAME_USERS = Differences(0.0005, 0.003, 0.02, shapes=False)
+SAME_USERS = Differences(0.0005, 0.003, 0.02, shapes=False, is_nested=True, most_believed=400)
 
 
 @brief
@@ -134,10 +143,10 @@ def _match(
     own = _own_cost(hidden, public, differ)
     _fix(own, hidden, public, known)
     if start is None:
-        cost, matched, rounds = own, _assign(own), _rounds(hidden, known)
+        cost, matched, rounds = own, _assign(own), _rounds(hidden, known, differ.most_believed)
     else:
         cost, matched = own, start
-        rounds = [np.argsort(-hidden.counts, kind="stable")[:FIRST_HIDDEN]]
+        rounds = [np.argsort(-hidden.counts, kind="stable")[: differ.most_believed]]
     for believed in rounds:
         sure = believed[matched[believed] >= 0]
         cost = own - _company(hidden, public, matched, sure)
@@ -175,6 +184,8 @@ def _own_cost(hidden: ItemSide, public: ItemSide, differ: Differences) -> NDArra
     """
     few_here, few_there = 1 / (hidden.counts + 1), 1 / (public.counts + 1)
     chance = few_here[:, None] + few_there
+    if differ.is_nested:
+        chance = np.maximum(few_there - few_here[:, None], _LEAST_NESTED * few_there)
     here, there = (np.log((side.counts + 0.5) / side.n_counted) for side in (hidden, public))
     cost = _apart(here, there, hidden, public) ** 2 / (chance + differ.counts)
     cost += _apart(hidden.means, public.means, hidden, public) ** 2 / (chance + differ.means)
@@ -246,11 +257,12 @@ def _fix(
             cost[here, there] = -_NEVER
 
 
-def _rounds(hidden: ItemSide, known: dict[int, int]) -> list[NDArray[np.int64]]:
+def _rounds(hidden: ItemSide, known: dict[int, int], most: int) -> list[NDArray[np.int64]]:
     """Return which items each round believes: first the known, then those of most labels."""
     is_known = np.isin(hidden.items, list(known))
     order = np.lexsort((-hidden.counts, ~is_known))
-    sizes = [int(_FIRST_BELIEVED * _MORE_BELIEVED**number) for number in range(_ROUNDS)]
+    sizes = [_FIRST_BELIEVED * _MORE_BELIEVED**number for number in range(_ROUNDS)]
+    sizes = [min(int(size), most) for size in sizes]
     if is_known.any():
         sizes = [int(is_known.sum()), *sizes]
     return [order[: min(size, order.size)] for size in sizes]

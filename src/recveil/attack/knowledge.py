@@ -10,7 +10,7 @@ from recveil.attack.adversary import Adversary
 from recveil.attack.own_rows import own_rows
 from recveil.brief import brief
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings, RatingScale
 
 # How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
@@ -203,7 +203,8 @@ def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
 def _check(ratings: Ratings, adversary: Adversary) -> None:
     if adversary.date_error is not None and ratings.days is None:
         raise RecveilError(
-            f"the adversary knows dates (within {adversary.date_error} days), but no times "
+            f"the adversary knows dates (within "
+            f"{describe_count(adversary.date_error, 'day')}), but no times "
             f"are known of the ratings; set date_error to None (--date-error none)"
         )
     knows_values = adversary.rating_error is not None or adversary.date_error is not None

@@ -25,7 +25,7 @@ from recveil.attack.statistics import (
 )
 from recveil.attack.strikes import find_strikes, strike_out
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 
@@ -329,7 +329,8 @@ def _check(ratings: Ratings, table: ReleasedTable) -> None:
     n_users, n_items = table.record_of.size, table.candidates.indptr.size - 1
     if (n_users, n_items) != (ratings.n_users, ratings.n_items):
         raise RecveilError(
-            f"the released table is about {n_users} users and {n_items} items, the ratings have "
+            f"the released table is about {describe_count(n_users, 'user')} "
+            f"and {describe_count(n_items, 'item')}, the ratings have "
             f"{ratings.n_users} and {ratings.n_items}; give the ratings it was built with"
         )
 

@@ -13,6 +13,7 @@ from recveil.attack.candidates import Candidates
 from recveil.attack.low_rank import LowRank, choose_rank, fit_robustly, refit
 from recveil.attack.rater_model import Explained, FullCells, RaterModel, explain, weigh_ratings
 from recveil.brief import brief
+from recveil.errors import describe_count
 from recveil.progress import track
 from recveil.ratings import RatingScale
 
@@ -286,7 +287,8 @@ def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
     n_rows, n_people = candidates.n_records, candidates.n_people
     if n_rows < _LEAST_ROWS:
         rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
-        why = f"{n_people:,} people stand behind {rows}, and a fit needs {_LEAST_ROWS}"
+        people = describe_count(n_people, "person", "people")
+        why = f"{rows} for {people}, and a fit needs {_LEAST_ROWS}"
     elif n_people <= n_rows:
         why = "each row is one person's"
     elif scale.range <= 0:

@@ -11,7 +11,7 @@ from recveil.attack.knowledge import choose_targets
 from recveil.attack.scoreboard import rating_slack
 from recveil.brief import brief
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.progress import track
 from recveil.ratings import Ratings
 from recveil.threads import pool
@@ -216,7 +216,9 @@ def _check(ratings: Ratings, rating_error: float | None, date_error: int | None)
             raise RecveilError(f"{name} is {error}; expected at least 0, or None")
     if date_error is not None and ratings.days is None:
         raise RecveilError(
-            f"dates within {date_error} days are to be compared, but no times are known of the "
+            f"dates within "
+            f"{describe_count(date_error, 'day')} are to be compared, but no times are known of "
+            f"the "
             f"ratings; set date_error to None (--date-error none)"
         )
 

@@ -10,6 +10,7 @@ from scipy import stats
 from recveil.attack.released import ReleasedTable
 from recveil.attack.residuals import find_residuals
 from recveil.attack.statistics import Interval, no_better
+from recveil.errors import describe_count
 from recveil.progress import parts
 from recveil.ratings import Ratings
 
@@ -179,7 +180,8 @@ def describe_cells(told: ToldCells) -> str:
         )
     if told.records < told.of_records:
         sentence += (
-            f". It looked at {told.records:,} of {told.of_records:,} records, drawn at random, so "
+            f". It looked at {told.records:,} of "
+            f"{describe_count(told.of_records, 'record')}, drawn at random, so "
             f"that these are lower bounds, and so is how many people it finds"
         )
     return f"{sentence}. Better fits may tell more."

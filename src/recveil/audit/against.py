@@ -15,7 +15,7 @@ from recveil.attack.links_of_two import LinksOfTwo, tell_links
 from recveil.attack.statistics import no_better
 from recveil.attack.word_pairs import pairs_of, released_pairs
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, describe_count, quoted
 from recveil.ratings import Ratings
 from recveil.ratings.likes import in_likes
 from recveil.release.form import known_manifest
@@ -92,7 +92,8 @@ class Against:
             return []
         return [
             f"Whoever has “{self.name}”, too, has more than either promises: of "
-            f"{found.people:,} people in both releases, {_percent(found.alone)} are the only one "
+            f"{describe_count(found.people, 'person', 'people')} "
+            f"in both releases, {_percent(found.alone)} are the only one "
             f"in both their groups, and {_percent(found.below_k)} share both with fewer than "
             f"k = {self.k} ({found.mean_people.mean:.1f} people on average). Publish one of the "
             f"two."
@@ -115,7 +116,8 @@ class Against:
 
     def _nobody_below(self) -> str:
         return (
-            f"Of {self.found.people:,} people who stand in “{self.name}”, too, nobody shares both "
+            f"Of {describe_count(self.found.people, 'person', 'people')} in “{self.name}”, too, "
+            f"nobody shares both "
             f"groups with fewer than k = {self.k} ({self.found.mean_people.mean:.1f} on average). "
             f"This is about groups alone; other labels of the same group may tell more."
         )
@@ -140,7 +142,8 @@ class Against:
         )
         return (
             f"To use both, an adversary must find a person’s row in each: of "
-            f"{finding.requested:,} people, “{name}” finds {_percent(finding.both)} in both "
+            f"{describe_count(finding.requested, 'person', 'people')}, "
+            f"“{name}” finds {_percent(finding.both)} in both "
             f"({finding.first.rate:.1%} in this one, {finding.second.rate:.1%} in "
             f"“{self.name}”). A blind pick among those who stand behind both rows, for whoever "
             f"learns who they are, is right for {_percent(finding.person_in_both)}{nothing_new}; "
@@ -162,7 +165,7 @@ class Against:
         )
         told = (
             f"Of the items that stand out of both rows of a person, they rated (the mean of "
-            f"{links.both.trials:,} people) "
+            f"{describe_count(links.both.trials, 'person', 'people')}) "
             f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%})"
             f"{nothing_new}; {one} that "
             f"stand out of one row, {strange} with somebody else’s second row, and "

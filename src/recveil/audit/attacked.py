@@ -8,7 +8,7 @@ from recveil.attack import Adversary
 from recveil.attack.statistics import Interval
 from recveil.audit.content import Content
 from recveil.audit.found_in_release import FoundInRelease
-from recveil.audit.membership_words import describe_members
+from recveil.audit.membership_words import also_known, describe_members
 from recveil.audit.outcome import plain_attack, plain_membership
 from recveil.audit.release_verdict import headline, tell_release
 from recveil.audit.statement import Statement, remarks_of, rows_of, sentences_of
@@ -126,8 +126,10 @@ class AttackedRelease(FoundInRelease):
     @property
     def best_membership(self) -> tuple[str, Interval] | None:
         """Who tells best who was in the data, and their area; None if too few were measured."""
+        is_unary = self.manifest.scale.unary
         told = {
-            f"who knows {known} {'likes' if self.manifest.scale.unary else 'ratings'}": found.auc
+            f"who knows {known} {'likes' if is_unary else 'ratings'} of a user"
+            f"{also_known(found.scorer, is_unary=is_unary)}": found.auc
             for known, found in self.by_known.items()
             if found.is_told
         }

@@ -12,7 +12,7 @@ from recveil.audit.attacked import AttackedRelease
 from recveil.audit.shadowing import FROM_A_MODEL
 from recveil.audit.statement import Statement
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.told_claim import bounds_of
@@ -22,18 +22,18 @@ _WHO = Adversary(known=8, name="adversary with 8 exact ratings")
 _STRONGEST = "strongest"
 
 _NOBODY_TO_FIND = (
-    "Attacks that look for somebody's record do not apply: no record of this release is anybody's. "
-    "That nobody is found in it is no measurement, and is not counted as one."
+    "Attacks that look for a user's record do not apply: no record of this release belongs to a "
+    "user. That no user is found is not a measurement, and no figure reports it as one."
 )
 _NO_GROUPS = (
-    "What is asked of groups, of labels behind which ratings stand, and of fills does not apply "
+    "Attacks on groups, on the ratings behind published values and on imputed values do not apply "
     "either."
 )
-_NO_GROUPS_OF_LIKES = "What is asked of groups of people does not apply either."
+_NO_GROUPS_OF_LIKES = "Attacks on groups of users do not apply either."
 
 _FROM_MODEL = (
-    f"The release is a model, from which anybody draws as many people as they like: all that "
-    f"follows is measured on {FROM_A_MODEL} drawn people for each real one."
+    f"The release is a model, from which a recipient can sample any number of users. All figures "
+    f"below are measured on {FROM_A_MODEL} synthetic users for each real one."
 )
 
 
@@ -82,16 +82,16 @@ class AttackedDrawn(AttackedRelease):
 
     def headline(self) -> str:
         """Say in one sentence what is left to tell, and what is promised."""
-        told = "what is told of who was in the data was not measured"
+        told = "membership inference was not measured"
         if self.membership is not None:
-            told = "of who was in the data at all, nothing is told: too few people to tell"
+            told = "membership inference was not measured, as there are too few users"
         if (found := self.best_membership) is not None:
             who, auc = found
             told = (
-                f"who was in the data at all is told with AUC {auc.rate:.2f} ({auc.low:.2f} to "
-                f"{auc.high:.2f}; 0.5 is a coin) by {who}, with scores of one release only"
+                f"membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to "
+                f"{auc.high:.2f}; 0.5 is a coin) from one release by an adversary {who}"
             )
-        return f"In the release no record is anybody's; {told}; {_promise(self.manifest)}."
+        return f"No record of the release belongs to a user; {told}; {_promise(self.manifest)}."
 
     def told(self) -> list[Statement]:
         """Return what does not apply, what was found, and what it means."""
@@ -189,8 +189,11 @@ def attack_drawn(
 def _promise(manifest: Manifest) -> str:
     claim = manifest.claim
     if claim.epsilon is None or claim.delta is None:
-        return "nothing is promised about that"
-    return f"the promise is epsilon {claim.epsilon:g} with delta {claim.delta:g}, for whole people"
+        return "the release makes no promise about membership"
+    return (
+        f"the promise is epsilon {claim.epsilon:g} with delta {claim.delta:g}, where neighbouring "
+        f"tables differ by one user"
+    )
 
 
 def _describe_nearest(told: Resemblance) -> str:
@@ -200,45 +203,46 @@ def _describe_nearest(told: Resemblance) -> str:
     --------
     >>> from recveil.attack.statistics import Mean
     >>> some = Mean(0.3, 0.25, 0.35, 90)
-    >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-42:]
-    'which is no evidence that nothing is told.'
+    >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-48:]
+    'is no evidence that the release reveals nothing.'
     """
-    what = "Who takes the drawn record that fits somebody best for a picture of them"
+    what = "An adversary who takes the best matching synthetic record for the target's own"
     if not told.has_guessed:
         return _no_attack(what, told)
     return (
         f"{what} is right about {told.members.mean:.1%} of its other items for members, and "
-        f"{told.strangers.mean:.1%} for people who are not in the data: {_excess(told)}"
+        f"{told.strangers.mean:.1%} for users who are not in the data: {_excess(told)}"
     )
 
 
 def _describe_inference(told: Resemblance) -> str:
     """Say how well tastes are guessed from the whole release, beside the same for strangers."""
-    what = "Who learns from the whole release what goes with what"
+    what = "An adversary who learns from the whole release which items go together"
     if not told.has_guessed:
         return _no_attack(what, told)
     return (
-        f"{what} guesses rightly whether somebody liked another item more than most in "
+        f"{what} infers whether a user liked another item more than most did, and is right in "
         f"{told.members.mean:.1%} of cases for members, and in {told.strangers.mean:.1%} for "
-        f"people who are not in the data: {_excess(told)}"
+        f"users who are not in the data: {_excess(told)}"
     )
 
 
 def _no_attack(what: str, told: Resemblance) -> str:
     """Say that nothing was guessed of anybody."""
     return (
-        f"{what}: {NO_ATTACK}, as nothing was guessed of {told.members.trials:,} members and "
-        f"{told.strangers.trials:,} people who are not in the data, which is no evidence that "
-        f"nothing is told."
+        f"{what}: {NO_ATTACK}. It guessed nothing about "
+        f"{describe_count(told.members.trials, 'member')} and "
+        f"{describe_count(told.strangers.trials, 'user')} outside the data, which is no evidence "
+        f"that the release reveals nothing."
     )
 
 
 def _excess(told: Resemblance) -> str:
     excess = told.excess
     points = (
-        f"being in it tells {100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
+        f"being in the data reveals {100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
         f"{100 * excess.high:.1f})"
     )
     if excess.low > 0:
         return f"{points}."
-    return f"{points}, which is no evidence that nothing is told."
+    return f"{points}, which is no evidence that the release reveals nothing."

@@ -198,7 +198,7 @@ def attack_table(
             attacks.append((adversary, attack))
         by_all = tell_content and _has_sparse_classes(table)
         all_known, clusters = (
-            _attack_by_all_ratings(ratings, table, inside) if by_all else (None, None)
+            _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
         strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
         begin(durations.HELD_OUT)
@@ -256,14 +256,16 @@ def _has_sparse_classes(table: ReleasedTable) -> bool:
 
 
 def _attack_by_all_ratings(
-    ratings: Ratings, table: ReleasedTable, inside: NDArray[np.int64]
+    ratings: Ratings, table: ReleasedTable, inside: NDArray[np.int64], manifest: Manifest
 ) -> tuple[ReleaseAttack, ClusterAttack | None]:
     """Look for equivalence classes, and for clusters of them, by all ratings of the targets."""
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
     everything = Adversary(known=1, name="all ratings")
     known = know_everything(ratings, few)
     found = attack_release(ratings, table, everything, few, known=known)
-    clusters = find_clusters(table)
+    crowd = manifest.settings.get("crowd")
+    smallest = max(crowd, manifest.claim.k or 0) if type(crowd) is int else None
+    clusters = find_clusters(table, smallest)
     if clusters is None:
         return found, None
     scored = inside[choose_targets(inside.size, most_targets(table), 0)]

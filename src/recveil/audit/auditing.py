@@ -281,7 +281,7 @@ def audit(
     refuse_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
     with parts("Auditing", {durations.READING: 1, THE_REST: 8 if release is None else 20}) as begin:
         begin(durations.READING)
-        read = understand(source, **reading).require_plausible_times().settled()
+        read = understand(source, **reading).require_times().settled()
         ratings = read.ratings
         words, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
         is_paired = ratings is not words

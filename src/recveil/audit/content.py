@@ -17,7 +17,7 @@ from recveil.attack.statistics import no_better, percent, say_share
 from recveil.audit.statement import FigureRow, Statement, in_short, sentences_of
 from recveil.audit.theirs import GraphAttack, attack_graphs
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
 
@@ -256,7 +256,8 @@ def _of_labels(behind: BehindLabels) -> Statement:
     sampled = ""
     if behind.records < behind.of_records:
         sampled = (
-            f" That is of {behind.records:,} of {behind.of_records:,} records, drawn at random."
+            f" That is of {behind.records:,} of "
+            f"{describe_count(behind.of_records, 'record')}, drawn at random."
         )
     sentence = (
         f"Behind a label stand the ratings of those in the group who rated the item: on average "

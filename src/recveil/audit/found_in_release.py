@@ -97,7 +97,8 @@ class FoundInRelease:
     uncompared: bool = False
 
     def _facts(self) -> dict[str, object]:
-        found = max((attack.person_found.rate for _, attack in self.attacks), default=None)
+        attacks = [*(attack for _, attack in self.attacks), self.all_known, self.clusters]
+        found = max((each.person_found.rate for each in attacks if each), default=None)
         return {
             "claim": self.manifest.claim.kind,
             "k": self.manifest.claim.k,

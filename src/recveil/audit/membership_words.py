@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from recveil.attack import Membership
 from recveil.attack.attributes import Attributes, describe_attributes
-from recveil.attack.members import describe_membership, describe_outside_knowledge
+from recveil.attack.members import JOINT, describe_membership, describe_outside_knowledge
 from recveil.attack.statistics import FEWEST, NO_ATTACK, Interval, no_better
 from recveil.audit.outcome import best_member
 from recveil.audit.statement import FigureRow, Statement, in_short
+from recveil.errors import describe_count
 
 # By this, a method's words say how well members were told from others.
 _AREA = "area under the curve"
@@ -56,7 +57,8 @@ members, 2 strangers).
     of_strongest = _row("who is in the data", strongest)
     if strongest.is_told:
         control = (
-            f"That is of {strongest.members:,} members and {strongest.outsiders:,} strangers; with "
+            f"That is of {describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; with "
             f"members drawn by lot among them, the control, AUC {_ends(strongest.null_auc)}."
         )
         told = [
@@ -73,7 +75,8 @@ members, 2 strangers).
     else:
         few = (
             f"Whether they can tell who was in the data at all is not told: too few people to tell "
-            f"({strongest.members:,} members and {strongest.outsiders:,} strangers; it takes "
+            f"({describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; it takes "
             f"{FEWEST} of each), which reassures nobody."
         )
         told = [Statement(few, (of_strongest,), few)]
@@ -124,6 +127,75 @@ def _of_attributes(told: Attributes) -> Statement:
     return Statement(sentence, (guessed, by_it), remark)
 
 
+def membership_in_short(
+    strongest: Membership,
+    by_known: dict[str, Membership],
+    known_of_strongest: str,
+    *,
+    is_unary: bool = False,
+    shadows: Interval | None = None,
+) -> str:
+    """Say in one sentence how well membership is inferred, and what that adversary knows.
+
+    Parameters
+    ----------
+    strongest, by_known
+        As in `describe_members`.
+    known_of_strongest : str
+        What the strongest adversary of an audit knows of a user.
+    is_unary : bool
+        Whether there are no ratings.
+    shadows : Interval, optional
+        The largest area by shadow releases, if there are some.
+
+    Returns
+    -------
+    str
+        Empty where no area is shown to be above 0.5.
+
+    Examples
+    --------
+    >>> some = Membership(Interval(0.8, 0.7, 0.9, 90), 45, 45, 0, scorer="counts and values")
+    >>> print(membership_in_short(some, {"all": some}, "4 ratings"))
+    Membership is inferred with AUC 0.80 (0.70 to 0.90; 0.5 is a coin) by an adversary who knows \
+4 ratings of a user, item counts and mean ratings of all other users, and which of half of the \
+scored users are members.
+    """
+    known, best = best_member(strongest, by_known)
+    auc = best.auc
+    knows = known_of_strongest
+    if known is not None:
+        knows = f"{known} {'likes' if is_unary else 'exact ratings'}"
+    who = f"who knows {knows} of a user{also_known(best.scorer, is_unary=is_unary)}"
+    if shadows is not None and shadows.rate > (auc.rate if best.is_told else 0):
+        auc, who = shadows, "with shadow releases"
+    elif not best.is_told:
+        return ""
+    if auc.low <= 0.5:
+        return ""
+    return (
+        f"Membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is "
+        f"a coin) by an adversary {who}."
+    )
+
+
+def also_known(scorer: str, *, is_unary: bool = False) -> str:
+    """Return what a score needs beyond the release and the target, to end a list of knowledge.
+
+    Examples
+    --------
+    >>> also_known("counts"), also_known("likelihood")
+    (' and item counts of all other users', '')
+    """
+    if not describe_outside_knowledge(scorer):
+        return ""
+    has_means = not is_unary and scorer not in ("presence", "counts")
+    outside = f"item counts{' and mean ratings' * has_means} of all other users"
+    if scorer in JOINT:
+        return f", {outside}, and which of half of the scored users are members"
+    return f" and {outside}"
+
+
 def members_told(undone: Iterable[str]) -> list[str]:
     """Choose, of what attacks undo of a method's releases, what tells who is in the data.
 
@@ -134,7 +206,7 @@ def members_told(undone: Iterable[str]) -> list[str]:
     --------
     >>> from recveil.release.registry import undone_of
     >>> members_told(undone_of("padded")), members_told(undone_of("sparse"))[0][:27]
-    ([], 'Sparse rows carry no noise,')
+    ([], 'Sparse rows carry no noise ')
     """
     return [words for words in undone if _AREA in words]
 
@@ -142,14 +214,16 @@ def members_told(undone: Iterable[str]) -> list[str]:
 def _area(found: Membership) -> str:
     """Say how well members are told from strangers, beside a coin, a lot and a blind guess."""
     if not found.is_told:
-        return f"not told ({found.members:,} members, {found.outsiders:,} strangers)"
+        members = describe_count(found.members, "member")
+        return f"not told ({members}, {describe_count(found.outsiders, 'stranger')})"
     auc, told = found.auc, found.tpr_at_5
     # Said once: where the area is not above a coin's, hardly anybody is recognized, either.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
         f"AUC {_ends(auc)}{coin} (by lot {_ends(found.null_auc)}), with {told.rate:.0%} "
-        f"({told.low:.0%} to {told.high:.0%}) of {found.members:,} members found while 5 % of "
-        f"{found.outsiders:,} strangers are taken for members"
+        f"({told.low:.0%} to {told.high:.0%}) of "
+        f"{describe_count(found.members, 'member')} found while 5 % of "
+        f"{describe_count(found.outsiders, 'stranger')} are taken for members"
         f"{'' if coin else no_better(told, 0.05, 'a blind guess finds', '')}"
     )
 

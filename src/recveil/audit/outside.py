@@ -173,7 +173,7 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
 
 def _without_scale(told: Reading) -> Reading:
     """Leave out what was said of the scale: what an adversary knows has none of its own."""
-    told.require_plausible_times()
+    told.require_times()
     notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
     return replace(told, notes=notes)
 

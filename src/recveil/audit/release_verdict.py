@@ -1,23 +1,29 @@
 """Release verdict: what adversaries found in a release, in plain words, and as rows of a table."""
 
-from recveil.attack import Adversary, ReleaseAttack
+from recveil.attack import Adversary, Interval, ReleaseAttack
 from recveil.attack.clusters import ClusterAttack
 from recveil.attack.hidden_items import describe_hidden_items
 from recveil.attack.statistics import no_better, percent, say_share
 from recveil.attack.told_cells import ToldCells, describe_cells
 from recveil.audit.found_in_release import FoundInRelease
 from recveil.audit.given_words import describe_as_given
-from recveil.audit.membership_words import members_told
+from recveil.audit.membership_words import members_told, membership_in_short
 from recveil.audit.statement import FigureRow, Statement, in_short
+from recveil.audit.strongest import describe_knowledge, find_by_all_ratings
 from recveil.audit.verdict import COVERAGE
+from recveil.errors import describe_count
 
 
 def headline(published: FoundInRelease) -> str:
-    """Say in one sentence how many are found in a release, and what is promised."""
+    """Say how many users the strongest adversary finds, what they know, and what is promised."""
     worst, attack = _strongest(published)
     if attack.skipped == attack.requested:
         return "Nobody could be looked for in the release, which shows nothing."
-    person = attack.person_found
+    is_unary = published.manifest.scale.unary
+    person, among = attack.person_found, _among_attacked(published, attack)
+    who = f"“{worst.name}”, who knows {describe_knowledge(worst, is_unary=is_unary)}"
+    if (by_all := find_by_all_ratings(published)) and by_all.found.rate > person.rate:
+        person, who, among = by_all.found, by_all.who, ""
     promise = f"the promise is at most {attack.bound:.1%}"
     about = published.manifest.claim.about
     if not about.is_bound:
@@ -27,12 +33,22 @@ def headline(published: FoundInRelease) -> str:
     together = published.against.headline() if published.against else ""
     still = _groups_found(published)
     blind = f", no more than by a blind guess{still}" if person.rate <= attack.baseline else ""
-    ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
-    sentence = (
-        f"In the release, {person.rate:.1%} of the people are found ({ends}"
-        f"{_among_attacked(published, attack)}) by “{worst.name}”{blind}; {promise}."
+    ends = f"{person.low:.1%} to {_high(published, person, attack.bound):.1%}"
+    sentences = (
+        f"In the release, {person.rate:.1%} of the people are found ({ends}{among}) by {who}"
+        f"{blind}; {promise}.",
+        ""
+        if published.membership is None
+        else membership_in_short(
+            published.membership,
+            published.by_known,
+            describe_knowledge(worst, is_unary=is_unary),
+            is_unary=is_unary,
+            shadows=None if published.shadows is None else published.shadows.strongest,
+        ),
+        together,
     )
-    return f"{sentence} {together}".rstrip()
+    return " ".join(filter(None, sentences))
 
 
 def tell_release(
@@ -163,7 +179,8 @@ def _of_fit(told: ToldCells) -> Statement:
     looked = ""
     if told.records < told.of_records:
         looked = (
-            f" It looked at {told.records:,} of {told.of_records:,} records, drawn at random, so "
+            f" It looked at {told.records:,} of "
+            f"{describe_count(told.of_records, 'record')}, drawn at random, so "
             f"that its figures are lower bounds, and so is how many people it finds."
         )
     remark = f"Who rated what is not hidden: a smooth fit of all rows tells it.{looked}"
@@ -178,11 +195,10 @@ def _strongest(published: FoundInRelease) -> tuple[Adversary, ReleaseAttack]:
     return max(published.attacks, key=lambda pair: pair[1].person_found.rate)
 
 
-def _high(published: FoundInRelease, attack: ReleaseAttack) -> float:
+def _high(published: FoundInRelease, person: Interval, bound: float) -> float:
     """Return the interval's upper end; it does not reach above what is proven."""
-    person = attack.person_found
     if published.manifest.claim.about.is_bound:
-        return max(person.rate, min(person.high, attack.bound))
+        return max(person.rate, min(person.high, bound))
     return person.high
 
 
@@ -192,12 +208,13 @@ def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -
     person, group = attack.person_found, attack.group_found
     claim = published.manifest.claim
     if claim.about.one_person_each:
-        found = f"of {attack.requested:,} people the very record of"
+        found = f"of {describe_count(attack.requested, 'person', 'people')} the very record of"
         if struck := attack.attack.partition(", without ")[2]:
             found = f"{found.removesuffix(' of')}, with {struck} struck out, of"
     else:
         found = (
-            f"the right group of {group.rate:.1%} of {attack.requested:,} people and the "
+            f"the right group of {group.rate:.1%} of "
+            f"{describe_count(attack.requested, 'person', 'people')} and the "
             f"person in it, by a blind pick among the group, of"
         )
     if not claim.about.is_bound:
@@ -214,7 +231,7 @@ def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -
             if _blindly(published, attack)
             else f"Better attacks may find more, up to the promised {attack.bound:.1%}."
         )
-    ends = f"{person.low:.1%} to {_high(published, attack):.1%}"
+    ends = f"{person.low:.1%} to {_high(published, person, attack.bound):.1%}"
     sentence = (
         f"In the release, “{worst.name}” finds {found} {person.rate:.1%} ({ends}"
         f"{_among_attacked(published, attack)}){_blindly(published, attack)}; {promise}"

@@ -27,7 +27,7 @@ from recveil.attack.shadow_scores import ShadowScorer, learn_population
 from recveil.attack.statistics import Interval
 from recveil.attack.word_pairs import OfPairs, pairs_of
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.progress import track
 from recveil.ratings import Ratings
 from recveil.release.form import known_manifest
@@ -109,7 +109,8 @@ class ShadowMembership(NamedTuple):
         what = "likes" if likes else "exact ratings"
         told = [
             f"Whoever makes such releases of people whom they know learns how a release differs by "
-            f"one person. {self.n} releases of one half of the {self.people:,} people each were "
+            f"one person. {self.n} releases of one half of the "
+            f"{describe_count(self.people, 'person', 'people')} each were "
             f"made to measure that; a release of all of them hides somebody among twice as many."
         ]
         return told + [_describe(known, found, what) for known, found in self.by_known.items()]
@@ -264,7 +265,9 @@ def attack_by_shadows(
 
     if ratings.n_users < 2 * _FEWEST_PEOPLE:
         raise RecveilError(
-            f"shadows (--shadows): {ratings.n_users} people are too few for halves to be told "
+            f"shadows (--shadows): "
+            f"{describe_count(ratings.n_users, 'person', 'people')} are too few for halves to be "
+            f"told "
             f"apart; leave them out"
         )
     known = _all_known(ratings, seed)

@@ -7,6 +7,7 @@ from recveil.attack.statistics import no_better
 from recveil.audit.controls import Check
 from recveil.audit.outcome import Outcome
 from recveil.audit.sufficient import Sufficient
+from recveil.errors import describe_count
 
 # Of the targets asked for, so many must have been attacked before a low rate may reassure.
 COVERAGE = 0.95
@@ -37,7 +38,8 @@ def write_verdict(
     worst = max(looked_for, key=lambda outcome: outcome.found.rate)
     sentences = [_headline(worst, may_reassure=not warnings_of(attacks, checks))]
     sentences += [
-        f"{_who(outcome)} finds {_percent(outcome.found)} of {outcome.requested:,} people"
+        f"{_who(outcome)} finds {_percent(outcome.found)} of "
+        f"{describe_count(outcome.requested, 'person', 'people')}"
         f"{no_better(outcome.found, outcome.baseline, 'a blind guess finds', 'the table')}; by the "
         f"paper's attack {_percent(outcome.success)} stand out."
         for outcome in looked_for

@@ -121,8 +121,9 @@ def _users_of_ends(ratings: "Ratings") -> str:
     if not ratings.scale.range:
         return ""
     low, high = (count_people(ratings, side) for side in ("low", "high"))
-    ends = "ends" if ratings.scale.step else "outer tenths"
-    return f"; {low:,} and {describe_count(high, 'person', 'people')} used its {ends}"
+    ends = ("low end", "high end") if ratings.scale.step else ("lowest tenth", "highest tenth")
+    people = describe_count(low, "person", "people")
+    return f"; {people} used its {ends[0]}, {high:,} its {ends[1]}"
 
 
 def _from_to(ratings: "Ratings") -> str:
@@ -211,7 +212,8 @@ def show_verification(result: "Verification", name: str) -> None:
     if result.diversity is not None and result.diversity.holds:
         found = result.diversity
         console.print(
-            f"Diversity: {found.sets:,} sets of b = {found.b} items stand in rows, each in "
+            f"Diversity: "
+            f"{describe_count(found.sets, 'set')} of b = {found.b} items stand in rows, each in "
             f"at least {found.smallest} different ones (l = {found.l} required)."
         )
     _show_violations(console, result)

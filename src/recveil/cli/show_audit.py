@@ -10,6 +10,7 @@ from rich.table import Table
 from recveil.cli.meanings import explain, words_of_release
 from recveil.cli.show_found import NOBODY, show_found, show_told
 from recveil.cli.tables import fitting, narrow, share
+from recveil.errors import describe_count
 
 
 def show_audit(plain: dict[str, Any], *, is_explained: bool = False) -> None:
@@ -49,7 +50,9 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
     console.print(fitting(console, lambda between: _of_adversaries(attacks, between)))
     trials = attacks[0]
     console.print(
-        f"Shares of {trials['targets_requested']:,} people asked for, with 95 % intervals; a blind "
+        f"Shares of "
+        f"{describe_count(trials['targets_requested'], 'person', 'people')} asked for, with 95 % "
+        f"intervals; a blind "
         f"guess finds {trials['baseline']:.2%}. Attacks: {', '.join(trials['by_attack'])}."
     )
 
@@ -121,7 +124,7 @@ def _show_measures(console: Console, plain: dict[str, Any]) -> None:
     found = {each["name"]: each["found"]["rate"] or 0.0 for each in plain["attacks"]}
     most = max(found.values())
     measured = [
-        (f"{each['attack']} with {each['known']} items", each["alone"], most)
+        (f"{each['attack']} with {describe_count(each['known'], 'item')}", each["alone"], most)
         for each in plain["graph_attacks"]
     ]
     measured += [
@@ -151,7 +154,7 @@ def _show_suspects(console: Console, suspects: dict[str, Any]) -> None:
     console.print(
         f"{escape(suspects['target'])}: {escape(ranking)}; eccentricity "
         f"{suspects['eccentricity']:.1f}, {suspects['bits']:.1f} bits; "
-        f"{suspects['matched']} of {suspects['known']} items are in the table."
+        f"{suspects['matched']} of {describe_count(suspects['known'], 'item')} are in the table."
     )
 
 

@@ -9,6 +9,7 @@ from rich.markup import escape
 from recveil.cli.meanings import explain, words_of_release
 from recveil.cli.show_found import show_found, show_told
 from recveil.cli.tables import narrow
+from recveil.errors import describe_count
 from recveil.evaluate.headline import headline, predicts, say_best, what_of
 from recveil.ratings.likes import in_likes
 
@@ -109,7 +110,8 @@ def _show_recipient(console: Console, plain: dict[str, Any], *, is_whole: bool) 
     console.print(escape(say_best(told)))
     what = "ratings" if rates else "likes"
     console.print(
-        f"{plain['served']:,} people were served from their own training {what} and judged by "
+        f"{describe_count(plain['served'], 'person', 'people')} "
+        f"were served from their own training {what} and judged by "
         f"{plain['test_cells']:,} held-out ones. In brackets: which side would take it to "
         f"{'predict ratings' if rates else 'make lists'}. Intervals are about the people judged, "
         f"on this one split."

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recveil.cli.bars import bars
-from recveil.errors import printable
+from recveil.errors import describe_count, printable
 from recveil.ratings.likes import in_likes
 
 if TYPE_CHECKING:
@@ -222,7 +222,9 @@ def _identifier(each: "Identifier") -> str:
     name = _told(each.column)
     role = f" ({each.role})" if each.role and each.role != each.column else ""
     how_many = (
-        "" if each.found == each.looked_at else f", {each.found:,} of {each.looked_at:,} values"
+        ""
+        if each.found == each.looked_at
+        else f", {each.found:,} of {describe_count(each.looked_at, 'value')}"
     )
     return f"{name}{role}: {each.kind}{how_many}"
 

@@ -9,6 +9,7 @@ from rich.markup import escape
 from recveil.cli.meanings import words_of_release
 from recveil.cli.show_evaluation import say_ground, show_disclosure, show_meanings, show_notes
 from recveil.cli.tables import narrow
+from recveil.errors import describe_count
 from recveil.evaluate.headline import headline
 
 
@@ -47,7 +48,8 @@ def _show_tellers(console: Console, plain: dict[str, Any]) -> None:
         table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *cells)
     console.print(table)
     console.print(
-        f"{plain['served']:,} people were served from their own training words and judged by "
+        f"{describe_count(plain['served'], 'person', 'people')} "
+        f"were served from their own training words and judged by "
         f"{plain['test_cells']:,} held-out ones. In brackets: which side would take it. Intervals "
         f"of 95 % are about the people judged, on this one split."
     )
@@ -66,7 +68,10 @@ def _show_rows(console: Console, told: dict[str, Any] | None) -> None:
     for words, name in rows.items():
         table.add_row(words, _share(told[name], "mean"))
     console.print(table)
-    console.print(f"{told['cells']:,} words of {told['right']['trials']:,} people in the release.")
+    console.print(
+        f"{describe_count(told['cells'], 'word')} of "
+        f"{describe_count(told['right']['trials'], 'person', 'people')} in the release."
+    )
 
 
 def _show_lists(console: Console, plain: dict[str, Any]) -> None:

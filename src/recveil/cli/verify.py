@@ -132,16 +132,12 @@ def verify(
 
 def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Verification":
     """Return a verdict with what a description of the release contradicts."""
-    from recveil.publish.describing import check_croissant
+    from recveil.publish.describing import check_croissant, unchecked_in_croissant
 
-    not_checked = (
-        f"What {croissant.name} says in the publisher's own words, and what they measured, is the "
-        f"publisher's word."
-    )
     return replace(
         result,
         violations=[*result.violations, *check_croissant(path, croissant)],
-        not_covered=[*result.not_covered, not_checked],
+        not_covered=[*result.not_covered, unchecked_in_croissant(path, croissant)],
     )
 
 

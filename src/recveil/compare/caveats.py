@@ -25,6 +25,7 @@ from recveil.compare.worth import (
     wanted,
     what_of,
 )
+from recveil.errors import describe_count
 from recveil.evaluate import FEWEST_JUDGED
 from recveil.release.registry import undone_of, variant_of
 
@@ -161,8 +162,9 @@ def say_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
         advice = f"Take what is proven: {proven}." if axis.bound else "Look for more of them."
         return [
             f"No measured risk can be trusted: no adversary knew enough of more than "
-            f"{row.most_attacked:,} of {row.looked_for:,} people, and who was not looked for is "
-            f"not safe. {advice}"
+            f"{row.most_attacked:,} of "
+            f"{describe_count(row.looked_for or 0, 'person', 'people')}, and who was not looked "
+            f"for is not safe. {advice}"
         ]
     safest = f"The safest was “{row.title}”: {axis.say(row, axis.told)} ({axis.ends(row)})"
     return [f"{safest}{axis.nothing_new(row)}."]

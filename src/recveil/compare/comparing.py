@@ -25,7 +25,7 @@ from recveil.compare.comparison import Comparison, Reference
 from recveil.compare.risk_axes import PERSON, SHADOWS, usual_axis
 from recveil.compare.rows import to_row
 from recveil.compare.worth import Worth
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.liked_lists import liked_words
 from recveil.evaluate.split import Split, split_ratings
@@ -289,7 +289,10 @@ def _fill(
                     cells[setting] = cell
                 go_on_with(finished())
     except KeyboardInterrupt as stop:
-        stop.args = (f"{len(finished())} of {len(cells)} settings kept; run again to go on",)
+        stop.args = (
+            f"{len(finished())} of {describe_count(len(cells), 'setting')} kept; run again to go "
+            f"on",
+        )
         stop_with(finished())
         raise
     return finished(), len(open_settings)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from recveil.brief import brief
 from recveil.decoding.packing import packing_of
 from recveil.decoding.standstill import CAN_LOOK, WatchedAnswers
-from recveil.errors import MachineError, RecveilError
+from recveil.errors import MachineError, RecveilError, describe_count
 from recveil.lifeline import HAS_LIFELINES, lifeline_pipe
 from recveil.memory import in_words, memory_limit, not_enough, refuse_for_memory
 
@@ -311,7 +311,7 @@ def _raise(told: dict[str, Any], name: str) -> None:
     """Raise here what went wrong there."""
     message = told.get("message", "")
     if told["error"] == "large":
-        rows = f"its {told['rows']:,} rows" if told["rows"] else "its values"
+        rows = f"its {describe_count(told['rows'], 'row')}" if told["rows"] else "its values"
         refuse_for_memory(f"{name}: {rows}", told["needed"], at_least=not told["rows"])
     if told["error"] == "memory":
         refuse_for_memory(f"{name}: its values", memory_limit(), at_least=True)

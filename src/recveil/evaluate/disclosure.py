@@ -20,7 +20,7 @@ from recveil.audit.attacked_drawn import attack_drawn
 from recveil.audit.attacking import attack_table
 from recveil.audit.paired import who_know_words
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.evaluate.real_links import link_disclosure
 from recveil.evaluate.training import TrainingTable, UserRows
 from recveil.ratings import Ratings
@@ -70,7 +70,8 @@ class Opened:
         if isinstance(release, TrainingTable):
             if release.n_items != train.n_items:
                 raise RecveilError(
-                    f"the table's catalogue has {release.n_items} items, that of the training "
+                    f"the table's catalogue has "
+                    f"{describe_count(release.n_items, 'item')}, that of the training "
                     f"ratings {train.n_items}; give a table over the same positions"
                 )
             why = "the table was given without who is where"
@@ -110,7 +111,8 @@ class Opened:
         shape = released.record_of.size, released.candidates.indptr.size - 1
         if shape != (train.n_users, train.n_items):
             raise RecveilError(
-                f"the released table is about {shape[0]} users and {shape[1]} items, the training "
+                f"the released table is about {describe_count(shape[0], 'user')} "
+                f"and {describe_count(shape[1], 'item')}, the training "
                 f"ratings have {train.n_users} and {train.n_items}; give the training ratings that "
                 f"it was built with"
             )

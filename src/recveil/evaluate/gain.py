@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.evaluate.bootstrap import Measured, measured_by, resample, share_interval
 from recveil.evaluate.recipient import AVERAGES, POPULARITY, PersonUtility, Served
 
@@ -269,7 +269,9 @@ def _same_people(raw: Served, release: Served) -> tuple[PersonUtility, PersonUti
         return None
     if not np.array_equal(one.cells, other.cells):
         raise RecveilError(
-            f"the raw data served {one.cells.size} people, the release {other.cells.size} or "
+            f"the raw data served "
+            f"{describe_count(one.cells.size, 'person', 'people')}, the release "
+            f"{other.cells.size} or "
             f"others; expected the same people with the same held-out ratings"
         )
     return one, other

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.evaluate.deviations import mae, rmse
 from recveil.evaluate.factors import RidgeFactors
 from recveil.evaluate.likely_lists import EaseOnLikely
@@ -288,7 +288,8 @@ def serve(
     """
     if not test.users.size or test.users.max() >= people.n_users:
         raise RecveilError(
-            f"{test.users.size} test cells for {people.n_users} people; expected at least one, "
+            f"{test.users.size} test cells for "
+            f"{describe_count(people.n_users, 'person', 'people')}; expected at least one, "
             f"and only of people whose training ratings are given"
         )
     users, row_of = np.unique(test.users, return_inverse=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recveil.blas import one_thread
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.predict import Padding
 from recveil.ratings import Ratings, RatingScale
 
@@ -180,8 +180,8 @@ def similarity_distributions(
     groups = np.asarray(labels)
     if groups.shape != (ratings.n_users,) or ratings.n_users < 2:
         raise RecveilError(
-            f"labels: expected the group of each of {ratings.n_users} users, two at least; "
-            f"got shape {groups.shape}"
+            f"labels: expected the group of each of "
+            f"{describe_count(ratings.n_users, 'user')}, two at least; got shape {groups.shape}"
         )
     if n_pairs < 1:
         raise RecveilError(f"n_pairs is {n_pairs}; expected at least 1")
@@ -260,7 +260,8 @@ def rating_histogram(
     wanted = ratings.n_users if n_users is None else min(n_users, ratings.n_users)
     if wanted < 1 or not ratings.n_items:
         raise RecveilError(
-            f"a histogram of {wanted} users and {ratings.n_items} items has no cells; "
+            f"a histogram of {describe_count(wanted, 'user')} "
+            f"and {describe_count(ratings.n_items, 'item')} has no cells; "
             f"expected at least one of each"
         )
     users = np.arange(ratings.n_users)

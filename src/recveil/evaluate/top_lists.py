@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.evaluate.split import HeldOut
 from recveil.evaluate.training import UserRows
 from recveil.ratings import RatingScale
@@ -46,7 +46,9 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
     if n < 1:
         raise RecveilError(f"n is {n}; expected lists of at least 1 item")
     if len(scores) != seen.n_users:
-        raise RecveilError(f"scores of {len(scores)} users, but rows of {seen.n_users}")
+        raise RecveilError(
+            f"scores of {describe_count(len(scores), 'user')}, but rows of {seen.n_users}"
+        )
     if not np.isfinite(scores).all():
         raise RecveilError("a score is not finite; expected numbers that can be ordered")
     return _top_items(np.ascontiguousarray(scores), seen.indptr, seen.indices, n)

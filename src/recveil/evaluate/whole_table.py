@@ -8,7 +8,7 @@ from scipy import sparse, stats
 from scipy.spatial.distance import jensenshannon
 
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.evaluate.training import TrainingTable
 
 # Pairs of items with fewer raters in common tell more of chance than of the items.
@@ -97,7 +97,8 @@ def fidelity(
     """
     if raw.n_items != release.n_items:
         raise RecveilError(
-            f"{raw.n_items} items in the raw data, {release.n_items} in the release; "
+            f"{describe_count(raw.n_items, 'item')} "
+            f"in the raw data, {release.n_items} in the release; "
             f"expected positions in one catalogue"
         )
     shares = [table.support / table.n_people for table in (raw, release)]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.brief import brief
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.group.clusterer import Grouping, RandomState, at_least, number_by_lowest_member
 
 
@@ -78,7 +78,8 @@ class BoundedTMeans(Grouping):
             at_least("n_clusters", self.n_clusters, 1)
             if self.n_clusters > most:
                 raise RecveilError(
-                    f"n_clusters: {len(X)} rows form at most {most} groups of {self.min_size}, "
+                    f"n_clusters: {describe_count(len(X), 'row')} form at most {most} groups of "
+                    f"{self.min_size}, "
                     f"got {self.n_clusters}; lower n_clusters or min_size (k)"
                 )
         t = most if self.n_clusters is None else self.n_clusters

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from recveil.blas import one_thread
 from recveil.brief import BriefParameters
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDArray[Any]]
@@ -61,7 +61,8 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
         rows = self._checked_rows(X)
         if len(rows) < self.min_size:
             raise RecveilError(
-                f"{len(rows)} rows cannot form a group of at least {self.min_size} "
+                f"{describe_count(len(rows), 'row')} "
+                f"cannot form a group of at least {self.min_size} "
                 f"(n_samples={len(rows)}); lower min_size (k), or add users"
             )
         return self._fit_rows(rows, self._group)

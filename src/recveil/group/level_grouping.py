@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.group.clusterer import Grouping
 
 
@@ -82,7 +82,8 @@ def checked_levels(levels: ArrayLike, n_rows: int) -> NDArray[np.int64]:
     given = np.asarray(levels)
     if given.shape != (n_rows,):
         raise RecveilError(
-            f"levels: expected one for each of {n_rows} rows, got shape {given.shape}"
+            f"levels: expected one for each of "
+            f"{describe_count(n_rows, 'row')}, got shape {given.shape}"
         )
     if given.dtype.kind not in "iu":
         raise RecveilError(f"levels: expected whole numbers, got {given.dtype}; round or convert")

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from recveil.compiled import compiled
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 
 
 class GroupSizes(NamedTuple):
@@ -167,8 +167,8 @@ def _squared_errors(
     given = np.asarray(labels)
     if given.shape != (len(rows),):
         raise RecveilError(
-            f"labels: expected one for each of the {len(rows)} rows of X, got an array of shape "
-            f"{given.shape}"
+            f"labels: expected one for each of the "
+            f"{describe_count(len(rows), 'row')} of X, got an array of shape {given.shape}"
         )
     _, first, group, sizes = np.unique(
         given, return_index=True, return_inverse=True, return_counts=True

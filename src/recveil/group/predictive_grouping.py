@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.group.bounded import bounded_t_means, nearest_centre
 from recveil.group.clusterer import Grouping, RandomState, at_least
 
@@ -93,7 +93,8 @@ class PredictiveGrouping(Grouping):
         at_least("sample_size", s, k)
         if s > n:
             raise RecveilError(
-                f"sample_size: expected at most the {n} rows there are, got {s}; lower sample_size"
+                f"sample_size: expected at most the "
+                f"{describe_count(n, 'row')} there are, got {s}; lower sample_size"
             )
         t = round(n**0.5) if self.n_bins is None else self.n_bins
         at_least("n_bins", t, 1)

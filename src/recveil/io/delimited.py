@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from recveil.errors import RecveilError, describe_count
 from recveil.io.files import naming
 from recveil.io.formats import looks_like_data
-from recveil.io.lines import Place, Places
+from recveil.io.kinds import unpacked_command
+from recveil.io.lines import DOUBLE_QUOTE, STRAY_QUOTE, Place, Places, Spans
 from recveil.io.source import COLUMNS, Selection, Source
 from recveil.io.watched import watched_text
 
@@ -29,8 +31,6 @@ ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
-_STRAY_QUOTE = "remove a stray quote, or double it within a quoted field"
-_IN_ONE = "; write a text in one line, or leave its column out"
 
 
 class Dialect(NamedTuple):
@@ -103,7 +103,6 @@ def read_delimited(
     """
     dialect = dialect or DIALECTS[format]
     names, header_line = _column_names(path, dialect)
-    notes: tuple[str, ...] = ()
     in_file = names
     if dialect.header:
         names = selection.with_places(names)
@@ -123,12 +122,15 @@ def read_delimited(
         _raise_first_bad(path, dialect, len(names), wanted)
         raise
     table = pa.table({role: raw[name] for role, name in chosen.items()})
+    if dialect.quotes and _holds_quotes(table):
+        _refuse_text_after_quotes(path, dialect, len(names))
+    spans = Spans(0, table.num_rows + dialect.header, table.num_rows, int(dialect.header))
     if may_span:
         roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
-        notes = _check_fields_that_span_lines(path, dialect, len(names), roles, table.num_rows)
+        spans = _check_fields_that_span_lines(path, dialect, len(names), roles, spans)
     n_columns = 0 if dialect.header else len(names)
     locate = Places(partial(_walk, path, dialect)).locate
-    more: dict[str, Any] = {"n_columns": n_columns, "notes": notes, "dialect": dialect}
+    more: dict[str, Any] = {"n_columns": n_columns, "spans": spans, "dialect": dialect}
     return Source(table, locate, format, own, **more)
 
 
@@ -205,6 +207,52 @@ def _parse(
         return table, dialect.quotes and watched.has_quotes and may_span
 
 
+def _holds_quotes(table: pa.Table) -> bool:
+    """Return whether a value of a column that is read contains a quote, as few do."""
+    return any(
+        pc.any(pc.match_substring(values, '"')).as_py()
+        for column in table.columns
+        for chunk in column.chunks
+        for values in [chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk]
+        if pa.types.is_string(values.type)
+    )
+
+
+def _refuse_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> None:
+    """Refuse a file where text follows a closing quote, which would be a part of an id."""
+    line = 0
+    try:
+        for at, _ in read_records(path, dialect, is_strict=True):
+            line = at
+    except RecveilError as error:
+        after = next((at for at, _ in read_records(path, dialect) if at > line), 1)
+        if remedy := _escape_remedy(path, dialect, after, n_columns):
+            raise RecveilError(f"{Place(path.name, after)}: {remedy}") from None
+        raise error from None
+
+
+def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> str:
+    """Return what is wrong with a record, if it is whole once backslashes escape; else ""."""
+    record: list[str] = []
+    with suppress(RecveilError):
+        for at, fields in read_records(path, dialect, escape="\\"):
+            if at > line:
+                break
+            record = fields
+    plain = next((fields for at, fields in read_records(path, dialect) if at == line), [])
+    if dialect.count(record) != n_columns or plain == record or len(dialect.delimiter) > 1:
+        return ""
+    mark = "" if dialect.delimiter == "," else f", delimiter=chr({ord(dialect.delimiter)})"
+    command = (
+        'cat FILE | python -c "import csv, sys; csv.writer(sys.stdout).writerows('
+        f'csv.reader(sys.stdin, escapechar=chr(92){mark}))" > ratings.csv'
+    )
+    return (
+        "a backslash escapes, where CSV doubles a quote within quotes; write the file so: "
+        + unpacked_command(command, path)
+    )
+
+
 def _is_open(line: str, dialect: Dialect) -> bool:
     """Return whether a quote is not closed at the end of a line.
 
@@ -217,8 +265,8 @@ def _is_open(line: str, dialect: Dialect) -> bool:
 
 
 def _check_fields_that_span_lines(
-    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], n_rows: int
-) -> tuple[str, ...]:
+    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], read: Spans
+) -> Spans:
     """Count quoted fields that hold line ends; refuse those that seem to swallow other rows.
 
     A stray quote opens a field that ends at the next quote, however many rows lie between. The
@@ -228,8 +276,8 @@ def _check_fields_that_span_lines(
     ----------
     roles : mapping of str to int
         The positions of the user, item, rating and time among the columns.
-    n_rows : int
-        How many rows were read.
+    read : Spans
+        How many rows and headers were read.
     """
     n_records = n_lines = n_fields = 0
     first = ""
@@ -244,30 +292,25 @@ def _check_fields_that_span_lines(
         ends = line + len(_LINE_END.findall(text))
         n_lines += ends - line
         n_fields += len(spanning)
-        first = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
+        span = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
+        first = first or span
         if (
             (dialect.header and n_records == 1)
             or len(fields) != n_columns
             or {*spanning} & {*roles.values()}
             or _holds_records(fields, dialect, roles, spanning[0])
         ):
-            raise RecveilError(f"{first}, and other rows are inside it; {_STRAY_QUOTE}{_IN_ONE}")
-    if n_records - dialect.header != n_rows:
+            if remedy := _escape_remedy(path, dialect, line, n_columns):
+                raise RecveilError(f"{Place(path.name, line)}: {remedy}")
+            raise RecveilError(f"{span}, and other rows are inside it; {STRAY_QUOTE}")
+    if n_records - dialect.header != read.n_rows:
         raise RecveilError(
-            f"{path.name}: two readers disagree on its quotes: {n_rows:,} rows or "
-            f"{n_records - dialect.header:,}; {_STRAY_QUOTE}"
+            f"{path.name}: two readers disagree on its quotes: {read.n_rows:,} rows or "
+            f"{n_records - dialect.header:,}; {DOUBLE_QUOTE}"
         )
-    if n_fields == 1:
-        raise RecveilError(f"{first}, as no other field of the file does; {_STRAY_QUOTE}{_IN_ONE}")
     if n_fields:  # text after a closing quote would be read
         deque(read_records(path, dialect, is_strict=True), maxlen=0)
-    if not n_fields:
-        return ()
-    header = " and a header" if dialect.header else ""
-    return (
-        f"{path.name}: {n_fields:,} quoted fields of other columns span lines: {n_lines:,} lines, "
-        f"not counting blank lines between rows, hold {n_rows:,} rows{header}.",
-    )
+    return read._replace(n_fields=n_fields, n_lines=n_lines, first=first)
 
 
 def _holds_records(
@@ -303,6 +346,8 @@ def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, i
     """Return whether a line has ids, a rating and a time where a record has them.
 
     Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
+    Without, a blank before an id tells a text apart, such as "sad, slow, long", if the record has
+    none.
     """
     ids = [at for role, at in roles.items() if role in ("user", "item")]
     others = [at for at in roles.values() if at not in ids]
@@ -314,7 +359,7 @@ def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, i
     return all(
         _kind(split[at]) == _kind(fields[at]) or ("" in (split[at], fields[at]) and at in others)
         for at in roles.values()
-    )
+    ) and not any(split[at][:1].isspace() and not fields[at][:1].isspace() for at in ids)
 
 
 def _kind(field: str) -> str:
@@ -349,7 +394,12 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
 
 
 def read_records(
-    path: Path, dialect: Dialect, kept: int | None = None, *, is_strict: bool = False
+    path: Path,
+    dialect: Dialect,
+    kept: int | None = None,
+    *,
+    is_strict: bool = False,
+    escape: str | None = None,
 ) -> Iterator[Record]:
     r"""Read a file slowly, record by record; blank lines are passed over.
 
@@ -364,6 +414,8 @@ def read_records(
         either if not given.
     is_strict : bool
         Whether text that follows a closing quote is an error, rather than part of the field.
+    escape : str, optional
+        What makes a quote or delimiter after it a part of a field; nothing, as in CSV.
 
     Yields
     ------
@@ -391,7 +443,7 @@ def read_records(
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
         lines = _Lines(text, has_end=dialect.quotes)
         quoting = csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE
-        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict}
+        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict, "escapechar": escape}
         reader = csv.reader(lines, delimiter=dialect.character, **how)
         line = 1
         try:
@@ -404,7 +456,7 @@ def read_records(
                     yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise RecveilError(f"{Place(path.name, line)}: {error}; {_STRAY_QUOTE}") from None
+            raise RecveilError(f"{Place(path.name, line)}: {error}; {DOUBLE_QUOTE}") from None
 
 
 class _Lines:
@@ -435,11 +487,13 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
     for line, fields in read_records(path, dialect):
         place = Place(path.name, line)
         if (got := dialect.count(fields)) != n_columns:
+            if dialect.quotes and (remedy := _escape_remedy(path, dialect, line, n_columns)):
+                raise RecveilError(f"{place}: {remedy}")
             spans = _LINE_END.search(dialect.text(fields)) is not None
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
                 f"({dialect.excerpt(fields)}); "
-                + (_STRAY_QUOTE if spans else "mend or drop the line")
+                + (DOUBLE_QUOTE if spans else "mend or drop the line")
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(
@@ -470,7 +524,7 @@ def check_one_line(fields: Sequence[str], place: Place) -> None:
     recveil.errors.RecveilError: levels.csv line 3: a quoted field spans lines; remove a stray ...
     """
     if any(_LINE_END.search(field) for field in fields):
-        raise RecveilError(f"{place}: a quoted field spans lines; {_STRAY_QUOTE}")
+        raise RecveilError(f"{place}: a quoted field spans lines; {DOUBLE_QUOTE}")
 
 
 def check_utf8(fields: Sequence[str], place: Place) -> None:
@@ -502,5 +556,5 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
         except UnicodeDecodeError:
             raise RecveilError(
                 f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
-                f"Windows perhaps: iconv -f CP1252 -t UTF-8 FILE > NEW)"
+                f"Windows perhaps, unpacked: iconv -f CP1252 -t UTF-8 FILE > NEW)"
             ) from None

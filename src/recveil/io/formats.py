@@ -1,13 +1,15 @@
 """The formats that recveil reads, and how it tells them apart by their first bytes."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from recveil.errors import RecveilError, quoted, shortened
 from recveil.io.files import naming, open_bytes
-from recveil.io.kinds import COLUMNAR, HEAD_BYTES, refuse_other_kinds
+from recveil.io.kinds import COLUMNAR, HEAD_BYTES, refuse_other_kinds, unpacked_command
+from recveil.io.layout import can_split
 from recveil.ratings import find_columns
 from recveil.ratings.columns import LIKED, Feedback
 
@@ -118,26 +120,69 @@ def _file_format(path: Path) -> str:
         return columnar
     refuse_other_kinds(path)
     text = head.decode("utf-8-sig", errors="replace")
-    first_line = next((line for line in re.split(r"[\r\n]+", text) if line.strip()), None)
-    if first_line is None:
+    lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
+    if not lines:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings")
-    found = text_format(first_line)
+    found = text_format(lines[0])
     if found is None:
-        refuse_unknown_text(path.name, first_line)
+        refuse_unknown_text(path, lines)
     return found
 
 
-def refuse_unknown_text(name: str, first_line: str) -> NoReturn:
+def refuse_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
     """Raise the RecveilError for a text whose first line fits no format."""
+    first_line = lines[0]
     if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
         raise RecveilError(
-            f"{name}: its first line {quoted(first_line)} fits no format that recveil "
+            f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
             f"knows, as it has two columns; if these are likes, put a line user,item above them, "
             f"or say with format csv-plain (--format csv-plain) that there is none"
         )
+    if mark := rare_mark(lines):
+        refuse_rare_mark(path, lines, mark)
     raise RecveilError(
-        f"{name}: its first line {quoted(first_line)} fits no format that recveil knows; "
-        f"name one with format (--format): {', '.join(FORMATS)}"
+        f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
+        f"name one with format (--format): {', '.join(FORMATS)}; or what stands between columns "
+        f"with delimiter (--delimiter)"
+    )
+
+
+def rare_mark(lines: Sequence[str]) -> str:
+    r"""Return what seems to stand between the columns of a text, such as "^"; "" if nothing does.
+
+    Examples
+    --------
+    >>> rare_mark(["user^item^rating", "7^12^4"]), rare_mark(["user|~|item|~|rating", "7|~|12|~|4"])
+    ('^', '|~|')
+    >>> rare_mark(["Ratings of 3 May", "7,12,4"])
+    ''
+    """
+    runs = re.findall(r"\\t|[^\w\s\"']+|[^\W\x00-\x7f]|[\x00-\x08\x0e-\x1f]|_", lines[0])
+    marks = dict.fromkeys([*runs, *"".join(runs)])
+    for mark in sorted(marks, key=lambda mark: (len(mark), lines[0].count(mark)), reverse=True):
+        fields = [line.split(mark) for line in lines]
+        if len({len(each) for each in fields}) > 1 or len(fields[0]) < 2:
+            continue
+        if names_columns(fields[0]) or (
+            looks_like_data(fields[0]) and all(map(all, fields)) and len(lines) > 1
+        ):
+            return mark
+    return ""
+
+
+def refuse_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
+    """Raise the RecveilError for columns between what is not split at unasked."""
+    if can_split(mark):
+        shown = f"${mark!r}" if not mark.isprintable() else shlex.quote(mark)
+        remedy = f"say so with delimiter (--delimiter {shown})"
+    else:
+        pattern = re.sub(r"([].*+?|(){}[/\\^$])", r"\\\1", mark)
+        command = shlex.quote(f'{{gsub(/{pattern}/, "\\t")}} 1')
+        remedy = f"write tabs there, and name that file: cat FILE | awk {command} > ratings.tsv"
+        remedy = unpacked_command(remedy, path)
+    raise RecveilError(
+        f"{path.name}: the columns of its first line {quoted(lines[0], 60)} seem to be between "
+        f"{mark!r}; {remedy}"
     )
 
 

@@ -389,9 +389,7 @@ def _read(
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
         unrated_dropped=built.unrated_dropped,
-        implausible_times=(
-            f"column {quoted(time_name)} {problem}" if built.times_are_implausible else ""
-        ),
+        lost_times=f"column {quoted(time_name)} {problem}" if built.times_are_lost else "",
         notes=(
             *told,
             *tell_ids(built.users, built.items),

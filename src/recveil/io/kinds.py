@@ -4,12 +4,14 @@ import codecs
 import json
 import pickletools
 import re
+import shlex
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from recveil.decoding import opened_archive, tables_in
+from recveil.decoding import opened_archive, packing_of, tables_in
 from recveil.errors import RecveilError, listed, quoted, shortened
 from recveil.io.files import is_gzipped, open_bytes
 
@@ -32,33 +34,51 @@ _FRAME = "write its table as Parquet or CSV, and name that file"
 _UNPACK = "unpack it, and name the file in it"
 _AS_CSV = "save it as CSV: one rating a line, commas between columns, points in numbers"
 _UTF_8 = "save it as UTF-8 text"
+_ASK = "ask for the table itself, as CSV or Parquet"
+_TRUSTED = "where you trust it, load it with pandas.read_pickle; "
+# What a command reads, and what stands in its place for a packed file.
+_CAT = "cat FILE"
+_UNPACKING = {
+    "gzip": "gunzip < FILE",
+    "bzip2": "bunzip2 < FILE",
+    "xz": "unxz < FILE",
+    "zstd": "unzstd < FILE",
+    "zip": "unzip -p FILE",
+}
 
 _SPSS = Kind("an SPSS file", "read it with pandas.read_spss; " + _FRAME)
+_PICKLE = Kind("a Python pickle", _TRUSTED + _FRAME)
+_SQLITE = Kind(
+    "a SQLite database", "write the table as CSV: sqlite3 -csv -header FILE 'SELECT ...'"
+)
+_STATA = Kind("a Stata file", "read it with pandas.read_stata; " + _FRAME)
+_RDATA = Kind(
+    "an R data file", "in R: load('FILE'); write.csv(TABLE, 'ratings.csv', row.names = FALSE)"
+)
+_RDS = Kind("an R data file", "in R: write.csv(readRDS('FILE'), 'ratings.csv', row.names = FALSE)")
+_IMAGE, _MEDIA, _PROGRAM = (
+    Kind(what, _ASK) for what in ("an image", "a sound or video file", "a program")
+)
 
 # Word's are no workbooks, but begin as Excel's do; whoever opens it will say.
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLD_WORKBOOK = "an old Excel workbook"
 
 _BINARY = {
-    b"SQLite format 3\0": Kind(
-        "a SQLite database", "write the table as CSV: sqlite3 -csv -header FILE 'SELECT ...'"
-    ),
+    b"SQLite format 3\0": _SQLITE,
     _OLD_OFFICE: Kind(f"{_OLD_WORKBOOK}, or another file of Office", _SHEET),
-    b"\x89HDF\r\n\x1a\n": Kind("an HDF5 file", _FRAME),
-    b"\x93NUMPY": Kind("a numpy array", _FRAME),
-    b"\x80\x02": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
-    b"\x80\x03": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
-    b"\x80\x04\x95": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
-    b"\x80\x05\x95": Kind("a Python pickle", "where you trust it, load it; " + _FRAME),
-    b"ORC": Kind("an ORC file", _FRAME),
+    b"\x89HDF\r\n\x1a\n": Kind("an HDF5 file", "read it with pandas.read_hdf or h5py; " + _FRAME),
+    b"\x93NUMPY": Kind("a numpy array", "read it with numpy.load; " + _FRAME),
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95"), _PICKLE),
+    b"ORC": Kind("an ORC file", "read it with pandas.read_orc; " + _FRAME),
     b"Obj\x01": Kind("an Avro file", _FRAME),
-    b"FEA1": Kind("an old Feather file (version 1)", _FRAME),
-    b"RDX": Kind("an R data file", _FRAME),
-    b"X\n\0\0\0": Kind("an R data file", _FRAME),
-    b"<stata_dta>": Kind("a Stata file", _FRAME),
+    b"FEA1": Kind("an old Feather file (version 1)", "read it with pandas.read_feather; " + _FRAME),
+    b"RDX": _RDATA,
+    b"X\n\0\0\0": _RDS,
+    b"<stata_dta>": _STATA,
     b"$FL2": _SPSS,
     b"$FL3": _SPSS,
-    b"MATLAB 5.0": Kind("a MATLAB file", _FRAME),
+    b"MATLAB 5.0": Kind("a MATLAB file", "read it with scipy.io.loadmat; " + _FRAME),
     b"BZh": Kind("bzip2 data", "unpack it (bunzip2 FILE), and name what comes out"),
     b"\xfd7zXZ\0": Kind("xz data", "unpack it (unxz FILE), and name what comes out"),
     b"\x28\xb5\x2f\xfd": Kind("zstd data", "unpack it (unzstd FILE), and name what comes out"),
@@ -70,21 +90,47 @@ _BINARY = {
     b"\xff\xfe": Kind("UTF-16 text", _UTF_8),
     b"\xfe\xff": Kind("UTF-16 text", _UTF_8),
 }
+# What a line of Python's tuples or lists holds.
+_LITERAL = rb"""(?:[uU]?'[^'\n]*'|[uU]?"[^"\n]*"|[-\d][-+\d.eE]*|None|True|False)"""
+_TUPLE = rb"\(\s*" + _LITERAL + rb"(?:\s*,\s*" + _LITERAL + rb")+\s*,?\s*\)"
+_TUPLE += rb"(?=\s*(?:\]|,\s*\(|,?\s*(?:[\r\n]|$)))"
+_LIST = rb"\[\s*[uU]?'[^'\n]*'\s*,"
+_AS_TEXT = "Python literals"
+_LINES = "for line in sys.stdin if line.strip()"
+_OF_LINE = "ast.literal_eval(line.strip().rstrip(','))"
+_OF_ALL = "ast.literal_eval(ast.parse(sys.stdin.read()).body[0].value)"
+_TO_CSV = 'write them as CSV: cat FILE | python -c "import ast, csv, sys; csv.writer(sys.stdout)'
 # No table of ratings begins so, whatever format is named.
 _STARTS = {
-    rb"%PDF-": Kind("a PDF document", "ask for the table itself, as CSV or Parquet"),
-    rb"(?i:<!doctype\s+html|<html)": Kind(
+    rb"%PDF-": Kind("a PDF document", _ASK),
+    rb"(?i:<!doctype\s+html|<(?:html|head|title|body|meta|script|style)[\s>])": Kind(
         "an HTML page", "perhaps one that reports an error; fetch or save the table itself as CSV"
+    ),
+    rb"\x89PNG\r?\n|\xff\xd8\xff|GIF8[79]a|BM[\s\S]{4}\0{4}|II\*\0|MM\0\*": _IMAGE,
+    rb"\0\0\x01\0[\x01-\x40]\0|RIFF[\s\S]{4}WEBP": _IMAGE,
+    rb"RIFF[\s\S]{4}(WAVE|AVI )|\0\0[\s\S]{2}ftyp|ID3[\x02-\x04]\0|OggS\0|fLaC\0": _MEDIA,
+    rb"\x7fELF|MZ[\s\S]{0,9}\0|\xca\xfe\xba\xbe|\xcf\xfa\xed\xfe": _PROGRAM,
+    rb"%!PS|\{\\rtf": Kind("a document for print or Office", _ASK),
+    rb"[\x66-\x73][\x01\x02]\x01[\0\x01]": _STATA,
+    rb"A\r?\n[23]\r?\n\d+\r?\n\d+\r?\n": _RDS,
+    rb"RDA[23]\r?\n": _RDATA,
+    rb"(?:\w+\s*(?:<-|=)\s*)?structure\(list\(": Kind(
+        "an R object as text", "in R: write.csv(dget('FILE'), 'ratings.csv', row.names = FALSE)"
+    ),
+    rb"(?i:(?:%[^\n]*\n\s*)*@relation\s)": Kind(
+        "a Weka ARFF file",
+        "write its rows alone: cat FILE | awk 'd && NF && !/^%/; tolower($1) ~ /^@data/ {d = 1}' > "
+        "ratings.csv",
     ),
     rb"version https://git-lfs\.github\.com/": Kind(
         "a Git LFS pointer, not the file itself", "fetch that with git lfs pull, and name it again"
     ),
-    rb"%%MatrixMarket matrix coordinate (integer|real) general": Kind(
+    rb"(?i:%%MatrixMarket\s+matrix\s+coordinate\s+(integer|real)\s+general)": Kind(
         "a MatrixMarket matrix",
-        "write its entries alone: grep -v '^%' FILE | tail -n +2 > ratings.txt; or in Python, give "
-        "what scipy.io.mmread returns",
+        "write its entries alone: cat FILE | grep -vE '^(%|[[:space:]]*$)' | tail -n +2 > "
+        "ratings.txt; or in Python, give what scipy.io.mmread returns",
     ),
-    rb"%%MatrixMarket": Kind(
+    rb"(?i:%%MatrixMarket)": Kind(
         "a MatrixMarket matrix", "in Python, give what scipy.io.mmread returns; or write it as CSV"
     ),
     rb"\0{12}\xc2\xea\x81\x60\xb3\x14\x11\xcf": Kind(
@@ -98,12 +144,25 @@ _STARTS = {
     rb"\$FL[23]@\(#\)": _SPSS,
     rb"[\s\S]{0,200}ASCII SPSS PORT FILE": Kind("an SPSS portable file", "in SPSS, " + _FRAME),
     rb"PGDMP": Kind("a PostgreSQL dump", "restore it (pg_restore), and name the database"),
-    rb"[\[(]?\s*\{\s*u?'": Kind(
-        "Python literals, not JSON",
-        'write each line as JSON: python -c "import ast, json, sys; [print(json.dumps('
-        'ast.literal_eval(line))) for line in sys.stdin]" < FILE > ratings.jsonl',
+    rb"(?:\w+\s*=\s*)?[\[(]\s*\{\s*[uU]?'": Kind(
+        f"{_AS_TEXT}, not JSON",
+        'write them as JSON: cat FILE | python -c "import ast, json, sys; print(json.dumps('
+        f'{_OF_ALL}))" > ratings.json',
+    ),
+    rb"\{\s*([uU]?'|\d+\s*:\s*[\[{(])": Kind(
+        f"{_AS_TEXT}, not JSON",
+        'write each line as JSON: cat FILE | python -c "import ast, json, sys; [print(json.dumps('
+        f'{_OF_LINE})) {_LINES}]" > ratings.jsonl',
+    ),
+    rb"(?:\w+\s*=\s*)?[\[(]\s*(?:" + _TUPLE + rb"|" + _LIST + rb")": Kind(
+        _AS_TEXT, f'{_TO_CSV}.writerows({_OF_ALL})" > ratings.csv'
+    ),
+    _TUPLE + rb"|" + _LIST: Kind(
+        _AS_TEXT, f'{_TO_CSV}.writerows({_OF_LINE} {_LINES})" > ratings.csv'
     ),
 }
+# A named tuple, or a row of Spark.
+_OBJECT = re.compile(r"[A-Za-z]\w*\(\w+=[^=]*,.*\)")
 _SQL_START = re.compile(
     rb"--|/\*|#|(SET|CREATE|DROP|INSERT|BEGIN|START|PRAGMA|USE|COPY|LOCK|ALTER|\\connect)\b",
     re.IGNORECASE,
@@ -125,14 +184,13 @@ _DBASE, _DBASE_HEAD, _DBASE_FIELD, _FOXPRO_LINK = (
 )
 # A zip archive, and one that holds nothing.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_PICKLE = _BINARY[b"\x80\x02"]
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
 # What the names within a zip archive tell of it.
 _ZIPPED = {
     r"xl/workbook\.bin$": Kind("a binary Excel workbook (.xlsb)", _SHEET),
     r"xl/": Kind("an Excel workbook", _SHEET),
     r"content\.xml$": Kind("an OpenDocument spreadsheet", _SHEET),
-    r".*\.npy$": Kind("numpy arrays (.npz)", _FRAME),
+    r".*\.npy$": Kind("numpy arrays (.npz)", "read it with numpy.load; " + _FRAME),
 }
 _OF_EXCEL, _OF_BINARY_EXCEL = "xl/workbook.xml", "xl/workbook.bin"
 _OF_OPEN_DOCUMENT = "content.xml"
@@ -141,7 +199,7 @@ _JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
 # Excel is told by this line what stands between columns.
 _SEP_LINE = re.compile(r'"?sep=(.?)"?', re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_MARKUP = re.compile(r"<(\?xml|!doctype|[a-z])", re.IGNORECASE)
+_MARKUP = re.compile(r"<(\?xml|!doctype|!--|[a-z])", re.IGNORECASE)
 # What a pickle may do before it remembers its first thing: a list, dict, tuple, or a class to call.
 _PICKLE_STARTS = {"MARK", "LIST", "DICT", "EMPTY_LIST", "EMPTY_DICT", "GLOBAL", "PUT", "BINPUT"}
 _PICKLE_LOOK = 3
@@ -179,8 +237,7 @@ def refuse_other_kinds(path: Path, *, binary_only: bool = False) -> None:
     kind = _archive(path) if head.startswith(_ZIP) else _binary(head)
     if kind is None and not binary_only:
         kind = _text(head.decode("utf-8-sig", errors="replace"))
-    if kind is not None:
-        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+    _refuse(path, kind)
 
 
 def refuse_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> None:
@@ -206,8 +263,55 @@ def refuse_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> 
         kind = _binary(head)
     if kind is None and not binary_only:
         kind = _no_table(_first_lines(head.decode("utf-8-sig", errors="replace")))
-    if kind is not None:
-        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+    _refuse(path, kind)
+
+
+def _refuse(path: Path, kind: Kind | None) -> None:
+    """Raise the RecveilError for a file of some kind, whose command unpacks it if need be."""
+    if kind is None:
+        return
+    remedy, packing = kind.remedy, packing_of(path)
+    if packing is None or (packing == "zip" and kind in _ZIPPED.values()):
+        pass
+    elif kind is _SQLITE:
+        remedy = _UNPACK
+    elif remedy.startswith("unpack it ("):
+        remedy = f"unpack it once ({_unpacking(path, packing)} > NEW), and name what comes out"
+    elif _CAT in remedy:
+        remedy = unpacked_command(remedy.partition("; or in Python")[0], path)
+    elif "in R:" in remedy and packing not in ("zip", "zstd"):
+        pass  # R reads its own files packed
+    elif re.search(r"pandas\.|numpy\.|scipy\.|in R:", remedy):
+        remedy = f"unpack it; {remedy}"
+    raise RecveilError(f"{path.name}: {kind.what}; {remedy}")
+
+
+def unpacked_command(remedy: str, path: Path) -> str:
+    r"""Let a command that reads "cat FILE" unpack the file, if it is packed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv.gz")
+    ...     _ = path.write_bytes(b"\x1f\x8b")
+    ...     unpacked_command("cat FILE | tail -n +2 > NEW", path)
+    'gunzip < FILE | tail -n +2 > NEW'
+    """
+    packing = packing_of(path)
+    return remedy if packing is None else remedy.replace(_CAT, _unpacking(path, packing))
+
+
+def _unpacking(path: Path, packing: str) -> str:
+    """Return the command that unpacks a file; of an archive, the one table."""
+    if packing != "zip":
+        return _UNPACKING[packing]
+    with suppress(zipfile.BadZipFile), path.open("rb") as file, opened_archive(file) as archive:
+        names = archive.namelist()
+        tables = tables_in(names)
+        if len(names) > 1 and len(tables) == 1 and len(tables[0]) < 60 and tables[0].isprintable():
+            return f"{_UNPACKING[packing]} {shlex.quote(tables[0])}"
+    return _UNPACKING[packing]
 
 
 def is_zip(path: Path) -> bool:
@@ -273,15 +377,16 @@ def _binary(head: bytes) -> Kind | None:
         return Kind("a tar archive", _UNPACK)
     if b"\0" not in head:
         return None
-    # Half of what UTF-16 makes of Latin letters and digits is zero.
-    if max(head[0::2].count(0), head[1::2].count(0)) > 0.4 * len(head):
+    # Half of what UTF-16 makes of Latin letters and digits is zero, and nothing else of it.
+    zeros = sorted((head[0::2].count(0), head[1::2].count(0)))
+    if zeros[1] > 0.4 * len(head) and zeros[0] < 0.05 * len(head):
         return Kind("UTF-16 text", _UTF_8)
     return Kind(f"neither text nor Parquet nor Arrow (it starts {quoted(head[:12])})", _FRAME)
 
 
 def _begun(head: bytes) -> Kind | None:
     """Return what a file is by a beginning that no table of ratings has."""
-    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    text = _without_comments(head.removeprefix(codecs.BOM_UTF8).lstrip())
     for start, kind in _STARTS.items():
         if re.match(start, head) or re.match(start, text):
             return kind
@@ -290,6 +395,14 @@ def _begun(head: bytes) -> Kind | None:
     if _is_dbase(head):
         return Kind("a dBASE file (.dbf)", "open it in a spreadsheet program, and " + _SHEET)
     return None
+
+
+def _without_comments(text: bytes) -> bytes:
+    """Leave out what may stand above a page of HTML: comments, and that it is XML."""
+    for opening, closing in ((b"<?xml", b"?>"), (b"<!--", b"-->")):
+        while text.startswith(opening) and closing in text:
+            text = text.partition(closing)[2].lstrip()
+    return text
 
 
 def _is_dbase(head: bytes) -> bool:
@@ -422,7 +535,10 @@ def _no_table(lines: list[str]) -> Kind | None:
         return None
     if _MARKUP.match(lines[0]):
         html = any("<html" in line.lower() for line in lines)
-        return Kind("an HTML page" if html else "XML", "fetch or save the table itself as CSV")
+        what = "XML" if lines[0].lower().startswith("<?xml") else "HTML or XML"
+        return Kind("an HTML page" if html else what, "fetch or save the table itself as CSV")
+    if _OBJECT.match(lines[0]):
+        return Kind("Python objects as text", "write their fields as CSV where they come from")
     if _SEP_LINE.fullmatch(lines[0]):
         what = f"text whose first line tells Excel what stands between columns ({lines[0]!r})"
         plain = "delete that line, which is all for ratings; save other files with commas"

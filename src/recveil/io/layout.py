@@ -85,7 +85,7 @@ def layout_of(
     Layout(delimiter='\t', decimal=',', ...)
     """
     mark = None if delimiter is None else _WORDS.get(delimiter, delimiter)
-    if mark is not None and not _can_split(mark):
+    if mark is not None and not can_split(mark):
         raise RecveilError(
             f"delimiter (--delimiter) is {quoted(delimiter)}; expected one character, or one "
             f"twice, such as ';' or '::' (tab and space may be written as words)"
@@ -109,7 +109,7 @@ def layout_of(
     return Layout(mark, decimal, wide, none, query, table, sheet)
 
 
-def _can_split(mark: str) -> bool:
+def can_split(mark: str) -> bool:
     """Say whether a text can be split at a mark: one ASCII character, or one twice."""
     once = mark[:1]
     return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER

@@ -13,7 +13,7 @@ from recveil.brief import brief
 from recveil.databases import kind_of_file
 from recveil.databases.address import NAMES
 from recveil.decoding import PACKINGS, decoded_table, decoding
-from recveil.errors import RecveilError, listed, quoted
+from recveil.errors import RecveilError, describe_count, listed, quoted
 from recveil.io.delimited import Dialect, check_one_line, check_utf8, read_records
 from recveil.io.files import naming, opened_text
 from recveil.io.formats import columnar_format
@@ -207,7 +207,7 @@ def _whole_records(
         place = Place(path.name, line)
         if len(fields) != len(names):
             raise RecveilError(
-                f"{place}: expected {len(names)} columns, got {len(fields)} "
+                f"{place}: expected {describe_count(len(names), 'column')}, got {len(fields)} "
                 f"({dialect.excerpt(fields)}); mend or drop the line"
             )
         check_one_line(fields, place)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from recveil.brief import brief
-from recveil.errors import UnknownOrderError
+from recveil.errors import UnknownOrderError, describe_count
 from recveil.io.level_file import users_in_levels
 from recveil.io.source import Source
 from recveil.io.trust import users_in_trust
@@ -98,7 +98,8 @@ def refuse_guess(
         ids = (users_in_levels if kind == "levels" else users_in_trust)(path)
         shared = [len(ids & column.values) for column in seen]
         facts.append(
-            f"{Path(path).name} tells of {len(ids):,} people: {shared[0]:,} of them stand in "
+            f"{Path(path).name} tells of "
+            f"{describe_count(len(ids), 'person', 'people')}: {shared[0]:,} of them stand in "
             f"column {seen[0].place}, {shared[1]:,} in column {seen[1].place}"
         )
         # Where ids are numbers from 1 on, most stand in both columns, and that says nothing.
@@ -149,8 +150,9 @@ class _Seen(NamedTuple):
     def describe(self) -> str:
         return (
             f"column {self.place}: {self.distinct:,} different values, such as "
-            f"{', '.join(self.examples)}; in the first {self.looked_at:,} rows equal ones stand in "
-            f"{self.runs:,} runs"
+            f"{', '.join(self.examples)}; in the first "
+            f"{describe_count(self.looked_at, 'row')} equal ones stand in "
+            f"{describe_count(self.runs, 'run')}"
         )
 
 

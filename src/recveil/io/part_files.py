@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -233,8 +233,14 @@ def read_parts(
 
     table = _joined(parts, sources)
     first = sources[0]
+    spans = [
+        each.spans._replace(first=each.spans.first and _relabelled(each.spans.first, part))
+        for part, each in zip(parts, sources, strict=True)
+        if each.spans is not None
+    ]
     told = f"{len(parts):,} part{'s' * (len(parts) > 1)}"
-    return first._replace(table=table, locate=locate, layout=(told, *first.layout))
+    more: dict[str, Any] = {"spans": sum(spans[1:], spans[0]) if spans else None}
+    return first._replace(table=table, locate=locate, layout=(told, *first.layout), **more)
 
 
 def _left(held: int) -> int:

@@ -193,7 +193,7 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
         _refuse_doubtful_header(path, format, found, selection)
         look, selection = _looked(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
-    return _refuse_empty(source, path)
+    return _checked(source, path)
 
 
 def _read_server(
@@ -336,10 +336,12 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
         found = _recognize(path, format, layout)
         _refuse_doubtful_header(path, format, found, selection)
         source = _read_recognized(path, found, selection)
-    return _refuse_empty(source, path)
+    return _checked(source, path)
 
 
-def _refuse_empty(source: Source, path: Path) -> Source:
+def _checked(source: Source, path: Path) -> Source:
+    """Refuse a table without rows, and a single field that spans lines; report several."""
     if source.table.num_rows == 0:
         raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
-    return source
+    spans = [] if source.spans is None else source.spans.describe(path.name)
+    return source._replace(notes=(*spans, *source.notes))

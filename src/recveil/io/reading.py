@@ -72,8 +72,8 @@ class Reading:
         Rows that are not among the ratings, because there was no rating in them.
     of_release : bool
         Whether these are the labels of a release, whose rows are no ratings of anybody.
-    implausible_times : str
-        Why a column that seems to hold times was left out: its unit is not read.
+    lost_times : str
+        Why a column was left out that may say when people rated.
     """
 
     ratings: Ratings
@@ -89,7 +89,7 @@ class Reading:
     counted: bool = False
     unrated_dropped: int = 0
     of_release: bool = False
-    implausible_times: str = ""
+    lost_times: str = ""
 
     @property
     def has_header(self) -> bool:
@@ -126,12 +126,13 @@ class Reading:
         scale = replace(self.ratings.scale, inferred=False)
         return replace(self, ratings=self.ratings.with_scale(scale))
 
-    def require_plausible_times(self) -> "Reading":
-        """Return the same; raise a RecveilError if times were left out because of their unit."""
-        if self.implausible_times:
+    def require_times(self) -> "Reading":
+        """Return the same; raise a RecveilError if times were left out that may be read."""
+        if self.lost_times:
+            why = self.lost_times.replace("was not taken for times: ", "holds no times: ")
+            why = why.replace(f": not every row of it holds a date: {self.name} ", ": ")
             raise RecveilError(
-                f"{self.name}: {self.implausible_times}, or drop the column (recveil convert "
-                f"--no-times)"
+                f"{self.name}: {why}; mend them, or drop the column (recveil convert --no-times)"
             )
         return self
 

@@ -19,6 +19,8 @@ from recveil.io.formats import (
     columnar_format,
     looks_like_data,
     names_columns,
+    rare_mark,
+    refuse_rare_mark,
     refuse_unknown_text,
     text_format,
 )
@@ -202,12 +204,12 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         return _as_said(layout.delimiter, format, lines)
     if format is not None:
         return Recognized(format, DIALECTS[format])
-    if (mark := _doubtful_mark(lines, path.name)) is not None:
+    if (mark := _doubtful_mark(lines, path)) is not None:
         return _as_said(mark, None, lines)
     if dialect := _with_spaces(lines) or _with_names_between_colons(lines):
         form = "space" if dialect.delimiter == " " else "movielens-colons"
         return Recognized(form, dialect, (_between(dialect.delimiter),))
-    return _of_first_line(lines, path.name)
+    return _of_first_line(lines, path)
 
 
 def _refuse_title(start: str, name: str) -> None:
@@ -264,13 +266,13 @@ def _width(line: str, mark: str) -> int:
     return len(fields)
 
 
-def _of_first_line(lines: Sequence[str], name: str) -> Recognized:
+def _of_first_line(lines: Sequence[str], path: Path) -> Recognized:
     found = text_format(lines[0])
     if found is not None:
         return Recognized(found, DIALECTS.get(found))
     likes = _two_columns(lines)
     if likes is None:
-        refuse_unknown_text(name, lines[0])
+        refuse_unknown_text(path, lines)
     return likes
 
 
@@ -316,11 +318,14 @@ def _as_said(mark: str, format: str | None, lines: Sequence[str]) -> Recognized:
     return Recognized(usual, dialect, said)
 
 
-def _doubtful_mark(lines: Sequence[str], name: str) -> str | None:
+def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
     """Return ';' or '|', if columns stand between such beyond doubt."""
     mark = max(_DOUBTFUL, key=lines[0].count)
     if lines[0].count(mark) < 2:
         return None
+    rare = rare_mark(lines)
+    if mark in rare and len({*rare}) > 1:
+        refuse_rare_mark(path, lines, rare)
     # Commas of decimals separate no columns.
     fields = [f for f in split_line(lines[0], mark) if not _DECIMAL_COMMA.fullmatch(f)]
     usual = [other for other in _USUAL if sum(field.count(other) for field in fields) > 1]
@@ -330,7 +335,7 @@ def _doubtful_mark(lines: Sequence[str], name: str) -> str | None:
     both = [each for each in (mark, usual[0]) if _splits_evenly(lines, each)]
     if len(both) == 2 and len(lines) > 1:
         raise RecveilError(
-            f"{name}: its lines could be split at {mark!r} or at {usual[0]!r}; say what stands "
+            f"{path.name}: its lines could be split at {mark!r} or at {usual[0]!r}; say what is "
             f"between columns with delimiter (--delimiter {mark!r})"
         )
     return mark if both == [mark] else None
@@ -345,7 +350,7 @@ def _with_spaces(lines: Sequence[str]) -> Dialect | None:
     first = lines[0].strip()
     if any(mark in first for mark in (*_USUAL, *_DOUBTFUL)) and not _DECIMAL_COMMA.search(first):
         return None
-    fields = [line.split() for line in lines]
+    fields = [re.findall(r"[^ \t]+", line) for line in lines]
     marks = (*_USUAL, *_DOUBTFUL)
     if any(each.startswith(marks) or each.endswith(marks) for each in fields[0]):
         return None  # the spaces are blanks beside another mark

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, named_twice, quoted
+from recveil.io.lines import Spans
 from recveil.io.positions import choose_positions, place_of, position_in
 from recveil.memory import refuse_beyond_limit
 from recveil.ratings import find_columns
@@ -89,6 +90,8 @@ class Source(NamedTuple):
         What somebody must know who relies on it, a sentence each.
     dialect : Dialect or None
         How delimited text is split.
+    spans : Spans or None
+        How many fields of delimited text span lines; nobody has looked whether it is only one.
     """
 
     table: pa.Table
@@ -100,6 +103,7 @@ class Source(NamedTuple):
     layout: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dialect: Any = None
+    spans: Spans | None = None
 
     @property
     def has_header(self) -> bool:

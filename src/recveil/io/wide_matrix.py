@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recveil.errors import RecveilError, named_twice, quoted
+from recveil.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.io.delimited import Dialect, Record, check_one_line, check_utf8, read_records
 from recveil.io.files import naming
 from recveil.io.lines import Place
@@ -273,7 +273,8 @@ class _Cells:
         form = self.form
         if len(fields) != len(form.items):
             raise RecveilError(
-                f"{Place(self.name, line)}: expected {len(form.items)} columns, got {len(fields)}; "
+                f"{Place(self.name, line)}: expected "
+                f"{describe_count(len(form.items), 'column')}, got {len(fields)}; "
                 f"mend or drop the line"
             )
         user = str(len(self.users) + 1) if form.user is None else fields[form.user]

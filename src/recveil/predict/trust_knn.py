@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.predict.crowd import Crowd
 from recveil.predict.nearest import nearest_of_all
 from recveil.predict.user_knn import Centre, Neighbours, UserKNN
@@ -114,7 +114,8 @@ def _encode_links(given: Any, crowd: Crowd) -> Links:
     shape = np.shape(given)
     if shape != (n_users, n_users):
         raise RecveilError(
-            f"links: expected a row and a column for each of {n_users} users, got shape {shape}; "
+            f"links: expected a row and a column for each of "
+            f"{describe_count(n_users, 'user')}, got shape {shape}; "
             f"read them with the users of the same ratings"
         )
     links = sparse.coo_array(given)

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.io.at_hand import file_at
 from recveil.io.intake import understand
 from recveil.io.keywords import refuse_unknown_keywords, was_given
@@ -119,5 +119,6 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
         own["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
     found = understand(release.to_arrow(people=True), **own)
     people = found.ratings.n_users
-    note = f"A release: its published rows, one for each of {people:,} people, under their new ids."
+    of = describe_count(people, "person", "people")
+    note = f"A release: its published rows, one for each of {of}, under their new ids."
     return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))

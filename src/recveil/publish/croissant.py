@@ -177,13 +177,13 @@ def problems_of_croissant(
         All files of the published folder, as they are.
     """
     if not isinstance(told, dict):
-        yield "it is no JSON object, as a Croissant description is"
+        yield "it is no JSON object, as a Croissant description is; run recveil describe again"
         return
     card, found = PublisherCard(), Findings()
     right = json.loads(croissant(manifest, files, manifest.recveil, "", card, found))
     for name, value in right.items():
         if name not in _PUBLISHERS_OWN and _without_base(name, told.get(name)) != value:
-            yield f"{name} is not what follows from the release; describe it again"
+            yield f"{name} is not what follows from the release; run recveil describe again"
     personal, of_release = _listed(told, _PERSONAL), right[_PERSONAL]
     if personal[: len(of_release)] != of_release:
         yield f"{_PERSONAL} does not begin with what the release promises, and does not promise"
@@ -192,6 +192,25 @@ def problems_of_croissant(
         yield f"a sentence on privacy or use does not say that it was {_MEASURED[:-2].lower()}"
     for name in sorted(set(map(str, told)) - set(right) - _PUBLISHERS_OWN):
         yield f"{quoted(name)} is no part of a description that recveil writes"
+
+
+def texts_of_publisher(told: Any, manifest: Manifest, files: dict[str, FileEntry]) -> list[str]:
+    """Return which texts of a description follow from no file, so that nothing checks them.
+
+    A description that recveil wrote without a publisher's card has its own text; any other text
+    may state anything.
+
+    Parameters
+    ----------
+    told, manifest, files
+        As for `problems_of_croissant`.
+    """
+    if not isinstance(told, dict):
+        return []
+    card, found = PublisherCard(), Findings()
+    usual = json.loads(croissant(manifest, files, manifest.recveil, "", card, found))
+    names = [name for name in told if name in _PUBLISHERS_OWN - {_PERSONAL}]
+    return [name for name in names if told[name] != usual.get(name)]
 
 
 def _listed(told: dict[str, Any], name: str) -> list[Any]:

@@ -10,7 +10,7 @@ from recveil.errors import RecveilError, named_twice, quoted, reason_of
 from recveil.io.pipes import is_standard, refuse_no_path
 from recveil.io.write import refuse_to_replace
 from recveil.publish.card_page import card_page
-from recveil.publish.croissant import croissant, problems_of_croissant
+from recveil.publish.croissant import croissant, problems_of_croissant, texts_of_publisher
 from recveil.publish.findings import read_findings
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.form import known_manifest
@@ -155,8 +155,39 @@ def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> 
     ...     right = check_croissant(out, told)
     ...     _ = told.write_text(told.read_text().replace('"sha256": "', '"sha256": "0'))
     ...     right, check_croissant(out, told)[0].problem
-    ([], 'distribution is not what follows from the release; describe it again')
+    ([], 'distribution is not what follows from the release; run recveil describe again')
     """
+    told, problems, manifest, files = _read(release, file)
+    problems += problems_of_croissant(told, manifest, files)
+    return [Violation(Path(file).name, None, None, problem) for problem in problems]
+
+
+def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> str:
+    """Return a sentence on what of a description nothing checks.
+
+    Parameters
+    ----------
+    release, file
+        As for `check_croissant`.
+
+    Raises
+    ------
+    RecveilError
+        If the release or the file cannot be read.
+    """
+    told, _, manifest, files = _read(release, file)
+    own = texts_of_publisher(told, manifest, files)
+    texts = f": its {', '.join(own)}" if own else ""
+    return (
+        f"What {Path(file).name} says in the publisher's own words{texts}; and what they measured: "
+        f"no file can contradict that."
+    )
+
+
+def _read(
+    release: str | PathLike[str], file: str | PathLike[str]
+) -> tuple[object, list[str], Manifest, dict[str, FileEntry]]:
+    """Read a description and its release; return which keys stand twice, too."""
     refuse_no_path("a release folder", release=release)
     refuse_no_path("a description", croissant=file)
     folder, path = Path(release), Path(file)
@@ -180,8 +211,7 @@ def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> 
             f"Croissant, as recveil describe writes it"
         ) from error
     problems = [f"the key {quoted(name)} stands twice" for name in twice]
-    problems += problems_of_croissant(told, manifest, _files(manifest, folder))
-    return [Violation(path.name, None, None, problem) for problem in problems]
+    return told, problems, manifest, _files(manifest, folder)
 
 
 def _files(manifest: Manifest, folder: Path) -> dict[str, FileEntry]:

@@ -83,6 +83,7 @@ class Expected(NamedTuple):
         """
         each = self.labels / max(1, self.ratings)
         said, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
+        said = said[:-1] if round(self.labels) == 1 else said
         labels = f"about {say_number(self.labels)} {said} ({each:,.{each < 10:d}f} for each {of})"
         time = f", {say_time(self.seconds)}" if timed else ""
         return f"{labels}, {say_bytes(self.bytes)}{time}"

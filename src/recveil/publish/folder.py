@@ -135,8 +135,8 @@ def naming_cost(claim: Claim) -> Iterator[None]:
     ...     raise RecveilError("the disk is full; make room")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: the disk is full; make room; epsilon 2.25 was spent; this try \
-counts, as people were asked: together with the next one it keeps epsilon 3.31
+    recveil.errors.RecveilError: the disk is full; make room; this run spent epsilon 2.25, \
+because its queries were answered; this run and the next one together spend epsilon 3.31
     """
     try:
         yield

@@ -1,6 +1,6 @@
 """Alike ids: those that may be one person, or nobody, though the table writes them as people."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.errors import listed, quoted
+from recveil.errors import listed, quoted, shortened
 
 # A whole number, however a program wrote it: 101, 101.0, 0101.
 _NUMBER = r"^(-?)0*([0-9]+)([.]0+)?$"
+# Cyrillic and Greek letters that look like Latin ones.
+_LOOK_ALIKE = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0406\u0408"
+    "\u0405\u051a\u051c"
+    "\u03b1\u03bf\u03bd\u03c1\u03c5\u03b9\u03c7\u03f3"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+    "aeopcyxijshdqwABEKMHOPCTYXIJSQWaovpuixjABEZHIKMNOPTYX",
+)
 # How programs and people name the line below a table that sums it up.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write where there is nothing.
@@ -47,11 +56,39 @@ def tell_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
     written = "zeros, blanks, invisible characters or the code of a letter"
     return [
         *_tell_equal(labels, usual, role, written),
+        *_tell_look_alikes(labels, usual, role),
         *_tell_equal(labels, pc.utf8_lower(texts), role, "capital letters"),
     ]
 
 
-def _tell_equal(labels: NDArray[Any], usual: pa.Array, role: str, differ: str) -> list[str]:
+def _tell_look_alikes(labels: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
+    """Say how many ids look like another one in letters of another script, or of another width.
+
+    Examples
+    --------
+    >>> texts = ["ann", "\N{CYRILLIC SMALL LETTER A}nn"]
+    >>> (told,) = _tell_look_alikes(np.array(texts, object), pa.array(texts), "user")
+    >>> told.partition(" differ ")[2]
+    'by the script or width of letters alone, and were taken for two; if they are one, mend the
+    table.'
+    """
+    others = pc.invert(pc.string_is_ascii(usual))
+    if not pc.any(others).as_py():
+        return []
+    folded = pc.utf8_normalize(usual.filter(others), form="NFKD").to_pylist()
+    alike = pa.array([text.translate(_LOOK_ALIKE) for text in folded], usual.type)
+    _, first = np.unique(usual.dictionary_encode().indices.to_numpy(), return_index=True)
+    plain = pc.replace_with_mask(usual, others, alike).take(pa.array(first))
+    return _tell_equal(labels[first], plain, role, "the script or width of letters", ascii)
+
+
+def _tell_equal(
+    labels: NDArray[Any],
+    usual: pa.Array,
+    role: str,
+    differ: str,
+    write: Callable[[Any], str] = repr,
+) -> list[str]:
     """Say how many ids have the same usual form as another one."""
     usual = usual.dictionary_encode()
     n_usual = len(usual.dictionary)
@@ -59,9 +96,9 @@ def _tell_equal(labels: NDArray[Any], usual: pa.Array, role: str, differ: str) -
         return []
     codes = usual.indices.to_numpy()
     twice = int(np.argmax(np.bincount(codes) > 1))
-    one, other = labels[np.flatnonzero(codes == twice)[:2]]
+    one, other = (shortened(write(labels[at]), 40) for at in np.flatnonzero(codes == twice)[:2])
     return [
-        f"{labels.size:,} {role}s may be {n_usual:,}: {quoted(one, 40)} and {quoted(other, 40)} "
+        f"{labels.size:,} {role}s may be {n_usual:,}: {one} and {other} "
         f"differ by {differ} alone, and were taken for two; if they are one, mend the table."
     ]
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, first_line_of
+from recveil.errors import RecveilError, describe_count, first_line_of
 from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import (
     NOT_SAID,
@@ -50,8 +50,8 @@ class Built(NamedTuple):
         Rows that were dropped with them, because they have no rating.
     off_scale_told : str
         What stood in the rows that were dropped for the scale: sentences, each after a space.
-    times_are_implausible : bool
-        Whether the column of times was left out because of the unit that it seems to have.
+    times_are_lost : bool
+        Whether the column of times was left out, although it may say when people rated.
     time_note : str
         What is odd about the times that were kept: the end of a sentence.
     rating_note : str
@@ -71,7 +71,7 @@ class Built(NamedTuple):
     why_likes: str = ""
     unrated_dropped: int = 0
     off_scale_told: str = ""
-    times_are_implausible: bool = False
+    times_are_lost: bool = False
     time_note: str = ""
     rating_note: str = ""
     ratings_merged: bool = False
@@ -163,7 +163,7 @@ class _Found(NamedTuple):
     days: NDArray[np.int32] | None = None
     decide: bool = False
     problem: str = ""
-    is_implausible: bool = False
+    is_lost: bool = False
     note: str = ""
 
 
@@ -196,7 +196,7 @@ def _build(
         # Between two words lies none, or one that nobody gave.
         raise RecveilError("duplicates (--duplicates) is mean, but words have none; take last")
     raw_times = columns.pop("time", None)
-    days, decide, problem, is_implausible, time_note = _days(raw_times, indices, times, locate)
+    days, decide, problem, times_are_lost, time_note = _days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None
     del raw_times, taken
     if scale is not None:
@@ -226,7 +226,7 @@ def _build(
         *(users, items, rows, scale, dropped, off_scale.rows.size, by_time, problem, why_likes),
         unrated_dropped=unrated.rows.size,
         off_scale_told=off_scale.told,
-        times_are_implausible=is_implausible,
+        times_are_lost=times_are_lost,
         time_note=time_note,
         rating_note=rating_note,
         ratings_merged=merged,
@@ -250,23 +250,25 @@ def _days(
             LeftOut(np.flatnonzero(gone)).skipped(locate),
         )
     try:
-        days, problem, is_implausible, note = times.read(present, where)
+        days, problem, note = times.read(present, where)
     except RecveilError as error:
         if times.strict:
             raise
-        days, is_implausible, note = None, False, ""
+        days, note = None, ""
         problem = f"not every row of it holds a date: {error}"
+    is_lost = times.wanted and n_gone < gone.size
     if times.doubtful and days is not None and one_date_each(items[~gone], days):
         problem = "each item has one date only, so that it is not when people rated"
+        is_lost = False
     if problem or n_gone == gone.size:
-        return _Found(problem=f"was not taken for times: {problem}", is_implausible=is_implausible)
+        return _Found(problem=f"was not taken for times: {problem}", is_lost=is_lost)
     if not some_gone:
         return _Found(days if times.wanted else None, times.deciding, note=note)
     left_out = (
         f"was left out, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
-        f"missing, as in {n_gone:,} of {gone.size:,} rows"
+        f"missing, as in {n_gone:,} of {describe_count(gone.size, 'row')}"
     )
-    return _Found(None, times.deciding, left_out if times.wanted else "")
+    return _Found(None, times.deciding, left_out if times.wanted else "", times.wanted)
 
 
 class _Instants:

@@ -300,6 +300,11 @@ def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
             first += len(piece)
 
 
+# Below it, numbers of single precision have fewer digits.
+LEAST = float(np.finfo(np.float32).tiny)
+_MOST_POWER = 300
+
+
 def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
     """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
     return parse_ratings_noted(column, locate).values
@@ -394,11 +399,21 @@ def _find_merged(numbers: NDArray[np.float64]) -> tuple[float, float] | None:
 
 def require_different(low: float, high: float) -> None:
     """Raise a RecveilError if the lowest and the highest rating differ, but become one."""
-    if np.float32(low) == np.float32(high) and high - low > NOISE * abs(high):
-        raise RecveilError(
-            f"ratings differ, from {low:.15g} to {high:.15g}, but not in the 7 digits that are "
-            f"kept; subtract {low:.9g} from all of them"
-        )
+    if np.float32(low) != np.float32(high) or high - low <= NOISE * abs(high):
+        return
+    subtract, power = f"subtract {low:.15g} from all of them", -int(np.floor(np.log10(high - low)))
+    if high - low >= LEAST:
+        remedy = subtract
+    elif power > _MOST_POWER:
+        remedy = "they cannot be kept; write larger numbers where they come from"
+    elif np.float32(low * 10.0**power) != np.float32(high * 10.0**power):
+        remedy = f"multiply all of them by 1e{power}"
+    else:
+        remedy = f"{subtract}, then multiply them by 1e{power}"
+    raise RecveilError(
+        f"ratings differ, from {low:.15g} to {high:.15g}, but not in the 7 digits that are "
+        f"kept; {remedy}"
+    )
 
 
 def describe_lost_digits(rating: float) -> str:

@@ -15,7 +15,10 @@ from recveil.ratings.columns import Feedback, find_columns, is_text, plain_name
 from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.times import parse_days, seconds_of_digits, whole_days
 
-_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?")
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?"
+    r"|\d{8}T\d\d(\d\d(\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?(\d\d)?)?)"
+)
 # Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
 _OTHER = re.compile(
     r"(\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d\d \d{1,2}, \d{4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"

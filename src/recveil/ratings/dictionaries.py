@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recveil.errors import describe_count
 from recveil.memory import refuse_beyond_limit
 
 _AT_ONCE = 64
@@ -166,7 +167,7 @@ def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
         lengths = pc.binary_length(column.dictionary).cast(pa.int64())
         times = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(lengths))
         needed = int(times @ lengths.fill_null(0).to_numpy())
-        refuse_beyond_limit(f"{what}: its {rows:,} rows, written out,", needed)
+        refuse_beyond_limit(f"{what}: its {describe_count(rows, 'row')}, written out,", needed)
     return column.dictionary_decode()
 
 

@@ -308,10 +308,21 @@ def _refuse_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
         )
 
 
+def all_ratings(number: int) -> str:
+    """Begin a sentence about all ratings.
+
+    Examples
+    --------
+    >>> all_ratings(1), all_ratings(2)
+    ('the only rating is', 'all 2 ratings are')
+    """
+    return "the only rating is" if number == 1 else f"all {number:,} ratings are"
+
+
 def _refuse_all_zero(values: NDArray[np.float32]) -> None:
     if values[0] <= 0:
         raise RecveilError(
-            f"all {values.size:,} ratings are {values[0]:g}, and nobody said what that means; if "
+            f"{all_ratings(values.size)} {values[0]:g}, and nobody said what that means; if "
             f"each row is a like, leave the column out; if it is a rating, name the scale (--scale)"
         )
 

@@ -14,7 +14,10 @@ from recveil.errors import RecveilError, shortened
 from recveil.ratings.columns import Locate, is_text, pieces, refuse_first, refuse_missing
 from recveil.ratings.dictionaries import tidied
 
-_NOT_IN_IDS = r"[\x00\r\n]"
+# No id contains these: a NUL, and what some program takes for a line break. Python, Arrow and Java
+# read this alike.
+NOT_IN_IDS = "[\\x00\\x0a-\\x0d\\x1c-\\x1e\\x85\u2028\u2029]"
+_FOUND_IN_IDS = re.compile(NOT_IN_IDS)
 # A row within an id has a user, an item and a rating, and what separates them.
 _BETWEEN_FIELDS, _BETWEEN_WORDS = re.compile(r"[\n\r\t,;|\"]+|::"), re.compile(r"\s+")
 _FEWEST_FIELDS, _NUMBER = 3, re.compile(r"[+-]?\d+([.,]\d+)?")
@@ -41,7 +44,7 @@ def encode_labels(
     Raises
     ------
     RecveilError
-        For the first row without an id, or whose id contains a NUL or a line break; and for a
+        For the first row without an id, or whose id contains a line break or a NUL; and for a
         column of another type.
 
     Examples
@@ -80,19 +83,33 @@ def encode_labels(
 def _require_plain_text(
     column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
 ) -> None:
-    """Raise for an id with a NUL, which no text file can hold, or with a line break.
+    """Raise for an id with a NUL or a line break.
 
     A line break in an id is most often a row of another user, swallowed by a stray quote.
     """
     labels = column.chunk(0).dictionary
     if not is_text(labels.type):
         return
-    found = pc.match_substring_regex(labels.cast(pa.large_string()), _NOT_IN_IDS)
+    found = pc.match_substring_regex(labels.cast(pa.large_string()), NOT_IN_IDS)
     for label in np.flatnonzero(used & found.fill_null(False).to_numpy(zero_copy_only=False)):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
-        held = "a NUL" if "\0" in labels[int(label)].as_py() else "a line break"
+        held = describe_break(labels[int(label)].as_py())
         problem = f"the {role} contains {held}; correct it, or drop the row"
         refuse_first(pc.equal(codes, int(label)), problem, locate)
+
+
+def describe_break(text: str) -> str:
+    r"""Name the first character of a text that no id contains; return "" for none.
+
+    Examples
+    --------
+    >>> describe_break("Heat\u2028"), describe_break("Heat\0"), describe_break("Heat 2")
+    ('a line break (U+2028)', 'a NUL (U+0000)', '')
+    """
+    if (found := _FOUND_IN_IDS.search(text)) is None:
+        return ""
+    what = "a NUL" if found[0] == "\0" else "a line break"
+    return f"{what} (U+{ord(found[0]):04X})"
 
 
 def require_no_rows_within(

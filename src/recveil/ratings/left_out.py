@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, describe_count, quoted
 from recveil.ratings.columns import (
     Feedback,
     Locate,
@@ -19,7 +19,7 @@ from recveil.ratings.columns import (
     parse_ratings,
 )
 from recveil.ratings.dictionaries import in_turn, missing_rows, tidied
-from recveil.ratings.feedback import are_likes, option_of
+from recveil.ratings.feedback import all_ratings, are_likes, option_of
 from recveil.ratings.scale import RatingScale
 from recveil.ratings.worded import are_words
 
@@ -93,8 +93,14 @@ def leave_out(
     >>> off_scale.told
     " There stood '9', 'none'. That is 67% of all: check that the scale is the true one."
     """
+    if "rating" not in columns:
+        if scale is None:
+            raise RecveilError(
+                "drop_off_scale (--drop-off-scale) is given, but there are no ratings; leave it out"
+            )
+        return NOTHING, NOTHING  # whoever reads ratings says what is wrong with the scale
     unrated = _leave_out_unrated(columns, feedback)
-    if scale is None and not (feedback.is_said and "rating" in columns):
+    if scale is None and not feedback.is_said:
         if not unrated.rows.size:
             raise RecveilError(
                 "drop_off_scale (--drop-off-scale) needs the scale that ratings are to be on; give "
@@ -105,8 +111,6 @@ def leave_out(
 
 
 def _leave_out_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) -> LeftOut:
-    if "rating" not in columns:
-        return NOTHING
     column = columns["rating"]
     if pa.types.is_floating(column.type):
         gone = pc.is_null(column, nan_is_null=True).to_numpy()
@@ -119,7 +123,7 @@ def _leave_out_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) 
         )
         also = "" if feedback.likes else likes
         raise RecveilError(
-            f"all {gone.size:,} ratings are missing, so that drop_off_scale (--drop-off-scale) "
+            f"{all_ratings(gone.size)} missing, so that drop_off_scale (--drop-off-scale) "
             f"would leave nothing; leave that out{also}"
         )
     _keep(columns, ~gone)
@@ -142,7 +146,7 @@ def _leave_out_off_scale(
     if not on_scale.any():
         what = "above 0" if scale is None else f"on the scale {scale}"
         raise RecveilError(
-            f"none of the {on_scale.size:,} ratings is {what}, so that "
+            f"none of the {describe_count(on_scale.size, 'rating')} is {what}, so that "
             f"drop_off_scale (--drop-off-scale) would leave nothing; check "
             f"{'scale (--scale)' if scale is None else option_of(scale)}"
         )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.ratings.ratings import Ratings
 
 _CONDITION = re.compile(r"activity\s*(<|>=)\s*([0-9]{1,18})")
@@ -77,7 +77,8 @@ def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
     if without.size:
         first = without[0]
         raise RecveilError(
-            f"rule {rule!r}: no condition holds for {without.size} of {ratings.n_users} users, "
+            f"rule {rule!r}: no condition holds for {without.size} of "
+            f"{describe_count(ratings.n_users, 'user')}, "
             f"first {ratings.users.tolist()[first]!r} with activity {activity[first]}; "
             f"end it with else:LEVEL"
         )

@@ -3,6 +3,7 @@
 import re
 
 from recveil.errors import RecveilError, quoted
+from recveil.ratings.feedback import all_ratings
 from recveil.ratings.ratings import Ratings
 
 # What goes wrong with ratings that are all equal, for `refuse_likes`.
@@ -118,6 +119,6 @@ def refuse_likes(ratings: Ratings, why: str) -> None:
             else "read them as likes (--likes), without a scale"
         )
         raise RecveilError(
-            f"all {values.size:,} ratings are {given}: likes, not supported yet as "
+            f"{all_ratings(values.size)} {given}: likes, not supported yet as "
             f"ratings; {why}; {remedy}"
         )

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recveil.errors import RecveilError
+from recveil.ratings.labels import describe_break
 
 # What an id of a person looks like, and from which share of the items on it is no chance.
 _KINDS = {
@@ -61,8 +62,9 @@ def refuse_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
     ...
     recveil.errors.RecveilError: 1 id of items looks like e-mail addresses, and such ids are publ...
     """
-    if any(isinstance(item, str) and ("\n" in item or "\r" in item) for item in items):
-        raise RecveilError("an item id contains a line break; correct it, or drop its rows")
+    held = (describe_break(item) for item in items if isinstance(item, str))
+    if first := next(filter(None, held), ""):
+        raise RecveilError(f"an item id contains {first}; correct it, or drop its rows")
     if (found := people_among(items)) is not None:
         kind, times = found
         look = "id of items looks" if times == 1 else "ids of items look"

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted, shortened
+from recveil.errors import RecveilError, describe_count, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 from recveil.ratings.dictionaries import cast_each, in_turn
 
@@ -48,11 +48,21 @@ _OTHER_UNITS = (
     ("SAS days", 1 / _SECONDS_A_DAY, -315_619_200),
     ("MATLAB days", 1 / _SECONDS_A_DAY, -62_167_305_600),
     ("Julian days", 1 / _SECONDS_A_DAY, -210_866_760_000),
+    ("Modified Julian Dates", 1 / _SECONDS_A_DAY, -3_506_716_800),
 )
 # Digits that are dates, but that only a format can read.
 _FORMATS = (
     *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
     *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
+    *("%d%m%y", "%m%d%y", "%d%m%y%H%M", "%m%d%y%H%M", "%d%m%y%H%M%S", "%m%d%y%H%M%S"),
+    "%Y%j",
+)
+# What turns the basic format of ISO dates into the extended one, and a decimal comma into a point.
+_BASIC_FORMAT = (
+    (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)(\d\d)", r"\1-\2-\3T\4:\5:\6"),
+    (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)", r"\1-\2-\3T\4:\5"),
+    (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)", r"\1-\2-\3T\4"),
+    (r"^\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d),", r"\1."),
 )
 # So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
 _LEAST_BY_CHANCE, _TRIED, _LEAST_FITTING = 5, 1_000, 0.9
@@ -78,15 +88,12 @@ class Days(NamedTuple):
         Whole days since 1970-01-01 UTC (floor).
     problem : str
         Why the column holds no dates, as the end of a sentence; empty if it does.
-    is_implausible : bool
-        Whether it seems to hold times that are counted or written in a way that is not read.
     note : str
         What is odd about days that are used, as the end of a sentence.
     """
 
     days: NDArray[np.int32] | None
     problem: str = ""
-    is_implausible: bool = False
     note: str = ""
 
 
@@ -138,21 +145,61 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
 
 def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
     """Read text as Unix times or as ISO dates, with or without a time zone."""
-    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-        try:
-            return cast_each(column, kind)
-        except pa.ArrowInvalid:
+    if (times := _cast_times(column)) is not None:
+        return times
+    written = _in_extended_format(column)
+    if (times := _cast_times(written)) is not None:
+        return times
+    # Of a dictionary, each piece would cast all values.
+    at_once = len(column) if pa.types.is_dictionary(column.type) else _TRIED
+    for first in range(0, len(column), at_once):
+        piece = written.slice(first, at_once)
+        if _cast_times(piece) is not None:
             continue
-    for row, text in enumerate(in_turn(column)):
-        if not any(casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
-            raise RecveilError(
-                f"{locate(row)}: time {quoted(text)} is neither a Unix time nor an ISO date "
-                f"such as 2005-12-31; {_HOW}"
-            )
+        for row, text in enumerate(in_turn(piece), first):
+            if not any(casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
+                raise RecveilError(
+                    f"{locate(row)}: time {quoted(column[row].as_py())} is neither a Unix time nor "
+                    f"an ISO date such as 2005-12-31; {_HOW}"
+                )
     raise RecveilError(
         "time column: some times carry a time zone or count seconds and others do not; "
         "write all of them the same way"
     )
+
+
+def _cast_times(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Cast text to Unix times or ISO dates; return None if it holds others, as first rows show."""
+    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            if not pa.types.is_dictionary(column.type):
+                cast_each(column.slice(0, _TRIED), kind)
+            return cast_each(column, kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write ISO dates of the basic format, such as 20051231T235958, in the extended one.
+
+    Examples
+    --------
+    >>> _in_extended_format(pa.chunked_array([["20051231T235958Z"]]))[0].as_py()
+    '2005-12-31T23:59:58Z'
+    """
+    if pa.types.is_dictionary(column.type):
+        values = [_in_extended_format(pa.chunked_array([c.dictionary])) for c in column.chunks]
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, each.combine_chunks())
+            for chunk, each in zip(column.chunks, values, strict=True)
+        ]
+        kind = pa.dictionary(column.type.index_type, pa.large_string())
+        return pa.chunked_array(chunks, kind)
+    column = column.cast(pa.large_string())
+    for pattern, replacement in _BASIC_FORMAT:
+        column = pc.replace_substring_regex(column, pattern, replacement)
+    return column
 
 
 def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> pa.ChunkedArray:
@@ -292,7 +339,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             row = int(np.argmax(others))
             raise RecveilError(
                 f"{locate(row)}: time {times[row]:.15g} is no date, as {(~others).sum():,} of the "
-                f"{times.size:,} times are; mend or drop such rows"
+                f"{describe_count(times.size, 'time')} are; mend or drop such rows"
             )
     beyond = ~(sizes < _UNITS[-1][0])
     if beyond.any():
@@ -333,7 +380,6 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
             None,
             f"its numbers, such as {times[0]:.12g}, are rounded, so that different days become "
             f"one; write all of their digits",
-            is_implausible=True,
         )
     latest = latest_second()
     if high < _LEAST_LATEST or (
@@ -348,7 +394,6 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
             f"its numbers, such as {times[0]:.0f}, may be Unix {_UNIT_NAMES[a_second]} or dates; "
             f"if they are dates, say so with time_format (--time-format), such as "
             f"{' or '.join(formats)}; if not, convert them to ISO dates",
-            is_implausible=True,
         )
     return None
 
@@ -371,7 +416,6 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
     return Days(
         None,
         f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
-        is_implausible=True,
     )
 
 
@@ -433,7 +477,7 @@ def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
         return ""
     ends = [str(np.datetime64(int(end), "D")) for end in (days[odd].min(), days[odd].max())]
     return (
-        f"{n_odd:,} of {days.size:,} times {'is' if n_odd == 1 else 'are'} "
+        f"{n_odd:,} of {describe_count(days.size, 'time')} {'is' if n_odd == 1 else 'are'} "
         f"{'before 1990 or ' if earliest > 0 else ''}in the future "
         f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
         f"rows"
@@ -520,14 +564,14 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
         date = column.slice(row, 1).cast(pa.string())[0].as_py()
         raise RecveilError(
             f"{locate(row)}: time {shortened(date, 30)} is before 1900 or after 4999, as are "
-            f"{n_outside:,} of the {len(column):,} times; nobody rated then: mend or drop such rows"
+            f"{n_outside:,} of the "
+            f"{describe_count(len(column), 'time')}; nobody rated then: mend or drop such rows"
         )
     if _are_scaled_down(column, days):
         return Days(
             None,
             "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
             "read them again, as seconds or milliseconds",
-            is_implausible=True,
         )
     return Days(days.astype(np.int32), note=_describe_odd(days))
 
@@ -545,6 +589,7 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
         row, n_early = int(np.argmax(early)), int(early.sum())
         raise RecveilError(
             f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
-            f"{n_early:,} of the {times.size:,} times, and the others are later; mend or drop "
+            f"{n_early:,} of the "
+            f"{describe_count(times.size, 'time')}, and the others are later; mend or drop "
             f"such rows"
         )

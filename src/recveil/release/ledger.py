@@ -257,15 +257,15 @@ def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: fl
     Examples
     --------
     >>> cost_of_rerun(Ledger((Query("people", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
-    'epsilon 2.25 was spent; this try counts, as people were asked: together with the next one \
-it keeps epsilon 3.31'
+    'this run spent epsilon 2.25, because its queries were answered; this run and the next one \
+together spend epsilon 3.31'
     """
     one = spent.epsilon(delta)
     left = delta_left(delta, threshold_delta + spent.threshold_delta)
     both = epsilon_of(total_mu((whole, spent.mu)), left)
     return (
-        f"epsilon {one:.3g} was spent; this try counts, as people were asked: together with the "
-        f"next one it keeps epsilon {both:.3g}"
+        f"this run spent epsilon {one:.3g}, because its queries were answered; this run and the "
+        f"next one together spend epsilon {both:.3g}"
     )
 
 

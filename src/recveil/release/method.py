@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recveil.brief import brief
+from recveil.errors import describe_count
 from recveil.release.claim import Claim, ClaimKind, claim_kind
 
 Settings = Mapping[str, Any]
@@ -185,7 +186,8 @@ def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]
     """
     if counts["labels"] != counts["records"] * counts["items"]:
         yield (
-            f"settings: rows are {name}, so that each holds all {counts['items']:,} items, but "
+            f"settings: rows are {name}, so that each holds all "
+            f"{describe_count(counts['items'], 'item')}, but "
             f"{counts['records']:,} rows hold {counts['labels']:,} labels in all"
         )
 

@@ -18,25 +18,24 @@ LEAST_CROWD, MOST_CROWD = 20, 256
 # has; the rare ones beyond them are dealt by their counts.
 MOST_COMMON = 20_000
 
-# Rows are drawn from sums over people without any noise. What that tells of who is in the data was
-# measured with forty releases of 471 of the 943 people of MovieLens 100K, k = 5: for each person,
-# those with them were held against those without (`recveil audit --release --shadows 40`, seed 1).
+# Rows are sampled from sums over users without noise. Membership inference was measured with forty
+# releases of 471 of the 943 users of MovieLens 100K, k = 5: for each user, releases with them were
+# compared with those without (`recveil audit --release --shadows 40`, seed 1).
 SPARSE_UNDONE = (
-    "Sparse rows carry no noise, and do not hide who is in the data: on half of the people of "
-    "MovieLens 100K, k = 5, somebody who made forty such releases of people whom they knew told "
-    "members from others with an area under the curve of 0.91 by all of somebody's ratings, where "
-    "exact counts of each item tell 0.76, and 0.67 by eight, where counts tell 0.65 (0.5 is a "
-    "coin). Better attacks may tell more; recveil audit --release --shadows 32 measures it for "
-    "yours."
+    "Sparse rows carry no noise and do not hide who is in the data. On half of the users of "
+    "MovieLens 100K, k = 5, an adversary with forty shadow releases infers membership with an "
+    "area under the curve of 0.91 from all ratings of a user, where exact item counts give 0.76, "
+    "and of 0.67 from eight ratings, where exact item counts give 0.65 (0.5 is a coin). Better "
+    "attacks may infer more; recveil audit --release --shadows 32 measures this for your release."
 )
-# The same of likes.
+# The same of implicit feedback.
 SPARSE_LIKES_UNDONE = (
-    "Sparse rows carry no noise, and do not hide who is in the data: on half of the people of "
-    "MovieLens 100K, as likes with k = 5, somebody who made forty such releases of people whom "
-    "they knew told members from others with an area under the curve of 0.83 by all of somebody's "
-    "likes, where exact counts of each item tell 0.76, and 0.63 by eight, where counts tell 0.65 "
-    "(0.5 is a coin). Better attacks may tell more; recveil audit --release --shadows 32 measures "
-    "it for yours."
+    "Sparse rows carry no noise and do not hide who is in the data. On half of the users of "
+    "MovieLens 100K, as likes with k = 5, an adversary with forty shadow releases infers "
+    "membership with an area under the curve of 0.83 from all likes of a user, where exact item "
+    "counts give 0.76, and of 0.63 from eight likes, where exact item counts give 0.65 (0.5 is a "
+    "coin). Better attacks may infer more; recveil audit --release --shadows 32 measures this for "
+    "your release."
 )
 # Of releases that hold what fewer than k people rated, made before such items were left out.
 SPARSE_RARE_UNDONE = (

@@ -10,7 +10,7 @@ import numpy as np
 from recveil.anonymize.base import check_k, check_scale, check_seed, drawn_seed
 from recveil.anonymize.predictive import Homogenize, label_step
 from recveil.anonymize.telling import told_of_rows
-from recveil.errors import RecveilError, quoted
+from recveil.errors import RecveilError, describe_count, quoted
 from recveil.publish.expected import Expected, Kind, expect
 from recveil.ratings.likes import PUBLISHED
 from recveil.release.claim import Claim
@@ -176,7 +176,8 @@ def people_of(lake: Lake, k: int) -> SpreadPeople:
     if people.n_people < k:
         people.let_go()
         raise RecveilError(
-            f"{people.n_people} users cannot form a group of k = {k}; lower k, or add users"
+            f"{describe_count(people.n_people, 'user')} "
+            f"cannot form a group of k = {k}; lower k, or add users"
         )
     return people
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.brief import brief
-from recveil.errors import RecveilError, quoted, shortened
+from recveil.errors import RecveilError, describe_count, quoted, shortened
 from recveil.ratings import RatingScale
 from recveil.ratings.columns import (
     LIKED,
@@ -18,7 +18,7 @@ from recveil.ratings.columns import (
     find_columns,
     require_different,
 )
-from recveil.ratings.labels import encode_labels
+from recveil.ratings.labels import NOT_IN_IDS, encode_labels
 from recveil.ratings.scale import LIKES, refuse_no_scale
 from recveil.ratings.times import is_plausible
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_VALUES = 1_000
 # Whole numbers from here on, up to now, are seconds since 1970, and nothing else.
 _FIRST_SECOND = 100_000_000
-_NO_TEXT, _PART, _EXACT = "no text", "part", "exact"
+_NO_TEXT, _LINE_BREAK, _PART, _EXACT = "no text", "line break", "part", "exact"
 # Numbers in text, as they are read on one machine; Java takes 5d and 0x1p2 for such, too.
 _A_NUMBER = r"\A[\s\pZ]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[\s\pZ]*\z"
 _TEXT = ("string", "varchar", "char")
@@ -244,7 +244,9 @@ def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
         "rating": ~finite,
         **({"time": sql.col("time").isNull()} if "time" in rows.columns else {}),
     }
+    has_break = [sql.col(role).cast("string").rlike(NOT_IN_IDS) for role in ("user", "item")]
     counts = {**gaps, _NO_TEXT: _is_no_text("user") | _is_no_text("item")}
+    counts[_LINE_BREAK] = has_break[0] | has_break[1]
     asked = [sql.sum(which.cast("long")).alias(name) for name, which in counts.items()]
     if _EXACT in rows.columns:
         asked += [
@@ -259,13 +261,20 @@ def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
         if found[name]:
             what = "a number" if name == "rating" else f"a {name}"
             raise RecveilError(
-                f"the {name} column: {found[name]:,} of {found['n']:,} rows are without {what}"
+                f"the {name} column: {found[name]:,} of "
+                f"{describe_count(found['n'], 'row')} are without {what}"
                 f"{_of_which_part(with_parts, which)}"
             )
     if found[_NO_TEXT]:
         raise RecveilError(
-            f"{found[_NO_TEXT]:,} of {found['n']:,} rows hold an id that is not UTF-8 text, or was "
+            f"{found[_NO_TEXT]:,} of "
+            f"{describe_count(found['n'], 'row')} hold an id that is not UTF-8 text, or was "
             f"not before it was read, so that two ids may have become one; save the table as UTF-8"
+        )
+    if found[_LINE_BREAK]:
+        raise RecveilError(
+            f"{found[_LINE_BREAK]:,} of {found['n']:,} rows hold an id with a line break or a "
+            f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}"
         )
     if _EXACT not in rows.columns or found["changed"] is None:
         return int(found["n"]), []

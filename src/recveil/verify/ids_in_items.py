@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recveil.brief import brief
-from recveil.ratings.labels import find_rows_within
+from recveil.ratings.labels import describe_break, find_rows_within
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.verify.telling_text import found_within, telling, words_of
 from recveil.verify.verification import Violation
@@ -77,7 +77,7 @@ def ids_in_items(
     --------
     >>> people = ["ann", "ben", "cat", "dan"]
     >>> ids_in_items(people, [f"list of {name}" for name in people]).problem[:49]
-    'all 4 ids of people stand as words in the ids of '
+    'all 4 user ids are words in the ids of items; hid'
     >>> tuple(ids_in_items(people, ["Annie Hall", "Ben-Hur"]))
     ('', 4, 1)
     """
@@ -94,7 +94,7 @@ def ids_in_items(
             f"again: a stray quote may have swallowed them"
         )
     elif found := found_within(clear, text):
-        problem = f"the id of a person stands in the ids of items {_times(found)}; {remedy}"
+        problem = f"ids of items contain {_user_ids(found)}; {remedy}"
     else:
         problem = (
             _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
@@ -104,17 +104,17 @@ def ids_in_items(
 
 
 def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
-    r"""Report ids of items that contain line breaks: rows of other users may be inside them.
+    r"""Report ids of items with line breaks or NULs: rows of other users may be inside them.
 
     Examples
     --------
     >>> [found.problem for found in line_breaks_in_items(["Heat", "Heroes\t5\n7"], "ratings.csv")]
-    ['1 item id contains a line break; original rows may be inside it']
+    ['1 item id contains a line break (U+000A); original rows may be inside it']
     """
-    number = sum(isinstance(item, str) and ("\n" in item or "\r" in item) for item in items)
-    if number:
-        ids, it = ("item id contains", "it") if number == 1 else ("item ids contain", "them")
-        problem = f"{number:,} {ids} a line break; original rows may be inside {it}"
+    held = (describe_break(item) for item in items if isinstance(item, str))
+    if found := [*filter(None, held)]:
+        ids, it = ("item id contains", "it") if len(found) == 1 else ("item ids contain", "them")
+        problem = f"{len(found):,} {ids} {min(found)}; original rows may be inside {it}"
         yield Violation(where, None, None, problem)
 
 
@@ -166,8 +166,8 @@ def _whole(users: Sequence[Any], labels: list[str]) -> str:
     if len(both) < max(_MANY, _MOST * len(words)):
         return ""
     return (
-        f"of the people's ids, {len(both):,} of {len(words):,} are ids of items, too: is this "
-        f"column the people's? Then name the columns"
+        f"{len(both):,} of {len(words):,} user ids are ids of items, too; if the item column "
+        f"holds users, name the columns"
     )
 
 
@@ -178,7 +178,7 @@ def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
     if not (_are_many(len(both), len(words)) and _stand_alike(both, labels, len(words))):
         return ""
     how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
-    return f"{how_many} ids of people stand as words in the ids of items"
+    return f"{how_many} user ids are words in the ids of items"
 
 
 def _are_many(n: int, of: int) -> bool:
@@ -216,8 +216,8 @@ def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
     if len(beside) < _MANY or len(beside & of_items) > _STRANGERS * len(beside):
         return ""
     return (
-        f"{len(both):,} of {len(numbers):,} numbers of people stand in the ids of items, and not "
-        f"the numbers beside them"
+        f"ids of items contain {len(both):,} of {len(numbers):,} user numbers, but not the numbers "
+        f"next to them"
     )
 
 
@@ -230,6 +230,6 @@ def _is_pseudonym(label: Any) -> bool:
     return found is not None and label[found.end() :].isdigit()
 
 
-def _times(found: set[str]) -> str:
-    """Say how many there are; never which."""
-    return "once" if len(found) == 1 else f"({len(found):,} of them)"
+def _user_ids(found: set[str]) -> str:
+    """Return how many user ids were found; never which."""
+    return "a user id" if len(found) == 1 else f"{len(found):,} user ids"

@@ -76,7 +76,8 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
             f"probability of at most {bounds_of(manifest.claim)['most_accuracy_of_two']:.3f}."
         )
     if dropped:
-        told.append(f"That {dropped!r:.40} rows were left out is the publisher's word.")
+        rows = "1 row was" if dropped == 1 else f"{dropped!r:.40} rows were"
+        told.append(f"That {rows} left out is the publisher's word.")
     told.append(
         "Which item stands behind which pseudonym, and that their order was drawn at random, is "
         "the publisher's word."

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recveil.errors import describe_count
 from recveil.release.class_list import class_list
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import (
@@ -110,7 +111,8 @@ def _changed_records(
             yield Violation(file.locate(row), row, user_id, problem)
         elif classes.people[digest] != listed[digest.hex()]:
             problem = (
-                f"its {file.what} are shared by {classes.people[digest]} people, "
+                f"its {file.what} are shared by "
+                f"{describe_count(classes.people[digest], 'person', 'people')}, "
                 f"but {listed[digest.hex()]} were written (classes.csv)"
             )
             yield Violation(file.locate(row), row, user_id, problem)

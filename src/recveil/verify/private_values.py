@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from recveil.brief import brief
 from recveil.decoding import decoding
+from recveil.errors import describe_count
 from recveil.release.data_card import data_cards
 from recveil.release.form import read_manifest
 from recveil.release.manifest import CARD, CLASSES, MANIFEST, Manifest
@@ -119,7 +120,9 @@ chance: 1 does, whole or as words. If that is no chance, hide the items or give 
         met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
         told.insert(
             1,
-            f"Of {n_people:,} ids of people, {in_items.n_untold:,} are short, words or numbers, "
+            f"Of "
+            f"{describe_count(n_people, 'id')} of people, {in_items.n_untold:,} are short, words "
+            f"or numbers, "
             f"and may stand in the ids of items by chance: "
             f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
         )

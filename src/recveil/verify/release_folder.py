@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.memory import MemoryLimitError, refuse_beyond_limit
 from recveil.ratings.likes import in_likes
 from recveil.ratings.people_ids import people_told
@@ -223,7 +223,8 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
     items = ", ".join(str(file.items[number]) for number in diversity.example)
     items = f"item {items} stands" if diversity.b == 1 else f"items {items} stand"
     problem = (
-        f"{diversity.below:,} of {diversity.sets:,} sets of b = {diversity.b} items stand in fewer "
+        f"{diversity.below:,} of "
+        f"{describe_count(diversity.sets, 'set')} of b = {diversity.b} items stand in fewer "
         f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
     )
     yield Violation(file.name, None, None, problem)

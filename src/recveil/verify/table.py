@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, describe_count
 from recveil.io import Source, frame_table, read_table
 from recveil.io.layout import Layout
 from recveil.io.order import order_of, refuse_guess
@@ -97,7 +97,8 @@ def check_table(
         diversity = check_diversity(supports.rows(), b, l, supports.n_groups)
         if not diversity.holds:
             problem = (
-                f"{diversity.below:,} of {diversity.sets:,} sets of b = {b} items stand in fewer "
+                f"{diversity.below:,} of "
+                f"{describe_count(diversity.sets, 'set')} of b = {b} items stand in fewer "
                 f"than l = {l} different rows"
             )
             violations.append(Violation(where, None, None, problem))

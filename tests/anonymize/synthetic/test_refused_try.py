@@ -39,7 +39,7 @@ def test_that_people_are_too_few_costs_the_first_answer_alone(few):
     assert "how many people there are" in told
     both = kept_with(0.01, SHARES["people by activity"])
     assert told.endswith(
-        f"counts, as people were asked: together with the next one it keeps epsilon {both:.3g}"
+        f"queries were answered; this run and the next one together spend epsilon {both:.3g}"
     )
 
 
@@ -49,7 +49,7 @@ def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch
     assert "no item is popular enough" in told
     asked = ("people by activity", "labels", "means of people", "item sums")
     both = kept_with(20.0, sum(SHARES[name] for name in asked), threshold=1e-7)
-    assert told.endswith(f"keeps epsilon {both:.3g}")
+    assert told.endswith(f"together spend epsilon {both:.3g}")
 
 
 def test_what_is_refused_before_anybody_was_asked_costs_nothing(few):
@@ -128,7 +128,7 @@ class TestBeforeTheFirstAnswer:
     def test_public_ids_that_are_those_of_users(self, few, told, asked):
         names = np.array([OF_A_USER, *NAMES[1:]], object)
         message = told(named(few, names, first_user=OF_A_USER), catalogue="as-rated")
-        assert "the id of a person stands in the ids of items" in message
+        assert "ids of items contain a user id" in message
         assert asked == []
 
     def test_chosen_ids_that_look_like_those_of_users_cost(self, few, told):
@@ -137,8 +137,8 @@ class TestBeforeTheFirstAnswer:
         assert "ids of items look like e-mail addresses" in message
         both = kept_with(300.0, 1.0, threshold=1e-7)
         assert message.endswith(
-            f"epsilon 300 was spent; this try counts, as people were asked: together with the next "
-            f"one it keeps epsilon {both:.3g}"
+            f"this run spent epsilon 300, because its queries were answered; this run and the next "
+            f"one together spend epsilon {both:.3g}"
         )
 
     def test_what_is_refused_while_it_is_written_costs(self, few, told):
@@ -146,9 +146,9 @@ class TestBeforeTheFirstAnswer:
         names[few.support.argmax()] = OF_A_USER
         message = told(named(few, names, first_user=OF_A_USER))
         assert "something private would stand in the release" in message
-        assert "epsilon 300 was spent" in message
+        assert "this run spent epsilon 300" in message
 
     def test_a_disk_that_is_too_small_costs(self, few, told, monkeypatch):
         usage = namedtuple("usage", "free")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10))
-        assert "epsilon 300 was spent" in told(few, catalogue="as-rated")
+        assert "this run spent epsilon 300" in told(few, catalogue="as-rated")

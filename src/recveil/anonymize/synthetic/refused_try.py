@@ -58,8 +58,9 @@ def refused_try(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
     ...     raise RecveilError("noise hides them; give a larger epsilon")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: noise hides them; give a larger epsilon; epsilon 0.257 was \
-spent; this try counts, as people were asked: together with the next one it keeps epsilon 3.02
+    recveil.errors.RecveilError: noise hides them; give a larger epsilon; this run spent \
+epsilon 0.257, because its queries were answered; this run and the next one together spend epsilon \
+3.02
     """
     try:
         yield
