@@ -1,4 +1,8 @@
-"""Every error has a stable code, and the reference lists every code."""
+"""Every error has a stable code, and the reference lists every code.
+
+`error_messages.txt` is the snapshot of all messages, to be read as prose in a review; no other test
+compares words. `python tests/test_error_codes.py` writes it anew.
+"""
 
 import ast
 import re
@@ -8,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "recveil"
+MESSAGES = Path(__file__).with_name("error_messages.txt")
 ERRORS = {"RecveilError", "MachineError", "MemoryLimitError"}
 # How many errors of each package have no code yet. The numbers may only fall.
 WITHOUT_CODE = {
@@ -73,3 +78,35 @@ def test_the_reference_lists_every_code():
     used |= {"column.order"}  # of UnknownOrderError
     assert listed == sorted(used)
     assert all(re.fullmatch(r"[a-z]+\.[a-z]+(-[a-z]+)*", code) for code in used)
+
+
+def _template(message: ast.expr) -> str:
+    """Write a message with the expressions in it in braces."""
+    if isinstance(message, ast.Constant):
+        return str(message.value)
+    if isinstance(message, ast.JoinedStr):
+        return "".join(map(_template, message.values))
+    if isinstance(message, ast.BinOp):
+        return _template(message.left) + _template(message.right)
+    if isinstance(message, ast.FormattedValue):
+        return f"{{{ast.unparse(message.value)}}}"
+    return f"{{{ast.unparse(message)}}}"
+
+
+def _messages() -> str:
+    lines = []
+    for _, node, code in _errors():
+        if code is not None and node.args:
+            text = " ".join(_template(node.args[0]).split())
+            lines.append(f"{'/'.join(_constants(code)) or ast.unparse(code)}: {text}\n")
+    return "".join(sorted(lines))
+
+
+def test_messages_are_those_that_were_reviewed():
+    assert MESSAGES.read_text(encoding="utf-8").splitlines() == _messages().splitlines(), (
+        "read the new messages, and write them by: python tests/test_error_codes.py"
+    )
+
+
+if __name__ == "__main__":
+    MESSAGES.write_text(_messages(), encoding="utf-8")
