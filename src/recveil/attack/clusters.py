@@ -9,10 +9,13 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
 from scipy.special import softmax
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import randomized_svd
 
 from recveil.attack.knowledge import Knowledge
 from recveil.attack.released import ReleasedTable
 from recveil.attack.statistics import Interval, wilson_interval
+from recveil.blas import one_thread
 from recveil.brief import brief
 
 # Every two records are compared, and every cluster has a count of every item: so many at most.
@@ -26,6 +29,9 @@ _MOST_SCORES = 5_000_000
 _JOINED_AT_ONCE = 0.25
 # How strongly the weights of the scores are held towards zero.
 _RIDGE = 0.002
+# Embeddings have so many directions. An item rated below the user's mean counts so much, one that
+# was liked 1; an item of a few records counts as if so many more had it.
+_DIRECTIONS, _DISLIKED, _DAMPING = 24, 0.4, 5
 
 Numbers = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -219,8 +225,8 @@ def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Score
 
     Log-likelihood ratios of the items that the target has, and of those that they lack, under the
     cluster's shares and under the record itself, and the cosine of both with rare items weighing
-    more; how the target's values, less their mean, follow those of the cluster; how far the lengths
-    differ; and how many users the record has. Each is standardized.
+    more; how the target's values, less their mean, follow those of the cluster; the cosines of
+    embeddings; how far the lengths differ; and how many users the record has. Each is standardized.
     """
     sizes = table.candidates.sizes.astype(np.float32)
     rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))
@@ -241,17 +247,20 @@ def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Score
     has = sparse.csr_array((ones, *entries), shape=shape)[:, released]
     n_known = np.maximum(has.sum(axis=1), 1)
     by_cluster = _of_items(has, shares, 0.7, background)
+    rated = has
     if known.values is not None:
         means = totals.sum(axis=0) / n_raters
         leans = np.where(counts > 0, totals / np.maximum(counts, 1) - means, 0.0)
         rated = sparse.csr_array((known.values.astype(np.float32), *entries), shape=shape)
-        above = rated[:, released] - has * means
+        rated = rated[:, released]
+        above = rated - has * means
         above -= has * (above.sum(axis=1) / (n_known + 2))[:, None]
         product, squares = above @ leans.T, has @ (leans**2).T
         lengths = np.sqrt((above**2) @ (leans != 0).astype(np.float32).T * squares + 1)
         by_cluster += [product - squares / 2, product / lengths]
     by_cluster += _of_length(n_known, shares.sum(axis=1))
-    features = [each[:, clusters] for each in by_cluster]
+    of_clusters, of_records = _cosines_of_embeddings(rated, values, users, sizes)
+    features = [each[:, clusters] for each in by_cluster + of_clusters] + of_records
     features += _of_items(has, records.toarray(), 0.5, background)
     features += _of_length(n_known, records.sum(axis=1))
     features.append(np.broadcast_to(np.log(sizes), features[0].shape))
@@ -274,6 +283,33 @@ def _of_items(
         absent.sum(axis=1) - has @ absent.T,
         has @ (shares / np.sqrt(background)).T / lengths,
     ]
+
+
+def _cosines_of_embeddings(
+    targets: Any, records: Any, users: Any, sizes: Scores
+) -> tuple[list[Any], list[Any]]:
+    """Return cosines of targets with clusters, and with records, on the directions of either."""
+    weights = 1 / np.sqrt(np.diff(records.tocsc().indptr) + _DAMPING)
+    of_targets, of_records = _liked_rows(targets, weights), _liked_rows(records, weights)
+    of_clusters = sparse.diags_array(1 / users.sum(axis=1)) @ users @ of_records
+    found: tuple[list[Any], list[Any]] = ([], [])
+    for rows in (of_targets, sparse.diags_array(np.sqrt(sizes)) @ of_records):
+        n_directions = min(_DIRECTIONS, *rows.shape)
+        with one_thread():
+            directions = randomized_svd(rows, n_directions, random_state=0)[2].T
+            own = normalize(of_targets @ directions)
+            for of, cosines in zip((of_clusters, of_records), found, strict=True):
+                cosines.append(own @ normalize(of @ directions).T)
+    return found
+
+
+def _liked_rows(values: Any, weights: Numbers) -> Any:
+    """Return unit rows in which items at or above the row's mean value count more."""
+    n_items = np.diff(values.indptr)
+    means = values.sum(axis=1) / np.maximum(n_items, 1)
+    liked = np.where(values.data >= np.repeat(means, n_items), 1, _DISLIKED)
+    rows = sparse.csr_array((liked, values.indices, values.indptr), shape=values.shape)
+    return normalize(rows @ sparse.diags_array(weights))
 
 
 def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:
