@@ -21,7 +21,6 @@ WITHOUT_CODE = {
     "decoding": 9,
     "devices": 2,
     "evaluate": 31,
-    "group": 12,
     "io": 156,
     "memory": 2,
     "predict": 10,
