@@ -23,7 +23,6 @@ WITHOUT_CODE = {
     "evaluate": 31,
     "io": 156,
     "memory": 2,
-    "predict": 10,
     "publish": 60,
     "ratings": 103,
     "release": 32,
