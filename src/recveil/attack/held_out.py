@@ -58,7 +58,8 @@ def hold_out(
         raise RecveilError(
             f"holdout is {holdout} of "
             f"{describe_count(ratings.n_users, 'user')}; expected a share between 0 and 1 "
-            f"that leaves somebody inside and somebody outside"
+            f"that leaves somebody inside and somebody outside",
+            code="argument.value",
         )
     order = np.random.default_rng(seed).permutation(ratings.n_users)
     outside, inside = order[:n_outside], order[n_outside:]
@@ -67,7 +68,8 @@ def hold_out(
     if getattr(anonymizer, "k", claimed) != claimed:
         raise RecveilError(
             f"the anonymizer's k is {getattr(anonymizer, 'k', None)}, "
-            f"but its release claims k = {claimed}; a release must claim the k that was asked for"
+            f"but its release claims k = {claimed}; a release must claim the k that was asked for",
+            code="argument.result",
         )
     table = ReleasedTable.from_release(release, ratings)
     return PartialRelease(table, np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED]))

@@ -262,7 +262,8 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
         raise RecveilError(
             f"catalogue: none of its "
             f"{describe_count(names.size, 'item')} stands in the ratings; it must use their "
-            f"item ids, such as {str(ratings.items[0])[:40]!r}"
+            f"item ids, such as {str(ratings.items[0])[:40]!r}",
+            code="id.unknown",
         )
     return names
 

@@ -213,13 +213,16 @@ def information_by_rank(
 def _check(ratings: Ratings, rating_error: float | None, date_error: int | None) -> None:
     for name, error in (("rating_error", rating_error), ("date_error", date_error)):
         if error is not None and not error >= 0:
-            raise RecveilError(f"{name} is {error}; expected at least 0, or None")
+            raise RecveilError(
+                f"{name} is {error}; expected at least 0, or None", code="argument.value"
+            )
     if date_error is not None and ratings.days is None:
         raise RecveilError(
             f"dates within "
             f"{describe_count(date_error, 'day')} are to be compared, but no times are known of "
             f"the "
-            f"ratings; set date_error to None (--date-error none)"
+            f"ratings; set date_error to None (--date-error none)",
+            code="time.missing",
         )
 
 
