@@ -18,7 +18,6 @@ WITHOUT_CODE = {
     "datasets": 7,
     "decoding": 9,
     "devices": 2,
-    "evaluate": 31,
     "io": 156,
     "memory": 2,
     "publish": 60,

@@ -272,7 +272,8 @@ def _same_people(raw: Served, release: Served) -> tuple[PersonUtility, PersonUti
             f"the raw data served "
             f"{describe_count(one.cells.size, 'person', 'people')}, the release "
             f"{other.cells.size} or "
-            f"others; expected the same people with the same held-out ratings"
+            f"others; expected the same people with the same held-out ratings",
+            code="argument.value",
         )
     return one, other
 
