@@ -13,7 +13,6 @@ ERRORS = {"RecveilError", "MachineError", "MemoryLimitError"}
 WITHOUT_CODE = {
     "beside": 5,
     "cli": 21,
-    "compare": 31,
     "databases": 11,
     "datasets": 7,
     "decoding": 9,
