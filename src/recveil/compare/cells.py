@@ -229,15 +229,16 @@ def _refuse_to_keep(error: Exception, setting: Setting) -> None:
     refuse_interruption(error)
     if is_of_machine(error):
         reason = not_enough() if lacks_memory(error) else str(error)
-        code = error.code if isinstance(error, RecveilError) else "machine.disk"
-        if lacks_memory(error):
-            code = "machine.memory"
-        elif lacks_files(error):
-            code = "machine.files"
         raise MachineError(
             f"{setting.title}: {reason} (it is not kept as a result; mend that, and run again: "
             f"finished settings are kept)",
-            code=code,
+            code="machine.memory"
+            if lacks_memory(error)
+            else "machine.files"
+            if lacks_files(error)
+            else error.code
+            if isinstance(error, RecveilError)
+            else "machine.disk",
         ) from error
 
 
